@@ -1,0 +1,79 @@
+# Shared by deploy/quickstart and tests/run: what a fresh Debian machine lacks, and nothing twice.
+# To be sourced; functions end the script with one line when they cannot do their work.
+
+REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+VENV=$REPO/.venv
+
+say() { printf '%s\n' "$*"; }
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# run WHAT COMMAND...: run it quietly; when it fails show the end of what it said.
+run() {
+    local what=$1 log
+    shift
+    log=$(mktemp)
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 15 "$log" >&2
+        rm -f "$log"
+        die "$what failed: $*"
+    fi
+    rm -f "$log"
+}
+
+# need_packages PACKAGE...: install the Debian packages that are missing.
+need_packages() {
+    local missing=() package
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+            missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    ((EUID == 0)) || die "not root, and these Debian packages are missing: ${missing[*]}"
+    say "installing Debian packages: ${missing[*]}"
+    run "apt-get update" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive run "apt-get install" \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+
+# need_venv: $VENV, of the system's Python and just what the lock names.  Of Debian's own Python
+# packages only mininet is let in: others stand in for locked ones, or break with them (an old
+# pyOpenSSL with a new cryptography).
+need_venv() {
+    local lock=$REPO/deploy/requirements.txt stamp site
+    stamp=$(cat "$lock" "$REPO/setup.cfg" "${BASH_SOURCE[0]}" | sha256sum)" $REPO"
+    [[ $(cat "$VENV/lock" 2>/dev/null) == "$stamp" ]] && return 0
+    say "making the virtual environment $VENV"
+    run "making the virtual environment" /usr/bin/python3 -m venv --clear "$VENV"
+    run "installing the Python packages" \
+        "$VENV/bin/pip" install --disable-pip-version-check --quiet -r "$lock"
+    # With the lock's setuptools: nothing that the lock does not name is fetched.
+    run "installing ofapp" "$VENV/bin/pip" install --disable-pip-version-check --quiet \
+        --no-deps --no-build-isolation -e "$REPO"
+    site=$("$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    ln -s /usr/lib/python3/dist-packages/mininet "$site/mininet"
+    printf '%s\n' "$stamp" >"$VENV/lock"
+}
+
+ovs_runs() { ovs-vsctl --timeout=5 --no-wait get-manager >/dev/null 2>&1 &&
+    ovs-appctl --timeout=5 -t ovs-vswitchd version >/dev/null 2>&1; }
+
+# need_ovs: a running ovsdb-server and ovs-vswitchd.
+need_ovs() {
+    ovs_runs && return 0
+    ((EUID == 0)) || die "not root, and Open vSwitch does not run"
+    say "starting Open vSwitch"
+    if [[ -d /run/systemd/system ]]; then
+        run "starting Open vSwitch" systemctl start openvswitch-switch
+    else
+        run "starting Open vSwitch" \
+            /usr/share/openvswitch/scripts/ovs-ctl start --system-id=random
+    fi
+    local deadline=$((SECONDS + 15))
+    until ovs_runs; do
+        ((SECONDS < deadline)) || die "Open vSwitch does not answer 15 s after it was started"
+        sleep 0.2
+    done
+}

@@ -1,0 +1,269 @@
+"""The network that deploy/quickstart shows: two switches with two hosts each, under ofapp-manager.
+
+Every name begins with `ofq`: a network of somebody's own, `s1` and all, is not touched.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from functools import partial
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.topo import Topo
+from ofapp_topo import OfappController, OfappHost, OfappSwitch
+
+RUN = Path("/run/ofapp-quickstart")
+KEPT = RUN / "kept.json"  # process id -> start time of what `--stop` ends
+BRIDGES = {"ofq1", "ofq2"}
+BIN = Path(sys.executable).parent
+SECONDS = 30
+
+
+class QuickstartError(Exception):
+    """Something did not come true; said to the user in one line."""
+
+
+class QuickstartTopo(Topo):
+    def build(self):
+        switches = [self.addSwitch(f"ofq{n}", dpid=f"{n:016x}") for n in (1, 2)]
+        for number in (1, 2, 3, 4):
+            host = self.addHost(
+                f"ofqh{number}", ip=f"10.99.0.{number}/24", mac=f"02:00:00:00:00:0{number}"
+            )
+            self.addLink(switches[(number - 1) // 2], host)
+        self.addLink(*switches)
+
+
+def say(text=""):
+    print(text, flush=True)
+
+
+def wait_for(what, condition):
+    deadline = time.monotonic() + SECONDS
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise QuickstartError(f"waited {SECONDS} s in vain for {what}")
+        time.sleep(0.1)
+    return value
+
+
+def free_port(wanted, what):
+    """`wanted`, or a free one if that is taken."""
+    for port in (wanted, 0):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            found = probe.getsockname()[1]
+            if found != wanted:
+                say(f"port {wanted} is taken: {what} goes to port {found}")
+            return found
+    raise QuickstartError("there is no free port")
+
+
+class Controller:
+    """ofapp-manager as a process, on ports that were free."""
+
+    def __init__(self):
+        self.ofp_port = free_port(6653, "OpenFlow")
+        self.api_port = free_port(8080, "the REST API")
+        self.url = f"http://127.0.0.1:{self.api_port}"
+        self.log = RUN / "ofapp.log"
+        self.command = [
+            str(BIN / "ofapp-manager"),
+            "ofapp.app",
+            *("--ofp-tcp-listen-port", str(self.ofp_port), "--wsapi-port", str(self.api_port)),
+            *("--state-dir", str(RUN / "state")),
+        ]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def wait(self):
+        wait_for("the REST API", lambda: self.get("/v1/bridges") is not None)
+
+    def get(self, path):
+        if self.process.poll() is not None:
+            said = self.log.read_text().strip().splitlines()
+            raise QuickstartError(f"ofapp-manager ended: {said[-1] if said else 'without a word'}")
+        with (
+            contextlib.suppress(urllib.error.URLError, ConnectionError, ValueError),
+            urllib.request.urlopen(self.url + path, timeout=5) as answer,
+        ):
+            return json.load(answer)
+        return None
+
+    def ready(self):
+        """Whether both switches have been set up."""
+        bridges = [self.get(f"/v1/bridges/{number:016x}") for number in (1, 2)]
+        return all(bridge and bridge["connected"] and bridge["in_line"] for bridge in bridges)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def show(command):
+    """Run a command in front of the user, as they would type it."""
+    say(f"\n$ {' '.join(command)}")
+    command = [str(BIN / command[0]) if (BIN / command[0]).exists() else command[0], *command[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    say((done.stdout + done.stderr).rstrip())
+    if done.returncode:
+        raise QuickstartError(f"{command[0]} ended with status {done.returncode}")
+
+
+def tour(net, controller):
+    say("the hosts ping each other, as soon as spanning tree has opened the ports ...")
+    wait_for("all hosts to answer each other", lambda: net.pingAll(timeout=1) == 0)
+    pings = len(net.hosts) * (len(net.hosts) - 1)
+    say(f"all {pings} pings were answered; what the bridges learned from them:")
+    at = ["--api", controller.url] if controller.api_port != 8080 else []
+    show(["ofapp", "fdb", "show", *at])
+    show(["curl", "-s", f"{controller.url}/v1/fdb?mac=02:00:00:00:00:04"])
+
+
+def where_next(net, controller, kept):
+    say("\nWhere to look next:")
+    if kept:
+        say(f"  a shell in host ofqh1:      mnexec -a {net['ofqh1'].pid} bash    (ping 10.99.0.4)")
+        say(f"  the API described:          curl -s {controller.url}/openapi.json")
+        say("  the flows of a switch:      ovs-ofctl -O OpenFlow13 dump-flows ofq1")
+        say(f"  the controller's log:       {controller.log}")
+        say("  end it all:                 deploy/quickstart --stop")
+    else:
+        say("  deploy/quickstart --keep    the same, left running to explore")
+        say("  README.md                   an Open vSwitch of your own; how to test")
+        say("  ofapp --help, ofapp-manager --help    (in .venv/bin)")
+
+
+@contextlib.contextmanager
+def running():
+    """The controller and the network, gone again afterwards whatever happens."""
+    taken = subprocess.run(["ovs-vsctl", "list-br"], capture_output=True, text=True, check=True)
+    if BRIDGES & set(taken.stdout.split()):
+        raise QuickstartError(
+            "a bridge ofq1 or ofq2 is there already: deploy/quickstart --stop removes it"
+        )
+    shutil.rmtree(RUN, ignore_errors=True)
+    RUN.mkdir(parents=True)
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(shutil.rmtree, RUN, ignore_errors=True)
+        controller = Controller()
+        cleanup.callback(controller.stop)
+        controller.wait()
+        say(f"started: {' '.join(['ofapp-manager', *controller.command[1:]])}")
+        net = Mininet(
+            topo=QuickstartTopo(),
+            switch=OfappSwitch,
+            host=OfappHost,
+            controller=partial(OfappController, port=controller.ofp_port),
+            waitConnected=False,
+        )
+        cleanup.callback(net.stop)
+        net.start()
+        say("started: a network of 2 switches (ofq1, ofq2) and 4 hosts (ofqh1 .. ofqh4)")
+        wait_for("the switches to be set up", controller.ready)
+        tour(net, controller)
+        yield net, controller
+
+
+def started(pid):
+    """When a process began, in clock ticks since boot: with its id this names it for good."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except OSError:
+        return None
+
+
+def keep():
+    """Show it and leave it running: in a process of its own, as Mininet's hosts end with it."""
+    reader, writer = os.pipe()
+    if child := os.fork():
+        os.close(writer)
+        if os.read(reader, 1):
+            return
+        raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) or 1)
+    os.close(reader)
+    with running() as (net, controller):
+        pids = (os.getpid(), controller.process.pid)
+        KEPT.write_text(json.dumps({pid: started(pid) for pid in pids}))
+        where_next(net, controller, kept=True)
+        os.setsid()
+        log = os.open(controller.log, os.O_WRONLY | os.O_APPEND)
+        for stream in (0, 1, 2):
+            os.dup2(log, stream)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.write(writer, b"+")
+        os.close(writer)
+        controller.process.wait()  # SIGTERM ends it sooner, by the exception of `interrupted`
+
+
+def stop():
+    """End what an earlier `--keep` left, and what is left of one that died."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    alive = {int(pid) for pid, begun in kept.items() if begun and started(pid) == begun}
+    left = subprocess.run(["ovs-vsctl", "list-br"], capture_output=True, text=True, check=True)
+    if not alive and not BRIDGES & set(left.stdout.split()):
+        raise QuickstartError("nothing was kept running")
+    for pid in alive:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    wait_for("it to end", lambda: not any(started(pid) == kept[str(pid)] for pid in alive))
+    for bridge in BRIDGES:
+        subprocess.run(["ovs-vsctl", "--if-exists", "del-br", bridge], check=True)
+    for link in Path("/sys/class/net").glob("ofq[12]-eth*"):
+        subprocess.run(["ip", "link", "del", link.name], check=False, stderr=subprocess.DEVNULL)
+    shutil.rmtree(RUN, ignore_errors=True)
+    say("stopped; nothing is left")
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="quickstart", description=__doc__.partition("\n")[0])
+    parser.add_argument("--keep", action="store_true", help="leave the network running")
+    parser.add_argument("--stop", action="store_true", help="end a network that was kept")
+    args = parser.parse_args()
+    setLogLevel("error")
+    signal.signal(signal.SIGTERM, interrupted)
+    try:
+        if args.stop:
+            stop()
+        elif args.keep:
+            keep()
+        else:
+            with running() as (net, controller):
+                where_next(net, controller, kept=False)
+    except QuickstartError as problem:
+        sys.exit(f"quickstart: {problem}")
+    except KeyboardInterrupt:
+        sys.exit("quickstart: interrupted; nothing is left running")
+
+
+if __name__ == "__main__":
+    main()

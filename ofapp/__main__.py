@@ -1,0 +1,5 @@
+"""python -m ofapp: the same as the command `ofapp`."""
+
+from ofapp.cli import main
+
+main()

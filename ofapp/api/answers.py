@@ -1,0 +1,39 @@
+"""JSON answers.  Long ones are written in pieces, with a turn for everybody else in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from flask import Response
+
+from ofapp import hub
+
+T = TypeVar("T")
+
+_PIECE = 500
+"""Entries written at a time: some two milliseconds."""
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def answer(body: object, status: int = 200) -> Response:
+    """A short answer."""
+    return Response(_encode(body) + "\n", status, content_type="application/json")
+
+
+def listing(
+    name: str,
+    items: Sequence[T],
+    to_json: Callable[[Sequence[T]], Sequence[object]],
+    rest: Mapping[str, object],
+) -> Response:
+    """`{name: items, **rest}`, in which to_json makes of some items what is told of them."""
+    pieces = []
+    for start in range(0, len(items), _PIECE):
+        if start:
+            hub.sleep(0)
+        pieces.append(_encode(to_json(items[start : start + _PIECE]))[1:-1])
+    body = f'{{"{name}":[{",".join(pieces)}],{_encode(rest)[1:]}\n'
+    return Response(body, content_type="application/json")

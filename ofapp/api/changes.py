@@ -1,0 +1,43 @@
+"""Bodies of PATCH: any of a configuration model's fields; those not given keep their values."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, create_model
+
+from ofapp.api.models import Input, json_number
+from ofapp.config.multicast import Number
+
+_WHOLE = Annotated[int, BeforeValidator(json_number)]
+_FRACTION = Annotated[float, BeforeValidator(json_number)]
+_JSON_TYPES: dict[Any, Any] = {
+    bool: StrictBool,
+    int: _WHOLE,
+    float: _FRACTION,
+    Number: _FRACTION,
+    int | None: _WHOLE | None,
+}
+"""pydantic alone would also take "yes" for true and true for 1."""
+
+
+class Change:
+    """What a change has in common."""
+
+    def values(self) -> dict[str, Any]:
+        """What is given."""
+        return {name: getattr(self, name) for name in self.model_fields_set}  # type: ignore
+
+
+def fields_of(
+    model: type[BaseModel], base: type[BaseModel] = Input, leave_out: tuple[str, ...] = ()
+) -> Any:
+    """A model of the fields, each of the type that it has in JSON; it checks what `base` checks."""
+    fields: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        if name in leave_out:
+            continue
+        type_ = _JSON_TYPES.get(field.annotation, field.annotation)
+        extra = dict(field.json_schema_extra or {})  # type: ignore[arg-type]
+        fields[name] = type_, Field(None, description=field.description, json_schema_extra=extra)
+    return create_model(f"{model.__name__}Fields", __base__=base, **fields)

@@ -1,0 +1,81 @@
+"""The multicast entries of a bridge in the order in which they are listed, a page at a time.
+
+As for the forwarding database a page is what comes after a key, which the cursor holds, so an
+entry that stays is told exactly once.  An MDB is small (`mcast_hash_max`), so it is sorted anew
+for every page.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import NamedTuple
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import MemberInfo, Snapshot, parse, text
+
+Key = tuple[int, int, bytes, int, int, bytes, bytes]
+"""(vlan, octets of an address, group, port number, 0 temp or 1 permanent, source, port name)."""
+
+_FIXED = struct.Struct("!HB16sIB16s")
+_SIZE = 42  # at least, and in threes: no padding in base64
+
+
+class Row(NamedTuple):
+    """member: what was reported; None for a permanent entry.  number None: the port is away."""
+
+    vlan: int
+    group: bytes
+    source: bytes | None
+    number: int | None
+    name: str
+    member: MemberInfo | None
+
+    @property
+    def key(self) -> Key:
+        """The row's place in the order."""
+        octets = len(self.group)
+        return (
+            self.vlan,
+            octets,
+            self.group.ljust(16, b"\0"),
+            self.number or 0,
+            self.member is None,
+            (self.source or b"").ljust(16, b"\0"),
+            self.name.encode(),
+        )
+
+
+def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
+    """All entries, in order."""
+    found = []
+    for member in snapshot.members if snapshot is not None else ():
+        if not member.permanent:
+            port = bridge.ports.get(member.port)
+            name = port.name if port else str(member.port)
+            found.append(Row(member.vid, parse(member.group), None, member.port, name, member))
+    for entry in bridge.permanent.all():
+        port = bridge.ports.named(entry.port)
+        number = None if port is None else port.number
+        found.append(Row(entry.vid, entry.group, entry.source, number, entry.port, None))
+    return sorted(found, key=lambda row: row.key)
+
+
+def row_text(row: Row) -> tuple[str, str | None]:
+    """Group and source as people write them."""
+    return text(row.group), None if row.source is None else text(row.source)
+
+
+def encode_cursor(row: Row) -> str:
+    """A cursor behind that entry."""
+    *fixed, name = row.key
+    packed = _FIXED.pack(*fixed) + name
+    size = max(_SIZE, len(packed) + -len(packed) % 3)
+    return base64.urlsafe_b64encode(packed.ljust(size, b"\0")).decode()
+
+
+def decode_cursor(cursor: str) -> Key:
+    """The key of the last entry that was given; `models_multicast.MdbCursor` has checked it."""
+    packed = base64.urlsafe_b64decode(cursor)
+    vlan, octets, group, number, permanent, source = _FIXED.unpack_from(packed)
+    return vlan, octets, group, number, permanent, source, packed[_FIXED.size :].rstrip(b"\0")

@@ -1,0 +1,117 @@
+"""/metrics: the numbers of the API in Prometheus' form, read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
+
+from ofapp.api import metrics_multicast, metrics_stp, models
+from ofapp.api.problems import COMMON
+from ofapp.network import Network
+
+TAG = Tag(name="metrics", description="For Prometheus.")
+
+
+class NetworkCollector(Collector):
+    """Metrics of a network; it counts nothing itself."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def collect(self) -> Iterator[Metric]:
+        """All families."""
+        yield from self._bridges()
+        yield from self._ports()
+        yield from metrics_multicast.families(self._network)
+        yield from metrics_stp.families(self._network)
+        events = CounterMetricFamily(
+            "ofapp_events", "Events told since the start.", labels=["kind"]
+        )
+        for kind, count in self._network.events.counts.items():
+            events.add_metric([kind], count)
+        yield events
+
+    def _bridges(self) -> Iterator[Metric]:
+        about = ["datapath_id", "bridge"]
+        connected = GaugeMetricFamily("ofapp_bridge_connected", "1 = connected.", labels=about)
+        in_line = GaugeMetricFamily(
+            "ofapp_bridge_in_line", "1 = the switch holds what the bridge wants.", labels=about
+        )
+        entries = GaugeMetricFamily(
+            "ofapp_fdb_entries", "Entries of the forwarding database.", labels=[*about, "type"]
+        )
+        limit = GaugeMetricFamily("ofapp_fdb_max_learned", "Most learned entries.", labels=about)
+        learning = CounterMetricFamily(
+            "ofapp_learning", "What became of sightings and entries.", labels=[*about, "what"]
+        )
+        channel = CounterMetricFamily(
+            "ofapp_channel", "OpenFlow messages that were wrong.", labels=[*about, "what"]
+        )
+        drops = CounterMetricFamily(
+            "ofapp_dropped_frames", "Frames dropped by the switch.", labels=[*about, "rule"]
+        )
+        for datapath_id, bridge in self._network.bridges.items():
+            labels = [f"{datapath_id:016x}", bridge.name]
+            session = self._network.sessions.get(datapath_id)
+            connected.add_metric(labels, session is not None)
+            in_line.add_metric(labels, session is not None and session.in_line)
+            entries.add_metric([*labels, "learned"], bridge.fdb.learned)
+            entries.add_metric([*labels, "static"], len(bridge.pinned.static))
+            entries.add_metric([*labels, "local"], len(bridge.learning.local))
+            limit.add_metric(labels, bridge.params.fdb_max_learned)
+            for what, count in bridge.learning.counters.items():
+                learning.add_metric([*labels, what], count)
+            if session is not None:
+                for what, count in session.channel.counters.items():
+                    channel.add_metric([*labels, what], count)
+                for rule, count in session.drops.items():
+                    drops.add_metric([*labels, rule], count)
+        yield from (connected, in_line, entries, limit, learning, channel, drops)
+
+    def _ports(self) -> Iterator[Metric]:
+        about = ["datapath_id", "bridge", "port"]
+        up = GaugeMetricFamily("ofapp_port_up", "1 = the link is up.", labels=about)
+        learned = GaugeMetricFamily("ofapp_port_fdb_learned", "Learned entries.", labels=about)
+        refused = CounterMetricFamily(
+            "ofapp_port_fdb_refused", "Sightings not learned: the port is full.", labels=about
+        )
+        held_back = CounterMetricFamily(
+            "ofapp_port_held_back",
+            "Frames that came too fast for the controller and were kept from it.",
+            labels=[*about, "kind"],
+        )
+        for datapath_id, bridge in self._network.bridges.items():
+            session = self._network.sessions.get(datapath_id)
+            for port in bridge.ports:
+                labels = [f"{datapath_id:016x}", bridge.name, port.name]
+                up.add_metric(labels, port.up)
+                learned.add_metric(labels, bridge.fdb.learned_by_port.get(port.number, 0))
+                cap = bridge.learning.port_caps.get(port.number)
+                refused.add_metric(labels, 0 if cap is None else cap.refused)
+                if session is not None:
+                    for kind, ports in session.held_back.items():
+                        held_back.add_metric([*labels, kind], ports.get(port.number, 0))
+        yield from (up, learned, refused, held_back)
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The route on a network."""
+    api = APIBlueprint("metrics", __name__, abp_tags=[TAG], abp_responses=COMMON)
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(NetworkCollector(network))
+
+    @api.get(
+        "/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+    )
+    def metrics(query: models.NoQuery) -> Response:
+        """Every number there is."""
+        return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    return api

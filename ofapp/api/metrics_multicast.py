@@ -1,0 +1,65 @@
+"""Multicast snooping for Prometheus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from ofapp.network import Network
+
+
+def families(network: Network) -> Iterator[Metric]:
+    """All of multicast snooping; a bridge without it is in none of them."""
+    about = ["datapath_id", "bridge"]
+    in_vlan = [*about, "vlan", "family"]
+    groups = GaugeMetricFamily(
+        "ofapp_mcast_groups", "Groups with members or permanent entries.", labels=in_vlan
+    )
+    restricts = GaugeMetricFamily(
+        "ofapp_mcast_restricts", "1 = groups go to those that want them.", labels=in_vlan
+    )
+    querier = GaugeMetricFamily(
+        "ofapp_mcast_querier", "1 = this is who asks for members.", labels=[*in_vlan, "state"]
+    )
+    routers = GaugeMetricFamily(
+        "ofapp_mcast_router_ports", "Ports that get every group.", labels=in_vlan
+    )
+    entries = GaugeMetricFamily(
+        "ofapp_mcast_entries", "Entries that hosts have caused in the switch.", labels=about
+    )
+    limit = GaugeMetricFamily("ofapp_mcast_hash_max", "Most such entries.", labels=about)
+    refused = CounterMetricFamily(
+        "ofapp_mcast_vlans_refused", "Messages in VLANs that are one too many.", labels=about
+    )
+    messages = CounterMetricFamily(
+        "ofapp_port_mcast",
+        "Messages received, sent (rx_, tx_) and not heeded (drop_), and refusals (limit_).",
+        labels=[*about, "port", "what"],
+    )
+    for datapath_id, bridge in network.bridges.items():
+        snapshot, snooper = network.multicast_snapshot(bridge), bridge.multicasting
+        if snapshot is None or snooper is None:
+            continue
+        labels = [f"{datapath_id:016x}", bridge.name]
+        entries.add_metric(labels, snapshot.entries)
+        limit.add_metric(labels, snapshot.hash_max)
+        refused.add_metric(labels, snooper.counters["vlans_refused"])
+        known = {(info.vid, 6 if ":" in info.group else 4, info.group) for info in snapshot.members}
+        sizes = Counter((vid, family) for vid, family, _ in known)
+        routed = Counter((info.vid, info.family) for info in snapshot.routers)
+        for info in snapshot.queriers:
+            place = [*labels, str(info.vid), f"ipv{info.family}"]
+            key = info.vid, info.family
+            groups.add_metric(place, sizes[key])
+            routers.add_metric(place, routed[key])
+            restricts.add_metric(place, info.active)
+            for state in ("none", "self", "other"):
+                querier.add_metric([*place, state], info.state == state)
+        for number, counters in snapshot.counters.items():
+            port = bridge.ports.get(number)
+            name = port.name if port else str(number)
+            for what, count in counters.items():
+                messages.add_metric([*labels, name, what], count)
+    yield from (groups, restricts, querier, routers, entries, limit, refused, messages)

@@ -1,0 +1,103 @@
+"""Errors as problem details (RFC 9457), whoever finds them: a view, a model, Flask or a bug."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, request
+from pydantic import ValidationError
+from werkzeug.exceptions import HTTPException
+
+LOG = logging.getLogger(__name__)
+
+TYPE = "application/problem+json"
+
+Fields = Sequence[tuple[str, str]]
+"""(field, what is wrong with it)."""
+
+
+class ProblemError(Exception):
+    """Ends a request with a problem."""
+
+    def __init__(self, status: int, detail: str, fields: Fields = ()) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.fields = fields
+
+
+def field_problem(status: int, field: str, detail: str) -> ProblemError:
+    """A problem with one field."""
+    return ProblemError(status, detail, [(field, detail)])
+
+
+def problem(status: int, detail: str, fields: Fields = ()) -> Response:
+    """The answer that tells a problem; the status says what kind it is (RFC 9457 4.2.1)."""
+    return Response(
+        json.dumps(
+            {
+                "type": "about:blank",
+                "title": HTTPStatus(status).phrase,
+                "status": status,
+                "detail": detail,
+                "errors": [{"field": field, "detail": what} for field, what in fields],
+            }
+        ),
+        status,
+        content_type=TYPE,
+    )
+
+
+def invalid(error: ValidationError) -> Response:
+    """What a model refused."""
+    fields = [(".".join(map(str, item["loc"])) or "body", _reason(item)) for item in error.errors()]
+    return problem(422, "; ".join(f"{field}: {what}" for field, what in fields), fields)
+
+
+def documented(*statuses: int) -> dict[int | str, Any]:
+    """The `responses` of an operation that may end with these."""
+    content = {TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in statuses
+    }
+
+
+COMMON = documented(403, 421, 422, 500)
+"""What any operation may end with."""
+
+
+def install(app: Flask) -> None:
+    """Have every error of the app told this way."""
+    app.register_error_handler(ProblemError, _told)
+    app.register_error_handler(HTTPException, _http)
+    app.register_error_handler(Exception, _bug)
+
+
+def _reason(item: Any) -> str:
+    if item["type"] == "value_error":
+        return str(item["ctx"]["error"])
+    return str(item["msg"])
+
+
+def _told(error: ProblemError) -> Response:
+    return problem(error.status, error.detail, error.fields)
+
+
+def _http(error: HTTPException) -> Any:
+    if error.response is not None:  # made by `invalid`
+        return error.response
+    answer = problem(error.code or 500, error.description or error.name)
+    for name, value in error.get_headers():  # Allow, of 405
+        if name.lower() not in ("content-type", "content-length"):
+            answer.headers[name] = value
+    return answer
+
+
+def _bug(error: Exception) -> Response:
+    LOG.exception("%s %s failed", request.method, request.path)
+    return problem(500, f"a defect of ofapp: {type(error).__name__}, see its log")

@@ -1,0 +1,120 @@
+"""/v1/bridges/{dpid}/multicast: multicast snooping, seen and administered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from ofapp.api import models, models_multicast, views, views_multicast
+from ofapp.api.answers import answer
+from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import ParamError
+from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
+from ofapp.network import Network
+
+TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
+
+Settings = TypeVar("Settings", MulticastBridge, MulticastPort)
+
+_CHANGE = documented(400, 404, 409, 413, 415)
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        "multicast",
+        __name__,
+        url_prefix="/v1/bridges/<dpid>/multicast",
+        abp_tags=[TAG],
+        abp_responses=COMMON,
+    )
+
+    def done(bridge: Bridge) -> Response:
+        return answer(views_multicast.bridge_json(network, bridge))
+
+    @api.get("", responses={200: models_multicast.MulticastStatus, **documented(404)})
+    def status(path: models.BridgePath, query: models.NoQuery) -> Response:
+        """Multicast snooping of a bridge, of its VLANs and of its ports."""
+        return done(views.find_bridge(network, path.dpid))
+
+    @api.patch("", responses={200: models_multicast.MulticastStatus, **_CHANGE})
+    def change(
+        path: models.BridgePath,
+        query: models.NoQuery,
+        body: models_multicast.MulticastBridgeChange,
+    ) -> Response:
+        """Set parameters of a bridge, or turn snooping on or off, until ofapp restarts.
+
+        What shall last goes into the configuration file.  409: the values do not go together with
+        each other, with those that stay, or with those of a VLAN.
+        """
+        bridge = views.find_bridge(network, path.dpid)
+        settings = network.multicast_settings(bridge)
+        network.set_multicast(bridge, _changed(settings, body.values()))
+        return done(bridge)
+
+    @api.patch("/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **_CHANGE})
+    def change_vlan(
+        path: models_multicast.MulticastVlanPath,
+        query: models.NoQuery,
+        body: models_multicast.MulticastVlanChange,
+    ) -> Response:
+        """Set parameters of a VLAN, in which it differs from its bridge, until ofapp restarts.
+
+        What shall last goes into the configuration file.  409: the values do not go together with
+        each other or with those that stay.
+        """
+        bridge = views.find_bridge(network, path.dpid)
+        settings = network.multicast_settings(bridge)
+        before = settings.vlans.get(path.vlan, MulticastVlan())
+        vlan = MulticastVlan(**before.model_dump(exclude_unset=True) | body.values())
+        vlans = {**settings.vlans, path.vlan: vlan}
+        network.set_multicast(bridge, _changed(settings, {"vlans": vlans}))
+        return done(bridge)
+
+    @api.delete(
+        "/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **documented(404)}
+    )
+    def reset_vlan(path: models_multicast.MulticastVlanPath, query: models.NoQuery) -> Response:
+        """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""
+        bridge = views.find_bridge(network, path.dpid)
+        settings = network.multicast_settings(bridge)
+        if path.vlan not in settings.vlans:
+            raise field_problem(404, "vlan", f"VLAN {path.vlan} has no parameters of its own")
+        vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
+        network.set_multicast(bridge, settings.changed({"vlans": vlans}))
+        return done(bridge)
+
+    @api.patch("/ports/<port>", responses={200: models_multicast.MulticastPortStatus, **_CHANGE})
+    def change_port(
+        path: models_multicast.MulticastPortPath,
+        query: models.NoQuery,
+        body: models_multicast.MulticastPortChange,
+    ) -> Response:
+        """Set parameters of a port, until ofapp restarts.
+
+        What shall last goes into the configuration file.
+        """
+        bridge = views.find_bridge(network, path.dpid)
+        port = views.find_port(bridge, path.port)
+        if port is None:
+            raise views.no_port(bridge, path.port, 404)
+        settings = network.port_multicast_settings(bridge, port)
+        network.set_port_multicast(bridge, port, _changed(settings, body.values()))
+        snapshot = network.multicast_snapshot(bridge)
+        return answer(views_multicast.port_json(network, bridge, port, snapshot))
+
+    return api
+
+
+def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """The settings with other values; 409 for a combination, as each alone was checked before."""
+    try:
+        return settings.changed(values)
+    except ParamError as error:
+        raise field_problem(409, error.field, str(error)) from None

@@ -1,0 +1,84 @@
+"""/simpleswitch/mactable: what scripts written for Ryu's and os-ken's sample switch call.
+
+As there, a table is one address to one port number.  An address in several VLANs is told once:
+untagged first, then by the lowest VID.  The sample answers 500 to a body without `mac` or `port`;
+here it is 422.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from ofapp import hub
+from ofapp.api import models
+from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.fdb import NO_PORT
+from ofapp.bridge.mac import format_mac
+from ofapp.network import Network
+
+NAME = "simpleswitch"
+TAG = Tag(name="simpleswitch", description="As Ryu's simple_switch_rest_13 has it.")
+
+_PIECE = 5000
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        NAME, __name__, url_prefix=f"/{NAME}/mactable", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("/<dpid>", responses={200: models.MacTable, **documented(404)})
+    def get_table(path: models.AnyBridgePath, query: models.NoQuery) -> Response:
+        """Addresses and their ports."""
+        return _table(_find(network, path.dpid))
+
+    @api.put("/<dpid>", responses={200: models.MacTable, **documented(400, 404, 409, 413)})
+    def put_entry(
+        path: models.AnyBridgePath, query: models.NoQuery, body: models.MacTableEntry
+    ) -> Response:
+        """Teach an untagged address as if it had been seen; it moves and ages like any other."""
+        bridge = _find(network, path.dpid)
+        try:
+            network.teach(bridge, body.port, 0, body.mac)
+        except InputError as error:
+            raise field_problem(409, error.field, str(error)) from None
+        return _table(bridge)
+
+    return api
+
+
+def _find(network: Network, dpid: str) -> Bridge:
+    """Whatever is not a bridge's id is not found, as in the sample."""
+    for datapath_id, bridge in network.bridges.items():
+        if dpid.lower() == f"{datapath_id:016x}":
+            return bridge
+    raise field_problem(404, "dpid", f"there is no bridge {dpid}")
+
+
+def _table(bridge: Bridge) -> Response:
+    """All of it at once, as the sample does; written in pieces, with turns for others."""
+    known: dict[int, int] = {}
+    for vid in sorted(bridge.fdb.tables, reverse=True):
+        known.update((mac, entry.port) for mac, entry in bridge.fdb.tables[vid].items())
+    known |= bridge.learning.local
+    return Response(_pieces(list(known.items())), content_type="application/json")
+
+
+def _pieces(items: list[tuple[int, int]]) -> Iterator[str]:
+    comma = "{"
+    for start in range(0, len(items), _PIECE):
+        some = {
+            format_mac(mac): port for mac, port in items[start : start + _PIECE] if port != NO_PORT
+        }
+        if some:
+            yield comma + json.dumps(some)[1:-1]
+            comma = ", "
+            hub.sleep(0)
+    yield "}" if comma == ", " else "{}"

@@ -1,0 +1,75 @@
+"""Serves the API: eventlet's WSGI server, in greenlets beside the switches'."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+from typing import Any
+
+from ofapp import hub
+from ofapp.api.app import create_app
+from ofapp.api.routes_events import Streams
+from ofapp.network import Network
+
+LOG = logging.getLogger(__name__)
+
+CONNECTIONS = 128
+"""Served at a time; others wait in the listen queue."""
+
+CLIENT_PATIENCE = 30.0
+"""Seconds a client may take to read or write the next bytes, or to ask again."""
+
+
+class ApiServer:
+    """The API of a network on one address.
+
+    host: an IPv4 or IPv6 address; port: 0 for any free one, `port` tells which.
+    """
+
+    def __init__(self, network: Network, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        self._streams = Streams()
+        self._app = create_app(network, _is_loopback(host), self._streams)
+        self._socket: Any = None
+        self._thread: Any = None
+
+    def start(self) -> Any:
+        """Listen and serve; OSError when the address cannot be had.  Gives the serving greenlet."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        self._socket = hub.listen((self.host, self.port), family)
+        self.port = self._socket.getsockname()[1]
+        self._thread = hub.spawn(
+            hub.wsgi_server,
+            self._socket,
+            self._app,
+            log=_AccessLog(),
+            log_output=LOG.isEnabledFor(logging.DEBUG),
+            debug=False,
+            max_size=CONNECTIONS,
+            minimum_chunk_size=1,  # an event is sent when it happens, not with 4 KB of others
+            keepalive=CLIENT_PATIENCE,
+            socket_timeout=CLIENT_PATIENCE,
+        )
+        return self._thread
+
+    def stop(self) -> None:
+        """Take no more requests and end the streams."""
+        self._streams.stopping = True
+        if self._thread is not None:
+            hub.kill(self._thread)
+            self._socket.close()
+            self._thread = None
+
+
+class _AccessLog:
+    def write(self, line: str) -> None:
+        LOG.debug("%s", line.rstrip())
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,75 @@
+"""The os-ken app: the one place where everything is put together.
+
+    ofapp-manager ofapp.app
+
+os-ken accepts switches and does the handshake; from then on a `Session` looks after each.
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import ofapp.hub
+
+# isort: split
+from os_ken.base.app_manager import OSKenApp
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from os_ken.ofproto import ofproto_v1_3
+
+import ofapp.options  # noqa: F401  (registers what CONF is asked for below)
+from ofapp.api.server import ApiServer
+from ofapp.config import load_config
+from ofapp.events import EventLog
+from ofapp.network import Network
+from ofapp.openflow import channel
+from ofapp.state import State, state_directory
+
+
+class OfApp(OSKenApp):  # type: ignore[misc]
+    """A learning bridge on every switch that connects."""
+
+    OFP_VERSIONS = [ofproto_v1_3.OFP_VERSION]  # noqa: RUF012 - os-ken's own form
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        conf = self.CONF
+        config_file = Path(conf.ofapp_config_file) if conf.ofapp_config_file else None
+        state = State(state_directory(Path(conf.state_dir)))
+        self.network = Network(load_config(config_file), state, EventLog())
+        self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port)
+
+    def start(self) -> Any:
+        """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""
+        super().start()
+        self.network.start()
+        channel.serve_with(self.network.admit)
+        _calm_garbage_collection()
+        return self._api.start()
+
+    def close(self) -> None:
+        """Let go of the switches; they keep forwarding."""
+        self._api.stop()
+        self.network.close()
+
+    @set_ev_cls(  # type: ignore[untyped-decorator]
+        ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER]
+    )
+    def _on_state_change(self, event: Any) -> None:
+        if event.state == MAIN_DISPATCHER:
+            self.network.connected(event.datapath)
+        else:
+            self.network.disconnected(event.datapath)
+
+
+def _calm_garbage_collection() -> None:
+    """Collect cycles less often, and never again look at what was there from the start.
+
+    A full collection walks every learned address: with Python's thresholds it stopped everything
+    for 200 ms in a flood of 100,000 hosts and took a third of the time of learning [measured].
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 100)

@@ -1,0 +1,391 @@
+"""One datapath's bridge: its ports, its addresses and the protocols that it runs.
+
+Every method that changes something takes the time where it matters and returns the effects in
+the order in which they must happen.  What the datapath should hold at any moment is in `pinned`,
+`relay` and `multicasting`, so that a switch that comes back can be brought in line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ofapp.bridge import stp
+from ofapp.bridge.effects import ClosePort, Effect, SendFrame
+from ofapp.bridge.event import Event
+from ofapp.bridge.fdb import NO_PORT, Fdb
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.limits import Cap
+from ofapp.bridge.multicast import Params as MulticastParams
+from ofapp.bridge.multicast import PortParams as MulticastPortParams
+from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
+from ofapp.bridge.multicasting import Multicasting
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.pausable import PausableTime
+from ofapp.bridge.permanent import Permanent, PermanentEntry
+from ofapp.bridge.pinned import InputError, Pinned
+from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
+from ofapp.bridge.relay import Relay
+from ofapp.bridge.spanning import Spanning
+from ofapp.bridge.stp import PortState, SetPortState
+
+__all__ = ["Bridge", "InputError"]
+
+
+class Bridge:
+    """The bridge on one datapath.
+
+    spanning: its spanning tree; multicasting: its multicast snooping.  Both begin with the first
+    port, when the bridge's address is known, and are None where they are off.
+    """
+
+    def __init__(self, datapath_id: int, params: BridgeParams) -> None:
+        self.datapath_id = datapath_id
+        self.params = params
+        self.ports = PortTable()
+        self.fdb = Fdb()
+        self.learning = Learning(self.fdb, params)
+        self.relay = Relay(self.learning)
+        self.pinned = Pinned(self.learning, self.ports)
+        self.spanning: Spanning | None = None
+        self._trace = False
+        self.multicasting: Multicasting | None = None
+        self.permanent = Permanent()
+
+    @property
+    def name(self) -> str:
+        """The bridge's name as the switch's host knows it: that of its LOCAL port."""
+        local = self.ports.get(LOCAL_PORT)
+        return local.name if local else f"{self.datapath_id:016x}"
+
+    @property
+    def address(self) -> int:
+        """The bridge's own address."""
+        local = self.ports.get(LOCAL_PORT)
+        return local.mac if local else self.datapath_id
+
+    # Ports
+
+    def set_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
+        """The whole list, from a switch that has just connected.
+
+        A number with another name is another port: switches number anew when they restart.
+        """
+        new = {port.number: port for port in ports}
+        effects: list[Effect] = []
+        for old in self.ports:
+            if old.number not in new or new[old.number].name != old.name:
+                effects += self.remove_port(old.number, now)
+        if self.spanning is not None:
+            names = {number: port.name for number, port in new.items()}
+            effects += self._followed(self.spanning.retain(names, now), now)
+        for port in sorted(new.values(), key=lambda port: port.number != LOCAL_PORT):
+            effects += self.put_port(port, now)
+        return effects
+
+    def put_port(self, port: Port, now: float) -> list[Effect]:
+        """A port is new, or its name, address or link changed."""
+        old = self.ports.get(port.number)
+        if old == port:
+            return []
+        self.ports.put(port)
+        effects: list[Effect] = []
+        if old is None:
+            effects.append(_port_event("port.added", port, "was added"))
+        elif old.name != port.name:
+            self.pinned.rename(old.name, port.name)
+            self.permanent.rename(old.name, port.name)
+            effects.append(_port_event("port.renamed", port, f"was called {old.name} before"))
+        if port.number == LOCAL_PORT:
+            effects += self.pinned.set_local(port.mac)
+        if old is None or old.name != port.name:
+            effects += self._snoop(port, now)
+        effects += self._followed(self._set_link(port, old, now), now)
+        if old is None or old.name != port.name:
+            limit = self.params.port(port.name).fdb_max_learned
+            self.learning.port_caps[port.number] = Cap(limit, port.number, f"port {port.name}")
+            effects += self.pinned.place(port.name, port.number)
+        return effects
+
+    def remove_port(self, number: int, now: float) -> list[Effect]:
+        """A port is gone; static entries on it wait for a port of the same name."""
+        port = self.ports.drop(number)
+        if port is None:
+            return []
+        effects = self.relay.close(number)
+        if self.spanning is not None:
+            effects += self.spanning.remove(number, now)
+        effects = self._followed(effects, now)
+        if self.multicasting is not None:
+            for entry in self.permanent.on(port.name):
+                effects += self._withdraw(entry, number, now)
+            effects += self.multicasting.remove_port(number, now)
+        self.learning.port_caps.pop(number, None)
+        if number == LOCAL_PORT:
+            effects += self.pinned.set_local(None)
+        effects += self.pinned.place(port.name, NO_PORT)
+        effects.append(_port_event("port.removed", port, "was removed"))
+        return effects
+
+    def _set_link(self, port: Port, old: Port | None, now: float) -> list[Effect]:
+        """What a port's link means: the relay closes at once, spanning tree says when it opens."""
+        was_up = old is not None and old.up
+        effects = [] if port.up else self.relay.close(port.number)
+        if port.up != was_up:
+            what = "up" if port.up else "down"
+            effects.append(_port_event(f"port.{what}", port, f"is {what}"))
+        if port.number == LOCAL_PORT or self.params.stp is None:
+            if port.up and not was_up:
+                effects += self.relay.set_state(port.number, PortState.FORWARDING)
+            return effects
+        return effects + self._span(port, now)
+
+    # Addresses
+
+    def add_static(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
+        """Fix an address to a port; InputError."""
+        return self.pinned.add(vid, mac, port_name, now)
+
+    def remove_static(self, vid: int, mac: int) -> list[Effect]:
+        """Let an address be learned again; InputError."""
+        return self.pinned.remove(vid, mac)
+
+    def flush(
+        self, port: int | None = None, vid: int | None = None, mac: int | None = None
+    ) -> list[Effect]:
+        """Forget learned addresses that fit all that is given; without anything, all of them."""
+        return self.relay.flush(port, vid, mac)
+
+    # Protocols
+
+    def traps(self, port: int) -> bool:
+        """Whether BPDUs that arrive on the port go to the spanning tree."""
+        return self.spanning is not None and self.spanning.traps(port)
+
+    def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
+        """A frame to the bridge group address arrived on a port that `traps` it."""
+        if self.spanning is None:
+            return []
+        return self._followed(self.spanning.bpdu(port, frame, now), now)
+
+    def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
+        """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
+        if self.multicasting is not None:
+            return self.multicasting.receive(port, frame, now)
+        flood = self.relay.flood_ports  # the switch does not know yet that snooping is off
+        others = flood - {port} if port in flood else frozenset()
+        return [SendFrame(others, frame)] if others else []
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass; due at `next_wakeup`."""
+        effects: list[Effect] = []
+        if self.spanning is not None:
+            effects += self._followed(self.spanning.tick(now), now)
+        if self.multicasting is not None:
+            effects += self.multicasting.tick(now)
+        return effects
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nothing is."""
+        running = [self.spanning, self.multicasting]
+        due = [protocol.next_wakeup() for protocol in running if protocol is not None]
+        return min((instant for instant in due if instant is not None), default=None)
+
+    def pause(self, now: float) -> None:
+        """The switch is away: no protocol runs until it is back."""
+        for clock in self._clocks():
+            clock.pause(now)
+
+    def resume(self, now: float) -> None:
+        """The switch is back."""
+        for clock in self._clocks():
+            clock.resume(now)
+
+    def _clocks(self) -> list[PausableTime]:
+        running = [self.spanning, self.multicasting]
+        return [protocol.clock for protocol in running if protocol is not None]
+
+    def _followed(self, effects: list[Effect], now: float) -> list[Effect]:
+        """Multicast follows the port states, each at once: a blocked port is in no set."""
+        snooper = self.multicasting
+        if snooper is None:
+            return effects
+        followed: list[Effect] = []
+        for effect in effects:
+            followed.append(effect)
+            if isinstance(effect, SetPortState):
+                followed += self._follow(effect.port, effect.state, now)
+            elif isinstance(effect, ClosePort):
+                followed += snooper.set_port_state(effect.port, False, True, now)
+            elif isinstance(effect, Event) and effect.kind == "stp.topology-change":
+                followed += snooper.topology_change(now)
+        return followed
+
+    def _follow(self, port: int, state: PortState, now: float) -> list[Effect]:
+        if self.multicasting is None:
+            return []
+        forwards = state is PortState.FORWARDING
+        edge = self.spanning is None or self.spanning.is_edge(port)
+        return self.multicasting.set_port_state(port, forwards, edge, now)
+
+    # Spanning tree
+
+    def stp_status(self, now: float) -> stp.BridgeStatus | None:
+        """How the spanning tree stands; None for a bridge that runs none."""
+        return None if self.spanning is None else self.spanning.status(now)
+
+    def dump_stp(self) -> dict[str, Any] | None:
+        """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
+        return None if self.spanning is None else self.spanning.dump()
+
+    def revive_stp(self, data: Mapping[str, Any]) -> None:
+        """Go on with the tree that was dumped, before any port is known; ValueError."""
+        if self.params.stp is None:
+            raise ValueError("spanning tree is off")
+        self.spanning = Spanning.revive(
+            self.params.stp, data, self.relay, lambda name: self.params.port(name).stp
+        )
+        self.spanning.tree.trace = self._trace
+
+    def restart_stp(self, now: float) -> list[Effect]:
+        """Begin anew: the datapath is not in the state that the tree believes it is in."""
+        params = self.params.stp
+        return [] if params is None else [*self.set_stp(None, now), *self.set_stp(params, now)]
+
+    def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
+        """Start, administer or (None) stop the spanning tree."""
+        self.params = replace(self.params, stp=params)
+        if params is not None and self.spanning is not None:
+            return self._followed(self.spanning.set_bridge_params(params, now), now)
+        effects: list[Effect] = []
+        self.spanning = None
+        for port in self.ports:
+            if port.number == LOCAL_PORT:
+                continue
+            if params is not None:
+                effects += self._span(port, now)
+            elif port.up:
+                effects += self.relay.set_state(port.number, PortState.FORWARDING)
+        return self._followed(effects, now)
+
+    def set_port_stp(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
+        """Administer a port's spanning tree, running or not."""
+        own = replace(self.params.port(port.name), stp=params)
+        self.params = replace(self.params, ports={**self.params.ports, port.name: own})
+        if self.spanning is None or port.number not in self.spanning.ports:
+            return []
+        return self._followed(self.spanning.set_port_params(port.number, params, now), now)
+
+    def recover_port(self, port: Port, now: float) -> list[Effect]:
+        """Free a port from the guard that holds it."""
+        if self.spanning is None or port.number not in self.spanning.ports:
+            return []
+        return self._followed(self.spanning.recover(port.number, now), now)
+
+    def check_migration(self, port: Port, now: float) -> list[Effect]:
+        """Have a port speak RSTP again, and see what its neighbour speaks."""
+        if self.spanning is None or port.number not in self.spanning.ports:
+            return []
+        return self._followed(self.spanning.check_migration(port.number, now), now)
+
+    def set_trace(self, wanted: bool) -> None:
+        """Have BPDUs told as events, which costs more than the protocol itself."""
+        self._trace = wanted
+        if self.spanning is not None:
+            self.spanning.tree.trace = wanted
+
+    def _span(self, port: Port, now: float) -> list[Effect]:
+        """Let the spanning tree know of a port and its link.
+
+        It begins once its address is known: an identifier that changes later would move the root.
+        """
+        if self.spanning is None:
+            assert self.params.stp is not None
+            self.spanning = Spanning(self.params.stp, self.address, self.relay)
+            self.spanning.tree.trace = self._trace
+        return self.spanning.link(port, self.params.port(port.name).stp, now)
+
+    # Multicast snooping
+
+    def restore_multicast(
+        self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
+    ) -> list[Effect]:
+        """Take over what a switch held before this controller started."""
+        if self.multicasting is None:
+            return []
+        return self.multicasting.restore(groups, unregistered, now)
+
+    def multicast_snapshot(self, now: float) -> Snapshot | None:
+        """How multicast snooping stands; None for a bridge that does not snoop."""
+        return None if self.multicasting is None else self.multicasting.snapshot(now)
+
+    def set_multicast(
+        self, params: MulticastParams | None, vlans: Mapping[int, VlanParams], now: float
+    ) -> list[Effect]:
+        """Start, administer or (None) stop snooping.  Its own flows follow with the next look."""
+        self.params = replace(self.params, multicast=params, multicast_vlans=vlans)
+        snooper = self.multicasting
+        if params is None:
+            self.multicasting = None
+            return [] if snooper is None else snooper.close(now)
+        if snooper is not None:
+            return snooper.set_params(params, vlans, now)
+        effects: list[Effect] = []
+        for port in self.ports:
+            effects += self._snoop(port, now)
+        for number, state in self.relay.states.items():
+            effects += self._follow(number, state, now)
+        return effects
+
+    def set_port_multicast(
+        self, port: Port, params: MulticastPortParams, now: float
+    ) -> list[Effect]:
+        """Administer a port's snooping, running or not."""
+        own = replace(self.params.port(port.name), multicast=params)
+        self.params = replace(self.params, ports={**self.params.ports, port.name: own})
+        if self.multicasting is None:
+            return []
+        return self.multicasting.set_port_params(port.number, params, now)
+
+    def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
+        """Forward a group to a port for good; InputError."""
+        self.permanent.add(entry)
+        port = self.ports.named(entry.port)
+        if self.multicasting is None or port is None:
+            return []
+        vid, group, _, source = entry
+        return self.multicasting.add_permanent(vid, group, port.number, now, source)
+
+    def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
+        """Undo `add_permanent`; InputError."""
+        self.permanent.remove(entry)
+        port = self.ports.named(entry.port)
+        return [] if port is None else self._withdraw(entry, port.number, now)
+
+    def _withdraw(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
+        if self.multicasting is None:
+            return []
+        vid, group, _, source = entry
+        return self.multicasting.remove_permanent(vid, group, port, now, source)
+
+    def _snoop(self, port: Port, now: float) -> list[Effect]:
+        """Let snooping know of a port and its permanent entries.
+
+        It begins with the first port, LOCAL where there is one: queries need the bridge's address.
+        """
+        params = self.params
+        if params.multicast is None:
+            return []
+        if self.multicasting is None:
+            vlans = params.multicast_vlans
+            self.multicasting = Multicasting(params.multicast, vlans, self.address)
+        own = params.port(port.name)
+        effects = self.multicasting.put_port(port.number, own, now)
+        for entry in self.permanent.on(port.name):
+            effects += self.add_permanent(entry, now)
+        return effects
+
+
+def _port_event(kind: str, port: Port, what: str) -> Event:
+    return Event(kind, f"port {port.name} {what}", port=port.number, data={"name": port.name})

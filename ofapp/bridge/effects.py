@@ -1,0 +1,124 @@
+"""What the core wants done: values that the shell turns into OpenFlow messages, in list order.
+
+Those made once for every host are NamedTuples, a third of the price of a frozen dataclass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ofapp.bridge.event import Event
+from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
+from ofapp.bridge.stp.effects import SetPortState
+
+
+class InstallEntry(NamedTuple):
+    """Put a learned address in the datapath; `old_port` is where it was before, 0 for nowhere."""
+
+    port: int
+    vid: int
+    mac: int
+    serial: int
+    old_port: int
+
+
+class InstallDestination(NamedTuple):
+    """Put back only the destination half of a learned address."""
+
+    port: int
+    vid: int
+    mac: int
+    serial: int
+
+
+class RemoveSource(NamedTuple):
+    """Take out the source half of a learned address, if it is still the one of that serial."""
+
+    port: int
+    vid: int
+    mac: int
+    serial: int
+
+
+class RemoveDestination(NamedTuple):
+    """Take out the destination half of a learned address, if it is still the one of that serial."""
+
+    vid: int
+    mac: int
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """An address that neither moves nor ages: static (with a VID) or local (on every VID).
+
+    port None: the port is away, so frames to the address flood; it is not learned elsewhere.
+    """
+
+    mac: int
+    vid: int | None
+    port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    """The address is an ordinary one again."""
+
+    mac: int
+    vid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClosePort:
+    """The port is down or gone: nothing of it stays in the datapath."""
+
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendFrame:
+    """Send a complete frame, without FCS, out of ports, whatever their state."""
+
+    ports: frozenset[int]
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """What follows waits until the switch has carried out what is before."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetFlood:
+    """The ports that a frame without a known destination leaves by."""
+
+    ports: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Take all learned addresses out of the datapath: those behind `port`, in `vid`, or all."""
+
+    port: int | None = None
+    vid: int | None = None
+
+
+Effect = (
+    InstallEntry
+    | InstallDestination
+    | RemoveSource
+    | RemoveDestination
+    | Pin
+    | Unpin
+    | SetPortState
+    | ClosePort
+    | SendFrame
+    | Barrier
+    | SetGroup
+    | RemoveGroup
+    | SetUnregistered
+    | SetFlood
+    | Flush
+    | Event
+)

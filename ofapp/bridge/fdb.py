@@ -1,0 +1,143 @@
+"""The forwarding database: who is behind which port (IEEE 802.1D-2004 7.8 and 7.9).
+
+Keyed by (VID, MAC), as dictionaries by VID: a flush or a filter by VID touches nothing else, and
+a look-up by MAC alone costs one probe a VID.  The datapath ages the entries (its idle timeout
+sees every frame, the controller does not); this database is told about it.
+
+An entry carries a serial number that goes into the cookies of its flows.  It tells this entry's
+FLOW_REMOVED from one of an earlier life of the same address, without comparing anything else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from enum import Enum
+
+SERIAL_MASK = 0xFFFFFFFF
+NO_PORT = 0  # OpenFlow numbers ports from 1
+
+
+class EntryType(Enum):
+    """Where an entry comes from; only learned ones move and age."""
+
+    LEARNED = "learned"
+    STATIC = "static"
+    LOCAL = "local"
+
+
+class Entry:
+    """One address.  Mutable and slotted: there are a hundred thousand.
+
+    port: where it is, NO_PORT for a static entry whose port is away.
+    updated: when it was last seen as a source; used: as a destination (core time, seconds).
+    installed: when its flows were last sent to the switch.
+    source_packets, destination_packets: what its flows had counted when last polled.
+    mark: the sweep that last saw its flows, see `ofapp.bridge.sweep`.
+    """
+
+    __slots__ = (
+        "destination_packets",
+        "installed",
+        "mark",
+        "port",
+        "serial",
+        "source_packets",
+        "type",
+        "updated",
+        "used",
+    )
+
+    def __init__(self, port: int, type_: EntryType, serial: int, now: float) -> None:
+        self.port = port
+        self.type = type_
+        self.serial = serial
+        self.updated = now
+        self.used = now
+        self.installed = now
+        self.source_packets = 0
+        self.destination_packets = 0
+        self.mark = 0
+
+
+class Fdb:
+    """The entries and how many each port has learned; it keeps no limits, decides nothing."""
+
+    def __init__(self) -> None:
+        self.tables: dict[int, dict[int, Entry]] = {}
+        self.learned = 0
+        self.learned_by_port: dict[int, int] = {}
+        self.serial = 0
+
+    def __len__(self) -> int:
+        return sum(len(table) for table in self.tables.values())
+
+    def __iter__(self) -> Iterator[tuple[int, int, Entry]]:
+        """(vid, mac, entry) of all; safe against changes by the loop's body, one VID at a time."""
+        for vid in list(self.tables):
+            for mac, entry in list(self.tables.get(vid, {}).items()):
+                yield vid, mac, entry
+
+    def get(self, vid: int, mac: int) -> Entry | None:
+        """The entry of an address, or None."""
+        table = self.tables.get(vid)
+        return table.get(mac) if table is not None else None
+
+    def next_serial(self) -> int:
+        """A number not used lately; it wraps after four billion."""
+        self.serial = (self.serial + 1) & SERIAL_MASK
+        return self.serial
+
+    def add(self, vid: int, mac: int, entry: Entry) -> None:
+        """Put a new entry in; there must be none for the address."""
+        self.tables.setdefault(vid, {})[mac] = entry
+        if entry.type is EntryType.LEARNED:
+            self.learned += 1
+            self.learned_by_port[entry.port] = self.learned_by_port.get(entry.port, 0) + 1
+
+    def remove(self, vid: int, mac: int) -> Entry:
+        """Take an entry out; KeyError when there is none."""
+        table = self.tables[vid]
+        entry = table.pop(mac)
+        if not table:
+            del self.tables[vid]
+        if entry.type is EntryType.LEARNED:
+            self.learned -= 1
+            self._uncount(entry.port)
+        return entry
+
+    def move(self, entry: Entry, port: int) -> None:
+        """A learned entry's host is behind another port now."""
+        self._uncount(entry.port)
+        entry.port = port
+        self.learned_by_port[port] = self.learned_by_port.get(port, 0) + 1
+
+    def drop_learned(self, ports: Collection[int] | None, vid: int | None) -> Counter[int]:
+        """Take out the learned entries behind any of `ports` and in `vid`, None for any.
+
+        Gives how many there were, by port.
+        """
+        gone: Counter[int] = Counter()
+        for its_vid in list(self.tables) if vid is None else [vid]:
+            table = self.tables.get(its_vid, {})
+            doomed = [
+                (mac, entry.port)
+                for mac, entry in table.items()
+                if entry.type is EntryType.LEARNED and (ports is None or entry.port in ports)
+            ]
+            for mac, _port in doomed:
+                del table[mac]
+            if not table:
+                self.tables.pop(its_vid, None)
+            gone.update(port for _mac, port in doomed)
+        for port, count in gone.items():
+            self._uncount(port, count)
+        self.learned -= gone.total()
+        return gone
+
+    def _uncount(self, port: int, count: int = 1) -> None:
+        left = self.learned_by_port[port] - count
+        if left:
+            self.learned_by_port[port] = left
+        else:
+            del self.learned_by_port[port]

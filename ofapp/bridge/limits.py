@@ -1,0 +1,132 @@
+"""Limits: when one is reached, who is told, and when it counts as over.
+
+A cap that is reached stays "reached" until a twentieth of it is free again, so a bridge that ages
+and learns at the brim tells its story once and not once a second.  Learning itself resumes with
+the first free place.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ofapp.bridge.event import Event, Severity
+
+
+class Cap:
+    """One cap: of the bridge (port None) or of a port."""
+
+    __slots__ = ("limit", "name", "port", "reached", "refused")
+
+    def __init__(self, limit: int | None, port: int | None, name: str) -> None:
+        self.limit = limit
+        self.port = port
+        self.name = name
+        self.reached = False
+        self.refused = 0
+
+    def refuse(self) -> Event | None:
+        """Count one address that was not learned; the event for the first of a series."""
+        self.refused += 1
+        if self.reached:
+            return None
+        self.reached = True
+        return Event(
+            "fdb.limit",
+            f"{self.name} has learned {self.limit} addresses, its limit: "
+            "frames of further hosts flood",
+            Severity.WARNING,
+            self.port,
+            {"limit": self.limit},
+        )
+
+    def release(self, count: int) -> Event | None:
+        """With `count` entries now, the event that says there is room again, once."""
+        if not self.reached or (self.limit is not None and count > self.limit - self._margin()):
+            return None
+        self.reached = False
+        return Event(
+            "fdb.limit.cleared",
+            f"{self.name} has room for addresses again",
+            Severity.INFO,
+            self.port,
+            {"limit": self.limit, "refused": self.refused},
+        )
+
+    def _margin(self) -> int:
+        return max(1, (self.limit or 0) // 20)
+
+
+class Policer:
+    """Lets so many sightings a second and port through.  For switches that have no meters.
+
+    dropped: sightings not let through, by port.
+    """
+
+    def __init__(self, rate: int) -> None:
+        self.dropped: Counter[int] = Counter()
+        self._rate = rate
+        self._second = -1
+        self._taken: Counter[int] = Counter()
+
+    def admit(
+        self, samples: Iterable[tuple[int, int, int]], now: float
+    ) -> list[tuple[int, int, int]]:
+        """The (port, vid, mac) samples that are within the rate."""
+        if int(now) != self._second:
+            self._second = int(now)
+            self._taken.clear()
+        admitted = []
+        for sample in samples:
+            port = sample[0]
+            if self._taken[port] < self._rate:
+                self._taken[port] += 1
+                admitted.append(sample)
+            else:
+                self.dropped[port] += 1
+        return admitted
+
+
+class RateWatch:
+    """Tells when a port's frames begin and cease to be held back, from counts that only grow.
+
+    kind: what events are called; what: what is held back, for people.
+    """
+
+    def __init__(self, kind: str, what: str) -> None:
+        self._kind = kind
+        self._what = what
+        self.dropped: Mapping[int, int] = {}
+        self._limited: set[int] = set()
+
+    def observe(self, dropped: Mapping[int, int]) -> list[Event]:
+        """`dropped` is how many were held back on each port up to now."""
+        events = []
+        for port, count in dropped.items():
+            more = count - self.dropped.get(port, 0)
+            if more > 0 and port not in self._limited:
+                self._limited.add(port)
+                events.append(self._held_back(port, more))
+            elif more <= 0 and port in self._limited:
+                self._limited.discard(port)
+                events.append(self._let_through(port, count))
+        self._limited &= dropped.keys()
+        self.dropped = dict(dropped)
+        return events
+
+    def _held_back(self, port: int, more: int) -> Event:
+        return Event(
+            f"{self._kind}.limited",
+            f"port {port}: {more} {self._what} were too fast for the controller and held back",
+            Severity.WARNING,
+            port,
+            {"held_back": more},
+        )
+
+    def _let_through(self, port: int, count: int) -> Event:
+        return Event(
+            f"{self._kind}.limited.cleared",
+            f"port {port}: no {self._what} are held back any more",
+            port=port,
+            data={"held_back": count},
+        )

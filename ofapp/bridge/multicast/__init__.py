@@ -1,0 +1,36 @@
+"""IGMP and MLD snooping (RFC 4541), sans-IO. `Snooping` is the face; see `effects` for results.
+
+Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
+`decode`, `encode` (octets); `filter`, `hosts`, `ledger`, `timers` (state without a network);
+`member`, `group`, `routers`, `querier`, `context` (one VLAN and family); `receive`, `restore`,
+`snapshot`, `snooping` (the bridge).
+"""
+
+from .address import Family, always_floods, parse, text
+from .effects import Effect, ForwardTo, RemoveGroup, SendFrame, SetGroup, SetUnregistered
+from .params import ParamError, Params, PortParams, VlanParams
+from .snapshot import MemberInfo, QuerierInfo, RouterInfo, Snapshot, SourceInfo
+from .snooping import Snooping
+
+__all__ = [
+    "Effect",
+    "Family",
+    "ForwardTo",
+    "MemberInfo",
+    "ParamError",
+    "Params",
+    "PortParams",
+    "QuerierInfo",
+    "RemoveGroup",
+    "RouterInfo",
+    "SendFrame",
+    "SetGroup",
+    "SetUnregistered",
+    "Snapshot",
+    "Snooping",
+    "SourceInfo",
+    "VlanParams",
+    "always_floods",
+    "parse",
+    "text",
+]

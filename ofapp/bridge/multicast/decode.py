@@ -1,0 +1,120 @@
+"""From an Ethernet frame to a message: the headers under IGMP, MLD and PIM, checked.
+
+Any octets at all give an answer and none raises. What a host sent is believed only when whole:
+lengths, checksums, and a TTL or hop limit of 1, which no message from beyond the link can have.
+Two things the RFCs demand and deployed hosts and switches do not always do, the Router Alert
+option and the address a report is sent to, are demanded only in `strict`; the Linux bridge is the
+measure of lenient.
+"""
+
+from __future__ import annotations
+
+from .address import Family, is_host
+from .codec import checksum_ok
+from .igmp import decode_igmp
+from .message import Malformed, Message, Other
+from .mld import decode_mld
+from .pim import decode_pim
+
+_TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
+_ALERT4 = 0x94
+_HOP_BY_HOP, _ROUTING, _FRAGMENT, _ICMPV6, _DESTINATION, _PIM = 0, 43, 44, 58, 60, 103
+
+
+def decode(frame: bytes, strict: bool = False) -> Message:
+    """Decode a frame with any number of VLAN tags; see the message types for what comes back."""
+    at = 12
+    while frame[at : at + 2] in _TAGS:
+        at += 4
+    ethertype = frame[at : at + 2]
+    if ethertype == b"\x08\x00":
+        return _ipv4(frame, at + 2, strict)
+    if ethertype == b"\x86\xdd":
+        return _ipv6(frame, at + 2, strict)
+    return Malformed("ethernet_truncated") if len(frame) < at + 2 else Other()
+
+
+def _ipv4(frame: bytes, at: int, strict: bool) -> Message:
+    if len(frame) < at + 20:
+        return Malformed("ip_truncated")
+    header = (frame[at] & 0x0F) * 4
+    total = frame[at + 2] << 8 | frame[at + 3]
+    if frame[at] >> 4 != 4 or header < 20 or total < header or len(frame) < at + total:
+        return Malformed("ip_truncated")
+    if not checksum_ok(frame[at : at + header]):
+        return Malformed("ip_checksum")
+    protocol = frame[at + 9]
+    if protocol != 2 and protocol != _PIM:
+        return Other()
+    if frame[at + 6] & 0x3F or frame[at + 7]:
+        return Malformed("ip_fragment")
+    source = frame[at + 12 : at + 16]
+    if not is_host(source) and any(source):
+        return Malformed("ip_source")
+    dest = frame[at + 16 : at + 20]
+    alert = header > 20 and _has_alert4(frame[at + 20 : at + header])
+    data = frame[at + header : at + total]
+    context = (frame[6:12], source, dest, frame[at + 8], alert, strict)
+    if protocol == 2:
+        return decode_igmp(data, context)
+    return decode_pim(data, Family.IPV4, context)
+
+
+def _has_alert4(options: bytes) -> bool:
+    """RFC 2113. A broken option list has no alert; nothing else here depends on options."""
+    at = 0
+    while at < len(options) and options[at] != 0:
+        if options[at] == _ALERT4:
+            return True
+        if options[at] == 1:
+            at += 1
+        elif at + 1 < len(options) and options[at + 1] >= 2:
+            at += options[at + 1]
+        else:
+            break
+    return False
+
+
+def _ipv6(frame: bytes, at: int, strict: bool) -> Message:
+    if len(frame) < at + 40 or frame[at] >> 4 != 6:
+        return Malformed("ip_truncated")
+    end = at + 40 + (frame[at + 4] << 8 | frame[at + 5])
+    if len(frame) < end:
+        return Malformed("ip_truncated")
+    header = frame[at + 6]
+    source, dest = frame[at + 8 : at + 24], frame[at + 24 : at + 40]
+    hop_limit = frame[at + 7]
+    at += 40
+    hop_by_hop = header == _HOP_BY_HOP
+    alert = False
+    while header in (_HOP_BY_HOP, _ROUTING, _DESTINATION):
+        if end < at + 8 or end < (after := at + 8 + 8 * frame[at + 1]):
+            return Malformed("ip_truncated")
+        if header == _HOP_BY_HOP:
+            alert = alert or _has_alert6(frame[at + 2 : after])
+        header = frame[at]
+        at = after
+    if header == _FRAGMENT:
+        # Only the first fragment could be looked into, so none of a message is believed.
+        return Malformed("ip_fragment") if hop_by_hop else Other()
+    context = (frame[6:12], source, dest, hop_limit, alert, strict)
+    if header == _ICMPV6:
+        return decode_mld(frame[at:end], context, hop_by_hop)
+    if header == _PIM:
+        return decode_pim(frame[at:end], Family.IPV6, context)
+    return Other()
+
+
+def _has_alert6(options: bytes) -> bool:
+    """RFC 2711: option type 5, two octets."""
+    at = 0
+    while at < len(options):
+        if options[at] == 0:
+            at += 1
+            continue
+        if at + 1 >= len(options):
+            break
+        if options[at] == 5 and options[at + 1] == 2:
+            return True
+        at += 2 + options[at + 1]
+    return False

@@ -1,0 +1,53 @@
+"""Whole Ethernet frames of our own queries (RFC 2236, 3376, 2710, 3810)."""
+
+from __future__ import annotations
+
+from struct import pack
+from typing import NamedTuple
+
+from .address import ALL_NODES, ALL_SYSTEMS, Family, group_mac
+from .codec import checksum
+from .igmp import encode_igmp_query
+from .mld import encode_mld_query
+
+# Internetwork control precedence, as RFC 3376 4 asks; id and fragment fields 0; TTL 1; IGMP.
+_ALERT4 = b"\x94\x04\x00\x00"
+_ALERT6 = b"\x3a\x00\x05\x02\x00\x00\x01\x00"  # next header ICMPv6; Router Alert for MLD; PadN
+
+
+class QuerySpec(NamedTuple):
+    """What a query says. Times in seconds; `group` is the unspecified address for a general one."""
+
+    family: Family
+    version: int
+    group: bytes
+    sources: tuple[bytes, ...] = ()
+    max_resp: float = 10.0
+    suppress: bool = False
+    qrv: int = 2
+    qqi: float = 125.0
+
+
+def encode_query(spec: QuerySpec, mac: int, source: bytes, vid: int = 0) -> bytes:
+    """Frame of a query from `mac` and IP address `source`; 802.1Q-tagged if `vid` is not 0.
+
+    A general query goes to all systems, a specific one to its group. No padding: the port that
+    sends it pads to the Ethernet minimum.
+    """
+    general = not any(spec.group)
+    rest = (spec.sources, spec.max_resp, spec.suppress, spec.qrv, spec.qqi)
+    if spec.family is Family.IPV4:
+        dest = ALL_SYSTEMS if general else spec.group
+        message = encode_igmp_query(spec.version, spec.group, *rest)
+        head = pack("!BBHHHBB", 0x46, 0xC0, 24 + len(message), 0, 0, 1, 2)
+        tail = source + dest + _ALERT4
+        packet = head + pack("!H", checksum(head + bytes(2) + tail)) + tail + message
+        ethertype = b"\x08\x00"
+    else:
+        dest = ALL_NODES if general else spec.group
+        message = encode_mld_query(spec.version, source, dest, spec.group, *rest)
+        head = pack("!IHBB", 6 << 28, 8 + len(message), 0, 1)
+        packet = head + source + dest + _ALERT6 + message
+        ethertype = b"\x86\xdd"
+    tag = pack("!HH", 0x8100, vid) if vid else b""
+    return group_mac(dest) + mac.to_bytes(6, "big") + tag + ethertype + packet

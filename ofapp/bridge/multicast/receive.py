@@ -1,0 +1,94 @@
+"""What a report, a query and a router's hello do to a VLAN's snooping, and where they go on to."""
+
+from __future__ import annotations
+
+from math import inf
+
+from .address import PROXY_SOURCES, is_snooped
+from .context import Context
+from .core import Port
+from .message import Query, Record, RecordType, Report, RouterHello
+
+_JOINING = (RecordType.IS_EX, RecordType.TO_EX)
+
+
+def on_report(context: Context, report: Report, port: Port, now: float) -> None:
+    """Follow a report, and pass it to routers only (RFC 4541 2.1.1(1)).
+
+    While nothing is restricted it floods: a querier elsewhere, whose queries come from 0.0.0.0
+    and make no router port here, still has to hear it.
+    """
+    to_routers = True
+    for record in report.records:
+        if is_snooped(record.group) and not _on_record(context, record, report, port, now):
+            to_routers = False
+    if not context.active:
+        context.forward(context.live, port.number)
+    elif to_routers:
+        context.forward(context.routers_live, port.number)
+
+
+def _on_record(context: Context, record: Record, report: Report, port: Port, now: float) -> bool:
+    """One record; returns whether routers need to hear of it."""
+    kind, address, sources = record
+    group = context.groups.get(address)
+    member = group.members.get(port.number) if group is not None else None
+    if member is None:
+        if kind not in _JOINING and (not sources or kind == RecordType.BLOCK):
+            return True  # leaves what it is not in
+        member = context.join(address, port)
+        if member is None:
+            return True
+    member.report(kind, sources, report, now)
+    if not context.params.mcast_report_suppression or report.version == context.newest:
+        return True
+    group = member.group
+    if kind == RecordType.TO_IN:
+        group.reported = -inf
+        return not group.members.keys() - {port.number}
+    if group.reported != -inf and group.reported >= context.querier.asked_at:
+        return False
+    group.reported = now
+    return True
+
+
+def on_query(context: Context, query: Query, port: Port, now: float) -> None:
+    """A query from elsewhere: to all ports, so that members answer, and to ourselves."""
+    if query.general:
+        if context.querier.heard(query, port.number, now):
+            hold = context.querier.hold(query)
+            context.hear_router("query", query.source, port, now + hold, now)
+    else:
+        _on_specific(context, query, now)
+    ports = context.live
+    if query.general and query.source in PROXY_SOURCES and context.querier.other is not None:
+        # Linux takes 0.0.0.0 for the lowest address and would ask no more itself [measured].
+        ports -= context.learned_routers
+    context.forward(ports, port.number)
+
+
+def _on_specific(context: Context, query: Query, now: float) -> None:
+    """RFC 3376 6.6.1, and the Linux bridge: what is asked about goes unless answered for."""
+    group = context.groups.get(query.group)
+    if group is None:
+        return
+    group.reported = -inf
+    if query.suppress and not context.old:
+        return
+    until = now + max(query.max_resp, 0.1) * context.params.mcast_last_member_count
+    for member in group.members.values():
+        member.asked(query.sources, until)
+
+
+def on_hello(context: Context, hello: RouterHello, port: Port, now: float) -> None:
+    """A PIM hello or a router discovery message: to all ports, as its address asks."""
+    soon = now + context.params.last_member_time
+    if hello.hold == 0:
+        router = context.routers.get(port.number)
+        if router is not None:
+            kind = "pim_hello" if hello.kind == "pim_hello" else "mrd_advertisement"
+            router.leave(kind, hello.source, soon)
+    else:
+        hold = context.params.mcast_querier_interval if hello.hold is None else hello.hold
+        context.hear_router(hello.kind, hello.source, port, max(soon, now + hold), now)
+    context.forward(context.live, port.number)

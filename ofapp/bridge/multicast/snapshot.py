@@ -1,0 +1,180 @@
+"""Frozen values of the snooping state, for whoever shows it. Addresses as text, times remaining."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from .address import text
+from .filter import BLOCKED
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .member import Member
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """A source; `timer` seconds left. `blocked`: not forwarded (EXCLUDE mode, timer run out)."""
+
+    address: str
+    timer: float
+    blocked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemberInfo:
+    """A port's membership of a group.
+
+    mode: ``include`` or ``exclude``. timer: of the group, 0 in include mode.
+    permanent: set by configuration; `sources` then are what it was set for, none for all.
+    hosts: Ethernet addresses, where they are tracked.
+    """
+
+    vid: int
+    group: str
+    port: int
+    permanent: bool
+    mode: str
+    timer: float
+    sources: tuple[SourceInfo, ...]
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RouterInfo:
+    """A router port. `timer` is 0 for a permanent one; `routers` are the addresses heard there.
+
+    kinds: how: ``query``, ``pim``, ``mrd``, or ``restored`` from what a switch held.
+    """
+
+    vid: int
+    family: int
+    port: int
+    permanent: bool
+    timer: float
+    routers: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuerierInfo:
+    """Who asks. state: ``none``, ``self`` or ``other``.
+
+    active: whether forwarding is restricted. address, port: the querier's, None if not known.
+    timer: seconds until another counts as gone (other), or until our next query (self).
+    """
+
+    vid: int
+    family: int
+    enabled: bool
+    state: str
+    active: bool
+    version: int
+    address: str | None
+    port: int | None
+    timer: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything. `counters` by port."""
+
+    members: tuple[MemberInfo, ...]
+    routers: tuple[RouterInfo, ...]
+    queriers: tuple[QuerierInfo, ...]
+    counters: Mapping[int, Mapping[str, int]]
+    entries: int
+    hash_max: int
+
+
+def _left(until: float, now: float) -> float:
+    return max(0.0, round(until - now, 3)) if isfinite(until) else 0.0
+
+
+def member_info(member: Member, now: float) -> MemberInfo:
+    """A learned membership."""
+    state, group = member.state, member.group
+    return MemberInfo(
+        group.context.vid,
+        text(group.address),
+        member.port.number,
+        False,
+        "exclude" if state.exclude else "include",
+        _left(state.timer, now) if state.exclude else 0.0,
+        tuple(
+            SourceInfo(text(source), _left(timer, now), timer == BLOCKED)
+            for source, timer in sorted(state.sources.items())
+        ),
+        tuple(sorted(mac.hex(":") for mac in member.hosts.table)) if member.hosts else (),
+    )
+
+
+def members(context: Context, now: float) -> list[MemberInfo]:
+    """All memberships of a context, learned and permanent."""
+    found = []
+    for group in context.groups.values():
+        found += [member_info(member, now) for member in group.members.values()]
+        for port, kept in group.static.items():
+            sources = sorted(source for source in kept if source is not None)
+            found.append(
+                MemberInfo(
+                    context.vid,
+                    text(group.address),
+                    port,
+                    True,
+                    "exclude" if None in kept else "include",
+                    0.0,
+                    tuple(SourceInfo(text(source), 0.0, False) for source in sources),
+                    (),
+                )
+            )
+    return sorted(found, key=lambda info: (info.vid, info.group, info.port, info.permanent))
+
+
+def routers(context: Context, now: float) -> list[RouterInfo]:
+    """Router ports of a context, whether they forward or not."""
+    found = []
+    for port in sorted(context.ports):
+        known = context.core.ports.get(port)
+        permanent = known is not None and known.params.mcast_router == 2
+        learned = context.routers.get(port)
+        if permanent or learned is not None:
+            heard = sorted({router for _, router in learned.heard}) if learned else []
+            found.append(
+                RouterInfo(
+                    context.vid,
+                    context.family.value,
+                    port,
+                    permanent,
+                    _left(learned.until, now) if learned and not permanent else 0.0,
+                    tuple(text(router) for router in heard if router),
+                    tuple(sorted({kind for kind, _ in learned.heard})) if learned else (),
+                )
+            )
+    return found
+
+
+def querier(context: Context, now: float) -> QuerierInfo:
+    """Querier state of a context."""
+    state = context.querier
+    address, version, timer, name = None, context.version, 0.0, "none"
+    if state.is_querier:
+        name, address, timer = "self", text(state.address), _left(state.next_query, now)
+    elif state.other is not None:
+        name, timer = "other", _left(state.other_until, now)
+        address = text(state.other) if state.other else None
+        version = state.last.version if state.last else version
+    return QuerierInfo(
+        context.vid,
+        context.family.value,
+        state.enabled,
+        name,
+        context.active,
+        version,
+        address,
+        state.other_port,
+        timer,
+    )

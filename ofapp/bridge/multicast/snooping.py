@@ -1,0 +1,302 @@
+"""IGMP and MLD snooping of one bridge (RFC 4541): the face of this package.
+
+Frames, port states and times in; effects out (see `effects`). Every method that takes `now` first
+does what is due by then, so a late `tick` changes no outcome. `now` must not go backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .address import Family, is_host, is_snooped
+from .context import Context
+from .core import Core, Port
+from .decode import decode
+from .effects import Effect, SetGroup, SetUnregistered
+from .message import Malformed, Other, Query, Report
+from .params import Params, PortParams, VlanParams
+from .receive import on_hello, on_query, on_report
+from .restore import restore_group, restore_routers
+from .snapshot import Snapshot, members, querier, routers
+
+
+class Snooping:
+    """Multicast snooping of one bridge.
+
+    Tell it the ports, the VLANs and which ports forward; hand it every IGMP, MLD, PIM and MRD
+    frame; call `tick` at `next_wakeup`. VLANs and ports it was not told of are ignored.
+    """
+
+    def __init__(self, params: Params, mac: int) -> None:
+        """mac: the bridge's own Ethernet address, the source of its queries."""
+        self._core = Core(params, mac)
+        self._vlans: dict[int, tuple[Context, Context]] = {}
+        self._vlan_params: dict[int, VlanParams | None] = {}
+        self._permanent: dict[tuple[int, bytes, int, bytes | None], None] = {}
+
+    # Time.
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` has something to do; None for never."""
+        return self._core.timers.next()
+
+    def tick(self, now: float) -> list[Effect]:
+        """Do what is due."""
+        self._core.timers.run(now)
+        return self._core.flush()
+
+    # Configuration.
+
+    def _done(self, now: float) -> list[Effect]:
+        """Do what an input made due at once, such as a first query."""
+        self._core.timers.run(now)
+        return self._core.flush()
+
+    def set_params(self, params: Params, now: float) -> list[Effect]:
+        """New parameters of the bridge. What was learned stays, unless snooping goes off."""
+        self._core.timers.run(now)
+        self._core.params = params
+        self._core.ledger.set_limit(params.mcast_hash_max)
+        for vid in self._vlans:
+            self._configure(vid, now)
+        return self._done(now)
+
+    def set_vlan(
+        self, vid: int, ports: Iterable[int], now: float, params: VlanParams | None = None
+    ) -> list[Effect]:
+        """A VLAN and its ports, new or changed; without `params` the bridge's hold."""
+        core = self._core
+        core.timers.run(now)
+        self._vlan_params[vid] = params
+        if vid not in self._vlans:
+            fallback = params or core.params.vlan
+            self._vlans[vid] = (
+                Context(core, vid, Family.IPV4, fallback),
+                Context(core, vid, Family.IPV6, fallback),
+            )
+            for key in self._permanent:
+                if key[0] == vid:
+                    self._apply_permanent(*key)
+        there = frozenset(ports)
+        for context in self._vlans[vid]:
+            context.set_ports(there)
+        self._configure(vid, now)
+        return self._done(now)
+
+    def _configure(self, vid: int, now: float) -> None:
+        for context in self._vlans[vid]:
+            context.configure(self._vlan_params[vid] or self._core.params.vlan, now)
+
+    def remove_vlan(self, vid: int, now: float) -> list[Effect]:
+        """A VLAN is gone, with all learned on it; its entries are removed and it floods."""
+        self._core.timers.run(now)
+        for context in self._vlans.pop(vid, ()):
+            context.close()
+        self._vlan_params.pop(vid, None)
+        return self._done(now)
+
+    def add_port(self, port: int, now: float, params: PortParams | None = None) -> list[Effect]:
+        """A port of the bridge; it does not forward until `set_port_state` says so."""
+        self._core.timers.run(now)
+        if port not in self._core.ports:
+            self._core.ports[port] = Port(port, params or PortParams())
+            self._core.ledger.add_port(port)
+        return self._done(now)
+
+    def remove_port(self, port: int, now: float) -> list[Effect]:
+        """A port is gone, with all learned on it. VLANs keep it in mind should it come back."""
+        core = self._core
+        core.timers.run(now)
+        known = core.ports.get(port)
+        if known is not None:
+            for context in self._contexts():
+                context.drop_port(port)
+            core.limited.pop(port, None)
+            core.ledger.remove_port(port)
+            known.forwarding = False
+            for context in self._contexts():
+                context.port_changed(known, now)
+            del core.ports[port]
+        return self._done(now)
+
+    def set_port_params(self, port: int, params: PortParams, now: float) -> list[Effect]:
+        """New parameters of a port; KeyError if there is none."""
+        core = self._core
+        core.timers.run(now)
+        known = core.ports[port]
+        known.params = params
+        for member in known.members:
+            member.track(params.mcast_fast_leave)
+        for context in self._contexts():
+            if params.mcast_router == 0 and port in context.routers:
+                core.timers.cancel(context.routers.pop(port))
+            context.refresh()
+        return self._done(now)
+
+    def set_port_state(
+        self, port: int, forwarding: bool, now: float, edge: bool = True
+    ) -> list[Effect]:
+        """Spanning tree's word on a port; KeyError if there is none.
+
+        A port that does not forward is in no set and not listened to; what was learned there is
+        kept for when it forwards again, and ages. edge: no bridge is known to be behind it; a
+        topology change can move routers only to ports that are not.
+        """
+        core = self._core
+        core.timers.run(now)
+        known = core.ports[port]
+        if (known.forwarding, known.edge) != (forwarding, edge):
+            changed = known.forwarding != forwarding
+            known.forwarding, known.edge = forwarding, edge
+            for context in self._contexts():
+                if changed:
+                    context.port_changed(known, now)
+                else:
+                    context.refresh()
+        return self._done(now)
+
+    def topology_change(self, now: float, vids: Iterable[int] | None = None) -> list[Effect]:
+        """Spanning tree saw a topology change, on these VLANs or all: relearn quickly."""
+        self._core.timers.run(now)
+        for vid in list(self._vlans) if vids is None else vids:
+            for context in self._vlans.get(vid, ()):
+                context.topology_change(now)
+        return self._done(now)
+
+    def _contexts(self) -> Iterable[Context]:
+        for pair in self._vlans.values():
+            yield from pair
+
+    # Permanent entries.
+
+    def add_permanent(
+        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
+    ) -> list[Effect]:
+        """Forward a group (from one source, or all) to a port for good.
+
+        ValueError if the group or the source cannot have an entry. The VLAN and the port may come
+        later.
+        """
+        if len(group) not in (4, 16) or not is_snooped(group):
+            raise ValueError(f"group: {group.hex()} cannot have an entry")
+        if source is not None and (len(source) != len(group) or not is_host(source)):
+            raise ValueError(f"source: {source.hex()} is no host's address of the group's family")
+        self._core.timers.run(now)
+        self._permanent[vid, group, port, source] = None
+        if vid in self._vlans:
+            self._apply_permanent(vid, group, port, source)
+        return self._done(now)
+
+    def _apply_permanent(self, vid: int, group: bytes, port: int, source: bytes | None) -> None:
+        self._vlans[vid][len(group) == 16].keep(group, port, source)
+
+    def remove_permanent(
+        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
+    ) -> list[Effect]:
+        """Undo `add_permanent`; KeyError if there is no such entry."""
+        del self._permanent[vid, group, port, source]
+        self._core.timers.run(now)
+        if vid in self._vlans:
+            self._vlans[vid][len(group) == 16].unkeep(group, port, source)
+        return self._done(now)
+
+    # Frames.
+
+    def receive(self, port: int, vid: int, frame: bytes, now: float) -> list[Effect]:
+        """A frame that may be IGMP, MLD, PIM or MRD, as it came in, tags and all.
+
+        This alone forwards it: what is not forwarded by an effect is dropped.
+        """
+        core = self._core
+        core.timers.run(now)
+        known = core.ports.get(port)
+        pair = self._vlans.get(vid)
+        if known is None or pair is None:
+            return core.flush()
+        if port not in pair[0].live:
+            known.count("drop_not_forwarding")
+            return core.flush()
+        if not pair[0].enabled:
+            pair[0].forward(pair[0].live, port)
+            return core.flush()
+        message = decode(frame, core.params.strict)
+        if isinstance(message, Malformed):
+            known.count("drop_" + message.reason)
+            return core.flush()
+        known.count("rx_" + message.kind)
+        if isinstance(message, Other):
+            pair[0].forward(pair[0].live, port)
+            return core.flush()
+        context = pair[message.family is Family.IPV6]
+        if isinstance(message, Report):
+            on_report(context, message, known, now)
+        elif isinstance(message, Query):
+            on_query(context, message, known, now)
+        else:
+            on_hello(context, message, known, now)
+        return core.flush()
+
+    # Restart.
+
+    def restore(
+        self,
+        groups: Iterable[SetGroup],
+        unregistered: Iterable[SetUnregistered],
+        now: float,
+    ) -> list[Effect]:
+        """Take over what a switch held before this controller started.
+
+        Call once VLANs, ports and port states are told. The ports of each restricted
+        `SetUnregistered` are taken for router ports; the other ports of a group for members, with
+        full timers; and a query asks at once. Groups of a VLAN that was not restricted are left
+        out. The effects are the differences to what the switch held.
+        """
+        core = self._core
+        core.timers.run(now)
+        routed: dict[tuple[int, Family], frozenset[int]] = {}
+        for kept in unregistered:
+            if kept.ports is not None and kept.vid in self._vlans:
+                context = self._vlans[kept.vid][kept.family is Family.IPV6]
+                if context.enabled:
+                    routed[kept.vid, kept.family] = kept.ports
+                    restore_routers(context, kept.ports, now)
+        held: dict[tuple[Context, bytes], dict[bytes | None, frozenset[int]]] = {}
+        for entry in groups:
+            if entry.vid in self._vlans:
+                context = self._vlans[entry.vid][len(entry.group) == 16]
+                held.setdefault((context, entry.group), {})[entry.source] = entry.ports
+        for (context, address), entries in held.items():
+            ports = routed.get((context.vid, context.family))
+            restore_group(context, address, entries, ports, now)
+        return self._done(now)
+
+    # Looking.
+
+    def is_idle(self, vid: int) -> bool:
+        """Whether there is nothing to lose in a VLAN: no group, no router."""
+        return not any(context.groups or context.routers for context in self._vlans.get(vid, ()))
+
+    def desired(self) -> list[SetGroup | SetUnregistered]:
+        """All the datapath shall hold now, for comparing with what a switch does hold."""
+        found: list[SetGroup | SetUnregistered] = []
+        for context in self._contexts():
+            for group in context.groups.values():
+                found += [
+                    SetGroup(context.vid, group.address, source, ports)
+                    for source, ports in group.sent.items()
+                ]
+            if context.sent is not None:
+                found.append(SetUnregistered(context.vid, context.family, context.sent))
+        return found
+
+    def snapshot(self, now: float) -> Snapshot:
+        """The state for people; costs as much as there is of it."""
+        contexts = list(self._contexts())
+        return Snapshot(
+            tuple(info for context in contexts for info in members(context, now)),
+            tuple(info for context in contexts for info in routers(context, now)),
+            tuple(querier(context, now) for context in contexts),
+            {number: dict(port.counters) for number, port in self._core.ports.items()},
+            self._core.ledger.total,
+            self._core.params.mcast_hash_max,
+        )

@@ -1,0 +1,242 @@
+"""IGMP and MLD snooping on this bridge: frames and port states in, entries of the datapath out.
+
+On a bridge without VLAN configuration every port is in every VLAN, so a VLAN begins to be looked
+after with the first message that is seen in it, up to a limit a port: VIDs are anybody's to invent.
+Untagged frames, VLANs with parameters of their own and those with permanent entries are looked
+after in any case: a querier of ours must ask before anybody has spoken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from ofapp.bridge import multicast
+from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.multicast import (
+    ForwardTo,
+    SetGroup,
+    SetUnregistered,
+    Snapshot,
+    Snooping,
+    VlanParams,
+)
+from ofapp.bridge.multicast import SendFrame as SendUntagged
+from ofapp.bridge.params import PortParams
+from ofapp.bridge.pausable import PausableTime
+
+MAX_VLANS = 256
+"""VLANs that one port may introduce; it harms nobody but itself by inventing more."""
+_TAGS = (b"\x81\x00", b"\x88\xa8")
+
+
+class Multicasting:
+    """A `Snooping` and the ports it looks after.
+
+    vlans: VLANs with parameters of their own; mac: the bridge's address, the source of queries of
+    our own.
+    """
+
+    def __init__(self, params: multicast.Params, vlans: Mapping[int, VlanParams], mac: int) -> None:
+        self.snooping = Snooping(params, mac)
+        self.clock = PausableTime()
+        self.counters: Counter[str] = Counter()
+        self.fresh = True
+        """Nothing was restored yet, so a switch may know more than we do."""
+        self.vlans = {0, *vlans}
+        """The VLANs that are looked after."""
+        self._params = params
+        self._own = vlans
+        self._ports: dict[int, bool] = {}
+        self._introduced: dict[int, set[int]] = {}
+        self._full: set[int] = set()
+
+    def put_port(self, port: int, params: PortParams, now: float) -> list[Effect]:
+        """A port is there; it takes part once it forwards.  One that is known is administered."""
+        if port in self._ports:
+            return self.set_port_params(port, params.multicast, now)
+        at = self.clock.at(now)
+        self._ports[port] = False
+        told = self.snooping.add_port(port, at, params.multicast)
+        told += self._vlans_anew(at)
+        return self._carry_out(told)
+
+    def remove_port(self, port: int, now: float) -> list[Effect]:
+        """A port is gone."""
+        if port not in self._ports:
+            return []
+        at = self.clock.at(now)
+        del self._ports[port]
+        self._introduced.pop(port, None)
+        self._full.discard(port)
+        told = self.snooping.remove_port(port, at)
+        return self._carry_out(told + self._vlans_anew(at))
+
+    def set_port_state(self, port: int, forwarding: bool, edge: bool, now: float) -> list[Effect]:
+        """What spanning tree says of a port; `edge`: there is no other bridge behind it."""
+        if port not in self._ports:
+            return []
+        at = self.clock.at(now)
+        self._ports[port] = forwarding
+        return self._carry_out(self.snooping.set_port_state(port, forwarding, at, edge))
+
+    def topology_change(self, now: float) -> list[Effect]:
+        """Spanning tree saw a topology change: relearn quickly."""
+        return self._carry_out(self.snooping.topology_change(self.clock.at(now)))
+
+    def receive(self, port: int, frame: bytes, now: float) -> list[Effect]:
+        """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
+        at, vid = self.clock.at(now), _vid(frame)
+        effects: list[Effect] = []
+        if vid not in self.vlans and not self._admit(vid, port, at, effects):
+            ports = frozenset(number for number, forwards in self._ports.items() if forwards)
+            return [*effects, SendFrame(ports - {port}, frame)]
+        return effects + self._carry_out(self.snooping.receive(port, vid, frame, at), frame)
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass."""
+        if not self.clock.runs:
+            return []
+        return self._carry_out(self.snooping.tick(self.clock.at(now)))
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due; None while paused or when nothing is."""
+        return self.clock.due(self.snooping.next_wakeup())
+
+    def restore(
+        self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
+    ) -> list[Effect]:
+        """Take over what a switch held before this controller started."""
+        at = self.clock.at(now)
+        self.fresh = False
+        effects: list[Effect] = []
+        held = {group.vid for group in groups} | {rest.vid for rest in unregistered}
+        for vid in sorted(held - self.vlans):
+            self.vlans.add(vid)
+            effects += self._carry_out(self._look_after(vid, at))
+        return effects + self._carry_out(self.snooping.restore(groups, unregistered, at))
+
+    def set_params(
+        self, params: multicast.Params, vlans: Mapping[int, VlanParams], now: float
+    ) -> list[Effect]:
+        """Administer the bridge; a VLAN that has no parameters of its own any more stays."""
+        at = self.clock.at(now)
+        before, self._params, self._own = self._own, params, vlans
+        told = self.snooping.set_params(params, at)
+        for vid in sorted(before.keys() | vlans.keys()):
+            self.vlans.add(vid)
+            told += self._look_after(vid, at)
+        return self._carry_out(told)
+
+    def close(self, now: float) -> list[Effect]:
+        """Take every entry out of the datapath, for good: all multicast floods."""
+        off = replace(self._params, mcast_snooping=False)
+        return self._carry_out(self.snooping.set_params(off, self.clock.at(now)))
+
+    def set_port_params(self, port: int, params: multicast.PortParams, now: float) -> list[Effect]:
+        """Administer a port; KeyError for an unknown one."""
+        return self._carry_out(self.snooping.set_port_params(port, params, self.clock.at(now)))
+
+    def add_permanent(
+        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
+    ) -> list[Effect]:
+        """Forward a group to a port for good; ValueError."""
+        at = self.clock.at(now)
+        told = self.snooping.add_permanent(vid, group, port, at, source)
+        if vid not in self.vlans:
+            self.vlans.add(vid)
+            told += self._look_after(vid, at)
+        return self._carry_out(told)
+
+    def remove_permanent(
+        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
+    ) -> list[Effect]:
+        """Undo `add_permanent`; KeyError."""
+        told = self.snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
+        return self._carry_out(told)
+
+    def snapshot(self, now: float) -> Snapshot:
+        """The state for people."""
+        return self.snooping.snapshot(self.clock.at(now))
+
+    def vlan_params(self, vid: int) -> VlanParams:
+        """What holds in a VLAN."""
+        return self._own.get(vid, self._params.vlan)
+
+    def desired(self) -> list[SetGroup | SetUnregistered]:
+        """All that the datapath should hold."""
+        return self.snooping.desired()
+
+    def _vlans_anew(self, at: float) -> list[multicast.Effect]:
+        return [effect for vid in sorted(self.vlans) for effect in self._look_after(vid, at)]
+
+    def _look_after(self, vid: int, at: float) -> list[multicast.Effect]:
+        return self.snooping.set_vlan(vid, list(self._ports), at, self._own.get(vid))
+
+    def _admit(self, vid: int, port: int, at: float, effects: list[Effect]) -> bool:
+        """Look after a VLAN that somebody has spoken in first.
+
+        A port that has introduced too many gives up one where nothing is known any more, if there
+        is one.
+        """
+        mine = self._introduced.setdefault(port, set())
+        if len(mine) >= MAX_VLANS:
+            idle = next(
+                (old for old in mine if old not in self._own and self.snooping.is_idle(old)), None
+            )
+            if idle is None:
+                self.counters["vlans_refused"] += 1
+                if port not in self._full:
+                    self._full.add(port)
+                    effects.append(_too_many(port))
+                return False
+            mine.discard(idle)
+            self.vlans.discard(idle)
+            effects += self._carry_out(self.snooping.remove_vlan(idle, at))
+        if port in self._full:
+            self._full.discard(port)
+            effects.append(
+                Event("mcast.vlans.cleared", f"port {port} has room for VLANs again", port=port)
+            )
+        mine.add(vid)
+        self.vlans.add(vid)
+        effects += self._carry_out(self._look_after(vid, at))
+        return True
+
+    def _carry_out(self, wanted: Iterable[multicast.Effect], frame: bytes = b"") -> list[Effect]:
+        effects: list[Effect] = []
+        for effect in wanted:
+            if isinstance(effect, ForwardTo):
+                effects.append(SendFrame(effect.ports, frame))
+            elif isinstance(effect, SendUntagged):
+                effects.append(SendFrame(effect.ports, _tagged(effect.frame, effect.vid)))
+            else:
+                effects.append(effect)
+        return [e for e in effects if not isinstance(e, SendFrame) or e.ports]
+
+
+def _too_many(port: int) -> Event:
+    return Event(
+        "mcast.vlans",
+        f"port {port} has brought up multicast in {MAX_VLANS} VLANs, the most one port may: "
+        "in others it floods",
+        Severity.WARNING,
+        port,
+        {"limit": MAX_VLANS},
+    )
+
+
+def _vid(frame: bytes) -> int:
+    """The VID of a frame; as OVS sees it, a tag needs the inner type behind it."""
+    if frame[12:14] in _TAGS and len(frame) >= 18:
+        return int.from_bytes(frame[14:16], "big") & 0xFFF
+    return 0
+
+
+def _tagged(frame: bytes, vid: int) -> bytes:
+    """An untagged frame as it goes out on a bridge without VLAN configuration."""
+    if not vid:
+        return frame
+    return frame[:12] + _TAGS[0] + vid.to_bytes(2, "big") + frame[12:]

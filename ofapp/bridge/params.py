@@ -1,0 +1,50 @@
+"""What a bridge is told to be: values that `ofapp.config` validated, never changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ofapp.bridge import multicast as snooping
+from ofapp.bridge import stp as spanning_tree
+
+MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PortParams:
+    """fdb_max_learned: most entries learned on the port, None for no limit of its own."""
+
+    fdb_max_learned: int | None = None
+    stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
+    multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeParams:
+    """One datapath's bridge.
+
+    ageing_time: seconds until a silent host is forgotten, 0 for never (802.1D-2004 7.9.2).
+    fdb_max_learned: most learned entries on the whole bridge.
+    packet_in_rate: copies of frames from unknown sources, per port and second, that may reach
+        the controller; the frames themselves are never held back.
+    stp: spanning tree, None for a bridge that runs none.
+    multicast: IGMP and MLD snooping, None for a bridge that floods all multicast.
+    ports: parameters by port name; ports that are not named have the defaults.
+    multicast_vlans: snooping of the VLANs that have parameters of their own, by VID.
+    """
+
+    ageing_time: int = 300
+    fdb_max_learned: int = 100_000
+    packet_in_rate: int = 1_000
+    stp: spanning_tree.BridgeParams | None = None
+    multicast: snooping.Params | None = None
+    ports: Mapping[str, PortParams] = field(default_factory=dict)
+    multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
+
+    def port(self, name: str) -> PortParams:
+        """The parameters of the port called `name`."""
+        return self.ports.get(name, _DEFAULT_PORT)
+
+
+_DEFAULT_PORT = PortParams()

@@ -1,0 +1,108 @@
+"""Addresses that do not move: static entries, which people set, and the bridge's own.
+
+A static entry belongs to a port's name, not to its number: it outlives the port, and is where the
+port of that name is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge.effects import Effect, Pin, Unpin
+from ofapp.bridge.fdb import NO_PORT, Entry, EntryType
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.mac import format_mac, is_group
+from ofapp.bridge.ports import LOCAL_PORT, PortTable
+
+
+class InputError(ValueError):
+    """A request that cannot be carried out; `field` names what is wrong with it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class Pinned:
+    """The static and local entries of a bridge.
+
+    static: (vid, mac) -> the name of the port, present or not.
+    """
+
+    def __init__(self, learning: Learning, ports: PortTable) -> None:
+        self.static: dict[tuple[int, int], str] = {}
+        self._learning = learning
+        self._fdb = learning.fdb
+        self._ports = ports
+
+    def __iter__(self) -> Iterator[Pin]:
+        """Every address that does not move, as the datapath should have it."""
+        for mac, port in self._learning.local.items():
+            yield Pin(mac, None, port)
+        for vid, mac in self.static:
+            yield self._pin(vid, mac)
+
+    def add(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
+        """Fix an address to a port, whether the port is there yet or not.
+
+        InputError when the address cannot be one host's or is the bridge's own.
+        """
+        if not 0 <= vid <= 4094:
+            raise InputError("vlan", f"{vid} is not a VID: 0 (untagged) to 4094")
+        if not mac or is_group(mac):
+            raise InputError("mac", f"{format_mac(mac)} is not the address of one host")
+        if mac in self._learning.local:
+            raise InputError("mac", f"{format_mac(mac)} is the bridge's own address")
+        effects: list[Effect] = []
+        entry = self._fdb.get(vid, mac)
+        if entry is not None and entry.type is EntryType.LEARNED:
+            effects += self._learning.withdraw(vid, mac)
+        elif entry is not None:
+            self._fdb.remove(vid, mac)
+        self.static[vid, mac] = port_name
+        port = self._ports.named(port_name)
+        self._fdb.add(vid, mac, Entry(port.number if port else NO_PORT, EntryType.STATIC, 0, now))
+        return [*effects, self._pin(vid, mac)]
+
+    def remove(self, vid: int, mac: int) -> list[Effect]:
+        """Let the address be learned again; InputError when it is not a static one."""
+        if (vid, mac) not in self.static:
+            raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not a static entry")
+        del self.static[vid, mac]
+        self._fdb.remove(vid, mac)
+        return [Unpin(mac, vid)]
+
+    def rename(self, old_name: str, name: str) -> None:
+        """A port has another name now: its entries stay with it."""
+        for key, port_name in self.static.items():
+            if port_name == old_name:
+                self.static[key] = name
+
+    def place(self, port_name: str, number: int) -> list[Effect]:
+        """The port of that name has this number now, NO_PORT when it is gone."""
+        effects: list[Effect] = []
+        for (vid, mac), name in self.static.items():
+            entry = self._fdb.tables[vid][mac]
+            if name == port_name and entry.port != number:
+                entry.port = number
+                effects.append(self._pin(vid, mac))
+        return effects
+
+    def set_local(self, mac: int | None) -> list[Effect]:
+        """The bridge's own address on LOCAL, on every VID; it displaces what was learned."""
+        effects: list[Effect] = []
+        local = self._learning.local
+        for old in [old for old in local if old != mac]:
+            del local[old]
+            effects.append(Unpin(old, None))
+        if mac and not is_group(mac) and mac not in local:
+            local[mac] = LOCAL_PORT
+            for vid in list(self._fdb.tables):
+                entry = self._fdb.get(vid, mac)
+                if entry is not None and entry.type is EntryType.LEARNED:
+                    effects += self._learning.withdraw(vid, mac)
+            effects.append(Pin(mac, None, LOCAL_PORT))
+        return effects
+
+    def _pin(self, vid: int, mac: int) -> Pin:
+        return Pin(mac, vid, self._fdb.tables[vid][mac].port or None)

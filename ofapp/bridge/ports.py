@@ -1,0 +1,63 @@
+"""A bridge's ports as the core sees them.
+
+Ports are numbers on the wire and names for people; a number means a port only while the switch
+runs, so whatever must outlast that (static entries, parameters) goes by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LOCAL_PORT = 0xFFFFFFFE  # OFPP_LOCAL: the host that the switch runs on
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """number: OpenFlow port number; mac: the port's own address; up: link and administration.
+
+    speed_mbps: 0 when the switch does not say.
+    """
+
+    number: int
+    name: str
+    mac: int
+    up: bool
+    speed_mbps: int = 0
+    full_duplex: bool = True
+
+
+class PortTable:
+    """The ports by number, with a look-up by name."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[int, Port] = {}
+        self._by_name: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[Port]:
+        return iter(list(self._by_number.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+    def get(self, number: int) -> Port | None:
+        """The port with this number, or None."""
+        return self._by_number.get(number)
+
+    def named(self, name: str) -> Port | None:
+        """The port with this name, or None."""
+        number = self._by_name.get(name)
+        return None if number is None else self._by_number[number]
+
+    def put(self, port: Port) -> None:
+        """Add a port or replace the one of the same number."""
+        self.drop(port.number)
+        self._by_number[port.number] = port
+        self._by_name[port.name] = port.number
+
+    def drop(self, number: int) -> Port | None:
+        """Take a port out; None when there was none."""
+        port = self._by_number.pop(number, None)
+        if port is not None and self._by_name.get(port.name) == number:
+            del self._by_name[port.name]
+        return port

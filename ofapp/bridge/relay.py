@@ -1,0 +1,98 @@
+"""The relay: which ports take part, and what is forgotten when one ceases to.  802.1D-2004 7.4.
+
+A port that is up is in a state; one that is down has none.  Whoever decides the states (spanning
+tree, or nobody) goes through here, so that admission, flood set and FDB change together and in a
+safe order: what blocks comes before what opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ofapp.bridge.effects import ClosePort, Effect, Flush, SetFlood
+from ofapp.bridge.fdb import Entry, EntryType
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.stp.effects import PortState, SetPortState
+
+
+class Relay:
+    """Port states and flushing for one bridge.
+
+    states: the state of each port that is up.
+    """
+
+    def __init__(self, learning: Learning) -> None:
+        self.states: dict[int, PortState] = {}
+        self._learning = learning
+        self._fdb = learning.fdb
+
+    @property
+    def flood_ports(self) -> frozenset[int]:
+        """The ports that frames to unknown destinations leave by."""
+        forwarding = PortState.FORWARDING
+        return frozenset(port for port, state in self.states.items() if state is forwarding)
+
+    def set_state(self, port: int, state: PortState) -> list[Effect]:
+        """Put a port into a state.  One that stops learning forgets what is behind it."""
+        old = self.states.get(port)
+        self.states[port] = state
+        self._admit(port, state)
+        effects: list[Effect] = [SetPortState(port, state)]
+        if state is PortState.FORWARDING:
+            effects += self._learning.release(port)
+        if old is not state and PortState.FORWARDING in (old, state):
+            effects.append(SetFlood(self.flood_ports))
+        if state is PortState.DISCARDING and old not in (None, state):
+            effects += self.flush_ports([port])
+        return effects
+
+    def close(self, port: int) -> list[Effect]:
+        """A port is down or gone; nothing for one that was not up."""
+        old = self.states.pop(port, None)
+        if old is None:
+            return []
+        self._admit(port, PortState.DISCARDING)
+        effects: list[Effect] = [ClosePort(port)]
+        if old is PortState.FORWARDING:
+            effects.append(SetFlood(self.flood_ports))
+        return [*effects, *self.flush_ports([port])]
+
+    def flush(
+        self, port: int | None = None, vid: int | None = None, mac: int | None = None
+    ) -> list[Effect]:
+        """Forget learned addresses that fit all that is given; without anything, all of them.
+
+        A port, a VID or everything is a fixed number of messages whatever the number of hosts.
+        """
+        if mac is None and (port is None or vid is None):
+            ports = None if port is None else [port]
+            return [Flush(port, vid), *self._learning.forget_all(ports, vid)]
+        doomed = [
+            (its_vid, its_mac)
+            for its_vid, its_mac, entry in self._select(vid, mac)
+            if entry.type is EntryType.LEARNED and port in (None, entry.port)
+        ]
+        self._learning.counters["flushed"] += len(doomed)
+        return [effect for address in doomed for effect in self._learning.withdraw(*address)]
+
+    def flush_ports(self, ports: Collection[int]) -> list[Effect]:
+        """Forget what is behind these ports, in one pass: a topology change flushes many."""
+        known = [port for port in ports if port in self._fdb.learned_by_port]
+        forgotten = self._learning.forget_all(known, None) if known else []
+        return [*(Flush(port) for port in ports), *forgotten]
+
+    def _admit(self, port: int, state: PortState) -> None:
+        learning = self._learning
+        learning.open_ports.discard(port)
+        learning.holding.discard(port)
+        if state is not PortState.DISCARDING:
+            learning.open_ports.add(port)
+        if state is PortState.LEARNING:
+            learning.holding.add(port)
+
+    def _select(self, vid: int | None, mac: int | None) -> Iterator[tuple[int, int, Entry]]:
+        for its_vid in list(self._fdb.tables) if vid is None else [vid]:
+            table = self._fdb.tables.get(its_vid, {})
+            for its_mac in list(table) if mac is None else [mac]:
+                if its_mac in table:
+                    yield its_vid, its_mac, table[its_mac]

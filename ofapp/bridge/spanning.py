@@ -1,0 +1,179 @@
+"""Spanning tree on this bridge: the protocol's effects carried out by the relay.
+
+While the switch is away the tree is paused (see `pausable`); what neighbours have decided meanwhile
+comes with their next BPDUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from ofapp.bridge import stp
+from ofapp.bridge.effects import Barrier, Effect, SendFrame
+from ofapp.bridge.pausable import PausableTime
+from ofapp.bridge.ports import Port
+from ofapp.bridge.relay import Relay
+from ofapp.bridge.stp import FlushPort, PortState, SendBpdu, SetPortState, SpanningTree, dump
+
+
+class Spanning:
+    """A `SpanningTree` and the ports it looks after, by number and name.
+
+    address: the bridge's, for its identifier and as the source of BPDUs.
+    """
+
+    def __init__(self, params: stp.BridgeParams, address: int, relay: Relay) -> None:
+        self.tree = SpanningTree(params, address)
+        self.ports: dict[int, str] = {}
+        self._relay = relay
+        self._up: set[int] = set()
+        self.clock = PausableTime()
+        self._told = 0.0  # the last time the tree was told, of its own
+
+    @classmethod
+    def revive(
+        cls,
+        params: stp.BridgeParams,
+        data: Mapping[str, Any],
+        relay: Relay,
+        port_params: Callable[[str], stp.PortParams],
+    ) -> Self:
+        """The one that was dumped, paused; ValueError when it does not fit."""
+        revived = cls(params, 0, relay)
+        try:
+            names = {int(number): str(name) for number, name in data["names"]}
+            revived.tree, revived._told = dump.revive(
+                params, data["tree"], lambda number: port_params(names[number])
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not a dump of a bridge's spanning tree: {error!r}") from error
+        revived.ports = names
+        revived.clock = PausableTime(paused=revived._told)
+        revived._up = {port.port for port in revived.tree.snapshot().ports if port.link.up}
+        return revived
+
+    def dump(self) -> dict[str, Any]:
+        """The tree and its ports' names as JSON-serialisable data."""
+        return {"names": [*self.ports.items()], "tree": dump.dump(self.tree)}
+
+    def retain(self, names: Mapping[int, str], now: float) -> list[Effect]:
+        """Let go of ports that are not there under the same number and name any more."""
+        gone = [number for number, name in self.ports.items() if names.get(number) != name]
+        return [effect for number in gone for effect in self.remove(number, now)]
+
+    def states(self) -> dict[int, PortState]:
+        """The state of each port whose link is up, as the datapath should have it."""
+        ports = self.tree.snapshot().ports
+        return {port.port: port.state for port in ports if port.link.up}
+
+    def status(self, now: float) -> stp.BridgeStatus:
+        """How the tree stands, with times as of `now` and not of the last thing that happened."""
+        snapshot, since = self.tree.snapshot(), max(self.clock.at(now) - self._told, 0.0)
+        changed = snapshot.time_since_topology_change
+        if changed is not None and not snapshot.topology_change:
+            changed += since
+        ports = tuple(replace(port, timers=_later(port.timers, since)) for port in snapshot.ports)
+        return replace(snapshot, time_since_topology_change=changed, ports=ports)
+
+    def traps(self, port: int) -> bool:
+        """Whether BPDUs that arrive on the port are for the tree and not for other bridges."""
+        return port in self.ports and self.tree.port(port).params.enabled
+
+    def is_edge(self, port: int) -> bool:
+        """Whether there is no other bridge behind the port; so for one outside the tree."""
+        return port not in self.ports or self.tree.port(port).oper_edge
+
+    def link(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
+        """A port is new, or its link changed; that comes before any timer."""
+        link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)
+        (self._up.add if port.up else self._up.discard)(port.number)
+        known = port.number in self.ports
+        self.ports[port.number] = port.name
+        if known:
+            effects: list[Effect] = []
+            if port.up and port.number not in self._relay.states:
+                # The tree knows a state, blocked if the link was down; the datapath does not.
+                state = self.tree.port(port.number).state
+                effects += self._relay.set_state(port.number, state)
+            told = self.tree.set_link(port.number, link, self._time(now))
+            return effects + self._carry_out(told)
+        added = self.tree.add_port(port.number, params, link, self._time(now), port.mac)
+        return self._carry_out(added)
+
+    def remove(self, port: int, now: float) -> list[Effect]:
+        """A port is gone."""
+        if port not in self.ports:
+            return []
+        del self.ports[port]
+        self._up.discard(port)
+        return self._carry_out(self.tree.remove_port(port, self._time(now)))
+
+    def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
+        """A frame to the bridge group address arrived."""
+        return self._carry_out(self.tree.receive(port, frame, self._time(now)))
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass."""
+        return self._carry_out(self.tree.tick(self._time(now))) if self.clock.runs else []
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due; None while paused or when nothing is."""
+        return self.clock.due(self.tree.next_wakeup())
+
+    def set_bridge_params(self, params: stp.BridgeParams, now: float) -> list[Effect]:
+        """Administer the bridge."""
+        return self._carry_out(self.tree.set_bridge_params(params, self._time(now)))
+
+    def set_port_params(self, port: int, params: stp.PortParams, now: float) -> list[Effect]:
+        """Administer a port; KeyError for an unknown one."""
+        trapped = self.traps(port)
+        effects = self._carry_out(self.tree.set_port_params(port, params, self._time(now)))
+        state = self._relay.states.get(port)
+        if trapped is not params.enabled and state is not None:
+            effects += self._relay.set_state(port, state)  # where its BPDUs go has changed
+        return effects
+
+    def recover(self, port: int, now: float) -> list[Effect]:
+        """Free a port from its guards; KeyError for an unknown one."""
+        return self._carry_out(self.tree.recover(port, self._time(now)))
+
+    def check_migration(self, port: int, now: float) -> list[Effect]:
+        """Find out anew what a port's neighbour speaks; KeyError for an unknown one."""
+        return self._carry_out(self.tree.migration_check(port, self._time(now)))
+
+    def _time(self, now: float) -> float:
+        self._told = self.clock.at(now)
+        return self._told
+
+    def _carry_out(self, wanted: list[stp.Effect]) -> list[Effect]:
+        """The relay's effects for the tree's, blocks first and a barrier after them."""
+        effects: list[Effect] = []
+        flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
+        blocked = waited = False
+        for effect in wanted:
+            if isinstance(effect, SetPortState):
+                if effect.port not in self._up:
+                    continue  # the relay has closed it
+                blocks = effect.state is PortState.DISCARDING
+                if not blocks and blocked and not waited:
+                    waited = True
+                    effects.append(Barrier())
+                blocked |= blocks and effect.port in self._relay.states
+                effects += self._relay.set_state(effect.port, effect.state)
+            elif isinstance(effect, FlushPort):
+                effects += self._relay.flush_ports(flushed)
+                flushed = []  # all at once, with the first
+            elif isinstance(effect, SendBpdu):
+                if blocked and not waited:
+                    waited = True
+                    effects.append(Barrier())
+                effects.append(SendFrame(frozenset({effect.port}), effect.frame))
+            else:
+                effects.append(effect)
+        return effects
+
+
+def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:
+    return {name: max(left - seconds, 0.0) for name, left in timers.items()}

@@ -1,0 +1,55 @@
+"""Spanning tree: IEEE 802.1D-2004 clause 17, RSTP that also speaks STP, one instance a bridge.
+
+    tree          the face: `SpanningTree`
+    params        what can be set, checked
+    effects       what comes back
+    status        how it stands, for an API
+    bpdu          frames
+    vectors       what bridges compare
+    port, core    the variables of a port and of the bridge (17.19, 17.18)
+    receive       port receive, protocol migration, bridge detection (17.23, 17.24, 17.25)
+    transmit      port transmit (17.26)
+    information   port information (17.27)
+    roles         port role selection (17.28)
+    transition    port role transition, port state transition (17.29, 17.30)
+    topology      topology change (17.31)
+    guards        BPDU guard, loop guard, own BPDUs
+
+Port timers (17.22) are instants, see `port`.
+"""
+
+from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SendBpdu, SetPortState
+from ofapp.bridge.stp.params import (
+    BridgeParams,
+    Link,
+    ParameterError,
+    PointToPoint,
+    PortParams,
+    path_cost,
+)
+from ofapp.bridge.stp.port import Guard, Role
+from ofapp.bridge.stp.status import BridgeStatus, PortStatus
+from ofapp.bridge.stp.tree import SpanningTree
+
+TRACE = ("stp.bpdu.sent", "stp.bpdu.received")
+"""The kinds of events that `SpanningTree.trace` is about."""
+
+__all__ = [
+    "TRACE",
+    "BridgeParams",
+    "BridgeStatus",
+    "Effect",
+    "FlushPort",
+    "Guard",
+    "Link",
+    "ParameterError",
+    "PointToPoint",
+    "PortParams",
+    "PortState",
+    "PortStatus",
+    "Role",
+    "SendBpdu",
+    "SetPortState",
+    "SpanningTree",
+    "path_cost",
+]

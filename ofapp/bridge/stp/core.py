@@ -1,0 +1,223 @@
+"""The variables of one bridge (802.1D-2004, 17.18) and what every machine may do to it.
+
+The machines are functions of a `Core` and a `Port`.  They change variables, and through the methods
+here they emit effects and mark the ports whose conditions may have changed.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
+from ofapp.bridge.stp.params import BridgeParams
+from ofapp.bridge.stp.port import HELD, Guard, Port, Role
+from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
+
+_HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
+
+
+class Core:
+    """State of one bridge; only the functions of this package write it."""
+
+    def __init__(self, params: BridgeParams, address: int) -> None:
+        self.address = address
+        self.ports: dict[int, Port] = {}
+        self.now = 0.0
+        self.trace = True
+        self.effects: list[Effect] = []
+        self.marked: dict[int, Port] = {}
+        self.reselect = False
+        self.root_port: Port | None = None
+        self.tc_active = False
+        self.tc_count = 0
+        self.tc_since: float | None = None
+        self.tc_port: int | None = None
+        self.configure(params)
+        self.root_priority = PriorityVector(self.bridge_id, 0, self.bridge_id, 0)
+        self.root_times: Times = params.times
+
+    def configure(self, params: BridgeParams) -> None:
+        """Take parameters; bridge identifier and times follow (17.18.2, 17.18.4)."""
+        self.params = params
+        self.bridge_id = bridge_identifier(params.priority, self.address)
+
+    # -- which ports to look at ------------------------------------------------------------
+
+    def mark(self, port: Port) -> None:
+        """Have the machines of `port` run again."""
+        self.marked[port.port_no] = port
+
+    def mark_all(self) -> None:
+        """Have the machines of every port run again."""
+        self.marked.update(self.ports)
+
+    def mark_dependants(self) -> None:
+        """A port changed: those whose conditions look at other ports (17.20.3, 17.20.10)."""
+        for port in self.ports.values():
+            if port.role in _HEARING_ROLES or not port.forward:
+                self.marked[port.port_no] = port
+
+    # -- conditions and procedures over all ports ----------------------------------------------
+
+    def running(self, timer: float) -> bool:
+        """Is a timer other than zero?"""
+        return timer > self.now
+
+    def forward_delay(self, port: Port) -> float:
+        """forwardDelay (17.20.5): how long a port waits in each of its states, in seconds.
+
+        The short wait of RSTP presumes that whoever disagrees has said so within a hello time. On
+        shared segments that is not so while news of a dead root go round, one hop a second for the
+        hold count, and no agreement protects them; so, other than in the standard, they wait a
+        forward delay in RSTP, too. The property tests find the loop otherwise.
+        """
+        times = port.designated_times
+        short = port.send_rstp and port.point_to_point
+        return times.hello_time if short else times.forward_delay
+
+    def all_synced(self) -> bool:
+        """allSynced (17.20.3).
+
+        A port that still has to take new information (updtInfo) does not count as synced: its
+        `synced` speaks of the old one, and an agreement given on it can close a loop.
+        """
+        for port in self.ports.values():
+            if not port.selected or port.updt_info or port.role is not port.selected_role:
+                return False
+            if not port.synced and port.role is not Role.ROOT:
+                return False
+        return True
+
+    def re_rooted(self, port: Port) -> bool:
+        """reRooted (17.20.10): has every other recent root port retired?"""
+        return not any(
+            other is not port and self.running(other.rr_while) for other in self.ports.values()
+        )
+
+    def unretired(self, port: Port) -> bool:
+        """Does another designated port forward that was root port lately, not yet agreed to?
+
+        Not in 802.1D-2004, where reRoot guards the opening of a root port only. When a bridge
+        becomes root by a change of priority its former root port goes on forwarding, towards a
+        neighbour that has not heard of it; no other port may open before that one is settled.
+        """
+        return any(
+            other is not port
+            and other.role is Role.DESIGNATED
+            and other.forward
+            and self.running(other.rr_while)
+            for other in self.ports.values()
+        )
+
+    def set_sync_tree(self) -> None:
+        """setSyncTree (17.21.16)."""
+        for port in self.ports.values():
+            port.sync = True
+        self.mark_all()
+
+    def set_re_root_tree(self) -> None:
+        """setReRootTree (17.21.15)."""
+        for port in self.ports.values():
+            port.re_root = True
+        self.mark_all()
+
+    def set_tc_prop_tree(self, cause: Port) -> None:
+        """setTcPropTree (17.21.18)."""
+        if cause.params.restricted_tcn:
+            return
+        for port in self.ports.values():
+            if port is not cause:
+                port.tc_prop = True
+        self.mark_all()
+
+    def ask_reselect(self, port: Port) -> None:
+        """reselect and not selected (17.19.34, 17.19.36): roles are to be computed anew."""
+        port.selected = False
+        self.reselect = True
+
+    # -- what is told --------------------------------------------------------------------------
+
+    def tell(
+        self,
+        kind: str,
+        message: str,
+        port: Port | None,
+        severity: Severity = Severity.INFO,
+        /,
+        **data: object,
+    ) -> None:
+        """Emit an event."""
+        number = None if port is None else port.port_no
+        self.effects.append(Event(kind, message, severity, number, data))
+
+    def set_state(self, port: Port, state: PortState) -> None:
+        """Emit a port's new state, with the reason its machines left."""
+        if port.state is state:
+            return
+        self.tell(
+            "stp.state",
+            f"port {port.port_no}: {port.state.value} -> {state.value} ({port.state_reason})",
+            port,
+            old=port.state.value,
+            new=state.value,
+            role=port.role.value,
+            reason=port.state_reason,
+        )
+        if state is PortState.FORWARDING:
+            port.forward_transitions += 1
+        port.state = state
+        self.effects.append(SetPortState(port.port_no, state))
+
+    def flush(self, port: Port) -> None:
+        """fdbFlush (17.19.7): done at once, in STP compatible operation too.
+
+        The standard lets a bridge in STP compatible mode age entries fast for a forward delay
+        instead; forgetting at once is the stronger of the two and costs two deletes.
+        """
+        self.effects.append(FlushPort(port.port_no))
+
+    def guard(self, port: Port, guard: Guard, message: str) -> None:
+        """Count and tell a guard that has just struck."""
+        port.guard_counts[guard] += 1
+        self.tell(
+            f"stp.{guard.value}",
+            f"port {port.port_no}: {message}",
+            port,
+            Severity.WARNING,
+            guard=guard.value,
+            active=True,
+            count=port.guard_counts[guard],
+        )
+
+    def unguard(self, port: Port, guard: Guard, message: str) -> None:
+        """Tell that a guard has let go."""
+        self.tell(
+            f"stp.{guard.value}",
+            f"port {port.port_no}: {message}",
+            port,
+            guard=guard.value,
+            active=False,
+        )
+
+    def next_of(self, port: Port) -> float:
+        """The earliest instant at which a timer of `port` runs out, HELD if none does."""
+        now = self.now
+        earliest = HELD
+        if port.enabled:
+            for timer in (
+                port.hello_when,
+                port.tc_while,
+                port.fd_while,
+                port.rcvd_info_while,
+                port.rr_while,
+                port.rb_while,
+                port.mdelay_while,
+                port.edge_delay_while,
+                port.tx_decrement,
+                port.agreement_from,
+                port.self_loop_until,
+            ):
+                if now < timer < earliest:
+                    earliest = timer
+        elif port.err_disabled and now < port.err_until:
+            earliest = port.err_until
+        return earliest

@@ -1,0 +1,79 @@
+"""What the spanning tree asks its shell to do, besides telling `Event`s.
+
+A list of effects is carried out in its order, and the order is what keeps frames from looping:
+first every port that blocks, then flushes and openings, then BPDUs.  A BPDU may promise that ports
+are blocked (an agreement), so it must not overtake a block; the shell puts a barrier between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ofapp.bridge.event import Event
+
+
+class PortState(Enum):
+    """What the relay does with frames of a port (7.4)."""
+
+    DISCARDING = "discarding"
+    LEARNING = "learning"
+    FORWARDING = "forwarding"
+
+
+@dataclass(frozen=True, slots=True)
+class SetPortState:
+    """Put a port into a state; said at once for a new port, later only when it changes."""
+
+    port: int
+    state: PortState
+
+
+@dataclass(frozen=True, slots=True)
+class FlushPort:
+    """Forget every dynamic address learned on this port and no other (17.19.7, fdbFlush)."""
+
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendBpdu:
+    """Send a complete Ethernet frame, without FCS, out of a port, whatever the port's state."""
+
+    port: int
+    frame: bytes
+
+
+Effect = SetPortState | FlushPort | SendBpdu | Event
+
+
+def in_safe_order(effects: list[Effect], before: dict[int, PortState]) -> list[Effect]:
+    """Reorder one step's effects: blocks, then the rest as it came, then BPDUs.
+
+    before: the states the ports had when the step began; a new port has none.
+
+    A port that the step opened and blocked again is not opened at all, and only the last opening
+    of a port is kept: nothing happens between the two.
+    """
+    blocked: list[Effect] = []
+    rest: list[Effect] = []
+    bpdus: list[Effect] = []
+    opening: dict[int, int] = {}
+    said = dict(before)
+    for effect in effects:
+        if isinstance(effect, SendBpdu):
+            bpdus.append(effect)
+        elif not isinstance(effect, SetPortState):
+            rest.append(effect)
+        else:
+            earlier = opening.pop(effect.port, None)
+            if earlier is not None:
+                del rest[earlier]
+                opening = {p: i - (i > earlier) for p, i in opening.items()}
+            if effect.state is not PortState.DISCARDING:
+                opening[effect.port] = len(rest)
+                rest.append(effect)
+            elif said.get(effect.port) is not PortState.DISCARDING:
+                said[effect.port] = PortState.DISCARDING
+                blocked.append(effect)
+    return blocked + rest + bpdus

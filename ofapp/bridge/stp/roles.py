@@ -1,0 +1,138 @@
+"""Port role selection (802.1D-2004, 17.28): the spanning tree computation itself."""
+
+from __future__ import annotations
+
+from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.port import Guard, InfoIs, Port, Role
+from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector, Times
+
+_MAX_COST = 0xFFFF_FFFF
+
+
+def select_roles(core: Core) -> None:
+    """17.28, ROLE_SELECTION: compute every port's role and mark the ports that are to act on it."""
+    core.reselect = False
+    before = [
+        (p, p.selected, p.selected_role, p.updt_info, p.designated_priority, p.designated_times)
+        for p in core.ports.values()
+    ]
+    _update_roles(core)
+    for port, *old in before:
+        port.selected = True  # setSelectedTree (17.21.16)
+        if old != [
+            True,
+            port.selected_role,
+            port.updt_info,
+            port.designated_priority,
+            port.designated_times,
+        ]:
+            core.mark(port)
+    core.mark_dependants()
+
+
+def _update_roles(core: Core) -> None:
+    """updtRolesTree (17.21.25)."""
+    best = (PriorityVector(core.bridge_id, 0, core.bridge_id, 0), 0)
+    root_port: Port | None = None
+    for port in core.ports.values():
+        if port.info_is is not InfoIs.RECEIVED or not _may_be_root(core, port):
+            continue
+        held = port.port_priority
+        # The field has 32 bits; a hostile cost must not wrap into a good one.
+        path = held._replace(cost=min(held.cost + port.port_path_cost, _MAX_COST))
+        if (path, port.port_id) < best:
+            best = (path, port.port_id)
+            root_port = port
+    _set_root(core, best[0], root_port)
+    for port in core.ports.values():
+        port.designated_priority = PriorityVector(
+            core.root_priority.root, core.root_priority.cost, core.bridge_id, port.port_id
+        )
+        port.designated_times = core.root_times._replace(hello_time=core.params.hello_time)
+        port.selected_role = _role_of(core, port)
+        _judge_root_guard(core, port)
+
+
+def _may_be_root(core: Core, port: Port) -> bool:
+    if port.params.restricted_role or port.params.root_guard:
+        return False
+    # By address: right after a change of priority a backup port still holds our former identifier.
+    return bool((port.port_priority.bridge ^ core.bridge_id) & ADDRESS_MASK)
+
+
+def _set_root(core: Core, vector: PriorityVector, root_port: Port | None) -> None:
+    old = core.root_priority
+    core.root_priority = vector
+    core.root_port = root_port
+    if root_port is None:
+        core.root_times = core.params.times
+    else:
+        times = root_port.port_times
+        core.root_times = Times(float(round(times.message_age + 1)), *times[1:])
+    if old.root != vector.root:
+        if root_port is None:
+            message = "this bridge is the root"
+        else:
+            message = f"new root, through port {root_port.port_no}"
+        core.tell(
+            "stp.root",
+            message,
+            None,
+            old=f"{old.root:016x}",
+            new=f"{vector.root:016x}",
+            root_port=None if root_port is None else root_port.port_no,
+            root_path_cost=vector.cost,
+        )
+
+
+def _role_of(core: Core, port: Port) -> Role:
+    if port.info_is is InfoIs.DISABLED:
+        port.updt_info = False  # of new parameters: there is nobody to tell
+        return Role.DISABLED
+    if port.info_is is InfoIs.AGED:
+        port.updt_info = True
+        return Role.DESIGNATED
+    if port.info_is is InfoIs.MINE:
+        port.updt_info = (
+            port.port_priority != port.designated_priority
+            or port.port_times != port.designated_times
+        )
+        return Role.DESIGNATED
+    port.updt_info = False
+    if port is core.root_port:
+        return Role.ROOT
+    if port.designated_priority < port.port_priority:
+        port.updt_info = True
+        return Role.DESIGNATED
+    if (port.port_priority.bridge ^ core.bridge_id) & ADDRESS_MASK:
+        return Role.ALTERNATE
+    return Role.BACKUP
+
+
+def _judge_root_guard(core: Core, port: Port) -> None:
+    superior = port.params.root_guard and port.selected_role is Role.ALTERNATE
+    if superior and not port.root_inconsistent:
+        core.guard(port, Guard.ROOT_GUARD, "root guard: superior BPDUs heard, blocking")
+    elif port.root_inconsistent and not superior:
+        core.unguard(port, Guard.ROOT_GUARD, "root guard: no superior BPDUs any more")
+    port.root_inconsistent = superior
+
+
+def why(core: Core, port: Port) -> str:
+    """The reason for a port's selected role, for a person."""
+    match port.selected_role:
+        case Role.ROOT:
+            return f"best path to the root, cost {core.root_priority.cost}"
+        case Role.ALTERNATE:
+            if port.root_inconsistent:
+                return "superior BPDUs on a port under root guard"
+            return "another bridge has the better path on this LAN"
+        case Role.BACKUP:
+            return "another port of this bridge serves this LAN"
+        case Role.DESIGNATED:
+            return "no better BPDUs on this LAN"
+    if not port.link.up:
+        return "link down"
+    if port.err_disabled:
+        return "shut by BPDU guard"
+    return "spanning tree is off on this port"

@@ -1,0 +1,243 @@
+"""Port role transition and port state transition (802.1D-2004, 17.29 and 17.30).
+
+States of 17.29 that only act and go on (ROOT_LEARN, DESIGNATED_PROPOSE, …) are the branches below,
+each with its name.  One step is taken at a time, in the order of the standard's figures.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.effects import PortState
+from ofapp.bridge.stp.params import MIGRATE_TIME
+from ofapp.bridge.stp.port import EXPIRED, HELD, Port, Role, Transition
+from ofapp.bridge.stp.roles import why
+
+
+def port_role_transition(core: Core, port: Port) -> bool:
+    """One step of 17.29. Returns whether there was one to take."""
+    if port.held and (port.learn or port.forward):
+        # A guard holds the port: not in the standard. `synced` and `rrWhile` follow by themselves,
+        # because they look at what the relay does.
+        _discard(core, port, "kept discarding by a guard")
+        return True
+    # Conditions of every transition of 17.29; `SpanningTree` lets information and selection come
+    # to rest first.
+    assert port.selected
+    assert not port.updt_info
+    if port.role is not port.selected_role:
+        _enter(core, port)
+        return True
+    match port.transition:
+        case Transition.ROOT:
+            return _root(core, port)
+        case Transition.DESIGNATED:
+            return _designated(core, port)
+        case Transition.ALTERNATE:
+            return _alternate(core, port)
+        case Transition.DISABLED:
+            return _rest(port)
+        case _:  # DISABLE_PORT, BLOCK_PORT
+            return _blocked(port)
+
+
+def _leave(core: Core, port: Port) -> None:
+    """Set running the timers that the role just left held at their full value."""
+    times = port.designated_times
+    if port.rr_while == HELD:
+        port.rr_while = core.now + times.forward_delay
+    if port.fd_while == HELD:
+        if port.transition in (Transition.DISABLE, Transition.DISABLED):
+            port.fd_while = core.now + times.max_age
+        else:
+            port.fd_while = core.now + core.forward_delay(port)
+    if port.rb_while == HELD:
+        port.rb_while = core.now + 2 * times.hello_time
+
+
+def _enter(core: Core, port: Port) -> None:
+    """The transitions to ROOT_PORT, DESIGNATED_PORT, BLOCK_PORT and DISABLE_PORT."""
+    _leave(core, port)
+    old, port.role = port.role, port.selected_role
+    reason = why(core, port)
+    port.state_reason = f"role {port.role.value}: {reason}"
+    match port.role:
+        case Role.ROOT:
+            port.transition = Transition.ROOT
+            port.rr_while = HELD
+        case Role.DESIGNATED:
+            port.transition = Transition.DESIGNATED
+            if old is Role.ROOT and port.send_rstp and port.point_to_point:
+                # Not in 802.1D-2004, where the port may go on forwarding. Its neighbour was
+                # designated so far and has agreed to nothing, while others may already act on this
+                # bridge's new information: ask first, which costs a round trip.
+                port.sync = True
+        case Role.ALTERNATE | Role.BACKUP:
+            port.transition = Transition.BLOCK
+            port.learn = port.forward = False
+        case _:
+            port.transition = Transition.DISABLE
+            port.learn = port.forward = False
+    core.tell(
+        "stp.role",
+        f"port {port.port_no}: {old.value} -> {port.role.value} ({reason})",
+        port,
+        old=old.value,
+        new=port.role.value,
+        reason=reason,
+    )
+
+
+def _discard(core: Core, port: Port, reason: str) -> None:
+    port.learn = port.forward = port.disputed = False
+    port.fd_while = core.now + core.forward_delay(port)
+    port.state_reason = reason
+
+
+def _blocked(port: Port) -> bool:
+    """DISABLE_PORT and BLOCK_PORT: wait until the relay has stopped."""
+    if port.learning or port.forwarding:
+        return False
+    if port.transition is Transition.BLOCK:
+        port.transition = Transition.ALTERNATE
+        port.rb_while = HELD if port.role is Role.BACKUP else port.rb_while
+    else:
+        port.transition = Transition.DISABLED
+    port.fd_while = HELD
+    port.synced = False
+    _rest(port)
+    return True
+
+
+def _rest(port: Port) -> bool:
+    """DISABLED_PORT and ALTERNATE_PORT: such a port is always in step."""
+    if not (port.sync or port.re_root) and port.synced:
+        return False
+    port.synced = True
+    port.rr_while = EXPIRED
+    port.sync = port.re_root = False
+    return True
+
+
+def _root(core: Core, port: Port) -> bool:
+    if port.re_root and port.forward:  # REROOTED
+        port.re_root = False
+    elif not port.forward and not port.held and _root_may_open(core, port):
+        if not port.learn:  # ROOT_LEARN
+            port.fd_while = core.now + core.forward_delay(port)
+            port.learn = True
+        else:  # ROOT_FORWARD
+            port.fd_while = EXPIRED
+            port.forward = True
+    elif port.proposed and not port.agree:  # ROOT_PROPOSED
+        core.set_sync_tree()
+        port.proposed = False
+    elif port.proposed if port.agree else core.all_synced():  # ROOT_AGREED
+        port.proposed = port.sync = False
+        port.agree = port.new_info = True
+    elif not port.forward and not port.re_root:  # REROOT
+        core.set_re_root_tree()
+    else:
+        return False
+    return True
+
+
+def _root_may_open(core: Core, port: Port) -> bool:
+    if not core.running(port.fd_while):
+        port.state_reason = "forward delay is over"
+        return True
+    if core.params.rstp and not core.running(port.rb_while) and core.re_rooted(port):
+        port.state_reason = "root port, and no other port was one lately"
+        return True
+    return False
+
+
+def _designated(core: Core, port: Port) -> bool:
+    retiring = port.re_root and core.running(port.rr_while)
+    if (
+        ((port.sync and not port.synced) or retiring or port.disputed)
+        and not port.oper_edge
+        and (port.learn or port.forward)
+    ):  # DESIGNATED_DISCARD
+        if port.disputed:
+            _discard(core, port, "disputed: a bridge that does not hear this port serves the LAN")
+        elif retiring:
+            _discard(core, port, "was root port, and another one takes over")
+        else:
+            _discard(core, port, "sync: blocked until the neighbour agrees")
+    elif not port.forward and not port.sync and not retiring and _designated_may_open(core, port):
+        if not port.learn:  # DESIGNATED_LEARN
+            port.learn = True
+            port.fd_while = core.now + core.forward_delay(port)
+        else:  # DESIGNATED_FORWARD
+            port.forward = True
+            port.fd_while = EXPIRED
+            port.agreed = port.send_rstp
+    elif not (port.forward or port.agreed or port.proposing or port.oper_edge):
+        # DESIGNATED_PROPOSE, with EdgeDelay (17.20.4)
+        port.proposing = port.new_info = True
+        delay = MIGRATE_TIME if port.point_to_point else port.designated_times.max_age
+        port.edge_delay_while = core.now + delay
+    elif (port.sync and port.synced) or (
+        not port.synced
+        and (port.agreed or port.oper_edge or not (port.learning or port.forwarding))
+    ):  # DESIGNATED_SYNCED
+        port.rr_while = EXPIRED
+        port.synced = True
+        port.sync = False
+    elif port.re_root and not core.running(port.rr_while):  # DESIGNATED_RETIRED
+        port.re_root = False
+    else:
+        return False
+    return True
+
+
+def _designated_may_open(core: Core, port: Port) -> bool:
+    if port.held:
+        return False
+    if port.oper_edge:
+        port.state_reason = "edge port"
+    elif core.unretired(port):
+        return False
+    elif port.agreed:
+        port.state_reason = "the neighbour agreed"
+    elif not core.running(port.fd_while):
+        port.state_reason = "forward delay is over"
+    else:
+        return False
+    return True
+
+
+def _alternate(core: Core, port: Port) -> bool:
+    if _rest(port):  # ALTERNATE_PORT
+        return True
+    if port.root_inconsistent:
+        # Root guard does not let a stranger make this bridge block its ports.
+        port.proposed = False
+        return False
+    if port.proposed and not port.agree:  # ALTERNATE_PROPOSED
+        core.set_sync_tree()
+        port.proposed = False
+    elif port.proposed if port.agree else core.all_synced():  # ALTERNATE_AGREED
+        port.proposed = False
+        port.agree = port.new_info = True
+    else:
+        return False
+    return True
+
+
+def port_state_transition(core: Core, port: Port) -> bool:
+    """17.30: have the relay do what the role transition machine wants. Returns whether it did."""
+    if port.bypass:
+        port.state_reason = "spanning tree is off on this port"
+        core.set_state(port, PortState.FORWARDING)
+        return False
+    learning, forwarding = port.learn, port.learn and port.forward
+    if forwarding:
+        core.set_state(port, PortState.FORWARDING)
+    elif learning:
+        core.set_state(port, PortState.LEARNING)
+    else:
+        core.set_state(port, PortState.DISCARDING)
+    changed = (learning, forwarding) != (port.learning, port.forwarding)
+    port.learning, port.forwarding = learning, forwarding
+    return changed

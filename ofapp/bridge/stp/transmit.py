@@ -1,0 +1,120 @@
+"""The port transmit machine (802.1D-2004, 17.26).
+
+It runs after all other machines have come to rest, so that one step sends at most one BPDU from a
+port, and that BPDU tells the truth about the ports: an agreement follows the blocking it promises.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Severity
+from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode
+from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.effects import SendBpdu
+from ofapp.bridge.stp.port import EXPIRED, HELD, Port, Role
+
+AGREEMENT_DELAY = 0.1
+"""Seconds for which a port whose information got worse, or was another's, takes no agreement.
+
+Not in 802.1D-2004, which lets a loop form: an agreement does not say to what it agrees, so one that
+was given to the better information and is still under way opens the port although the neighbour
+holds nothing back for the worse.  It happens when news of a dead root go round a ring and one link
+is slower than the others; the property tests find it in networks of three bridges.  When the time
+is over the port proposes anew, and a port that forwards is not blocked, so only a port that is
+being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back.
+"""
+
+_ROLE_TOLD = {
+    Role.ROOT: BpduRole.ROOT,
+    Role.DESIGNATED: BpduRole.DESIGNATED,
+    Role.ALTERNATE: BpduRole.ALTERNATE_BACKUP,
+    Role.BACKUP: BpduRole.ALTERNATE_BACKUP,
+}
+
+
+def port_transmit(core: Core, port: Port) -> None:
+    """17.26, from IDLE back to IDLE."""
+    _run_down(core, port)
+    if not port.enabled:
+        port.hello_when = HELD
+        port.new_info = True  # TRANSMIT_INIT
+        return
+    assert port.selected
+    assert not port.updt_info
+    if not core.running(port.hello_when) or port.hello_when == HELD:  # TRANSMIT_PERIODIC
+        port.new_info = port.new_info or (
+            port.role is Role.DESIGNATED or (port.role is Role.ROOT and core.running(port.tc_while))
+        )
+        port.hello_when = core.now + core.params.hello_time
+    if port.agreement_from != EXPIRED and not core.running(port.agreement_from):
+        # Now ask once more: what was agreed meanwhile was not counted.
+        port.agreement_from = EXPIRED
+        port.new_info = port.new_info or port.proposing
+    if not port.new_info or port.tx_count >= core.params.transmit_hold_count:
+        return
+    if port.params.bpdu_filter:
+        port.new_info = False
+        return
+    bpdu = _what_to_send(core, port)
+    port.new_info = False
+    if bpdu is None:
+        return
+    port.tc_ack = False
+    port.hello_when = core.now + core.params.hello_time
+    if port.role is Role.DESIGNATED:
+        port.told_until = core.now + AGREEMENT_DELAY
+    if port.agreement_from == HELD:
+        port.agreement_from = core.now + AGREEMENT_DELAY
+    port.tx_count += 1
+    if port.tx_count == 1:
+        port.tx_decrement = core.now + 1
+    _send(core, port, bpdu)
+
+
+def _run_down(core: Core, port: Port) -> None:
+    """txCount goes down by one a second (17.22, 17.19.44)."""
+    while port.tx_count and not core.running(port.tx_decrement):
+        port.tx_count -= 1
+        port.tx_decrement += 1
+    if not port.tx_count:
+        port.tx_decrement = HELD
+
+
+def _what_to_send(core: Core, port: Port) -> Bpdu | None:
+    if port.send_rstp:  # TRANSMIT_RSTP, txRstp (17.21.20)
+        return Bpdu(
+            BpduType.RST,
+            port.designated_priority,
+            port.designated_times,
+            _ROLE_TOLD[port.role],
+            topology_change=core.running(port.tc_while),
+            proposal=port.proposing,
+            learning=port.learning,
+            forwarding=port.forwarding,
+            agreement=port.agree,
+            version=2,
+        )
+    if port.role is Role.ROOT:  # TRANSMIT_TCN, txTcn (17.21.21)
+        # newInfo is also set by an agreement, which STP has no words for: no change, no TCN.
+        return Bpdu(BpduType.TCN) if core.running(port.tc_while) else None
+    if port.role is Role.DESIGNATED:  # TRANSMIT_CONFIG, txConfig (17.21.19)
+        return Bpdu(
+            BpduType.CONFIG,
+            port.designated_priority,
+            port.designated_times,
+            topology_change=core.running(port.tc_while),
+            topology_change_ack=port.tc_ack,
+        )
+    return None
+
+
+def _send(core: Core, port: Port, bpdu: Bpdu) -> None:
+    port.sent[bpdu.type.name.lower()] += 1
+    if core.trace:
+        core.tell(
+            "stp.bpdu.sent",
+            f"port {port.port_no} > {bpdu}",
+            port,
+            Severity.DEBUG,
+            **bpdu.describe(),
+        )
+    core.effects.append(SendBpdu(port.port_no, encode(bpdu, port.address)))

@@ -1,0 +1,338 @@
+"""A bridge's spanning tree: the face the rest of `ofapp` sees.
+
+Every method that takes `now` first brings the bridge to that time, then applies its input, runs all
+machines to rest, and returns what there is to do, in an order safe to carry out (see `effects`).
+
+Time is in seconds from any origin and does not go back: an earlier `now` counts as the last one.
+The caller calls `tick` at `next_wakeup()`, or later; nothing is lost by calling it too often.
+
+The machines run port by port, and only for ports that something happened to: a repeated hello costs
+the same on a bridge of 4 ports and of 400.  A port that changes marks those that depend on it.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Severity
+from ofapp.bridge.stp import guards
+from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
+from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
+from ofapp.bridge.stp.information import port_information
+from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
+from ofapp.bridge.stp.port import HELD, Port
+from ofapp.bridge.stp.receive import bridge_detection, port_receive, protocol_migration
+from ofapp.bridge.stp.roles import select_roles
+from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, port_status
+from ofapp.bridge.stp.topology import account, topology_change
+from ofapp.bridge.stp.transition import port_role_transition, port_state_transition
+from ofapp.bridge.stp.transmit import port_transmit
+from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK, PriorityVector, same_sender
+
+MAX_PORTS = PORT_NUMBER_MASK
+
+ROUNDS_A_PORT = 32
+"""Bound on how often a port is looked at before all machines rest, asserted in every step."""
+
+
+class SpanningTree:
+    """RSTP, with STP compatibility, for one bridge (802.1D-2004, clause 17)."""
+
+    def __init__(self, params: BridgeParams, bridge_address: int) -> None:
+        """bridge_address: 48-bit address, unique among bridges; source address of BPDUs."""
+        self._core = Core(params, bridge_address & ADDRESS_MASK)
+        self.rounds_used = 0
+        """The most looks a port has taken in one step: how near the bound this bridge came."""
+
+    @property
+    def trace(self) -> bool:
+        """Are BPDUs told as events (``stp.bpdu.sent``, ``stp.bpdu.received``)?
+
+        True at first. They cost more than the protocol itself; without a listener, say False.
+        """
+        return self._core.trace
+
+    @trace.setter
+    def trace(self, value: bool) -> None:
+        self._core.trace = value
+
+    # -- ports -------------------------------------------------------------------------------
+
+    def add_port(
+        self,
+        port_no: int,
+        params: PortParams,
+        link: Link,
+        now: float,
+        address: int | None = None,
+    ) -> list[Effect]:
+        """Take in a port; its state is among the effects, discarding unless it is at once open.
+
+        address: source of the port's BPDUs, the bridge's if None.
+
+        Raises ValueError for a port there is already, or when there are 4095.
+        """
+        core = self._core
+        if port_no in core.ports:
+            raise ValueError(f"port {port_no} is there already")
+        before = self._start(now)
+        number = self._free_number(port_no)
+        port = Port(port_no, number, params, link, core.address if address is None else address)
+        core.ports[port_no] = port
+        core.effects.append(SetPortState(port_no, PortState.DISCARDING))
+        core.flush(port)
+        self._refresh(port)
+        core.ask_reselect(port)
+        return self._finish(before)
+
+    def remove_port(self, port_no: int, now: float) -> list[Effect]:
+        """Let a port go as if its link had failed. Raises KeyError for an unknown port."""
+        core = self._core
+        port = core.ports[port_no]
+        before = self._start(now)
+        self._change(port, port.params, Link(False, port.link.speed_mbps))
+        effects = self._finish(before)
+        del core.ports[port_no]
+        return effects
+
+    def set_link(self, port_no: int, link: Link, now: float) -> list[Effect]:
+        """The switch says something new of a link. Raises KeyError for an unknown port.
+
+        A link that went down and up between two calls must be told as down, then up.
+        """
+        port = self._core.ports[port_no]
+        before = self._start(now)
+        self._change(port, port.params, link)
+        return self._finish(before)
+
+    def set_port_params(self, port_no: int, params: PortParams, now: float) -> list[Effect]:
+        """Administer a port. Raises KeyError for an unknown port.
+
+        admin_edge counts from the next time the link comes up (17.25).
+        """
+        core = self._core
+        port = core.ports[port_no]
+        before = self._start(now)
+        if not params.bpdu_guard and port.err_disabled:
+            guards.release_bpdu_guard(core, port, "the guard is off")
+        if not params.loop_guard and port.loop_inconsistent:
+            guards.release_loop_guard(core, port, "the guard is off")
+        self._change(port, params, port.link)
+        return self._finish(before)
+
+    def recover(self, port_no: int, now: float) -> list[Effect]:
+        """Free a port from its guards, by hand. Raises KeyError for an unknown port.
+
+        Root guard lets go by itself when the superior BPDUs stop, and not before.
+        """
+        core = self._core
+        port = core.ports[port_no]
+        before = self._start(now)
+        guards.release(core, port, "by hand")
+        self._refresh(port)
+        return self._finish(before)
+
+    def migration_check(self, port_no: int, now: float) -> list[Effect]:
+        """mcheck (17.19.13): speak RSTP again. Raises KeyError for an unknown port."""
+        port = self._core.ports[port_no]
+        before = self._start(now)
+        port.mcheck = True
+        self._core.mark(port)
+        return self._finish(before)
+
+    # -- the bridge ----------------------------------------------------------------------------
+
+    def set_bridge_params(self, params: BridgeParams, now: float) -> list[Effect]:
+        """Administer the bridge. Another version starts everything anew (17.13.4)."""
+        core = self._core
+        before = self._start(now)
+        restart = params.rstp is not core.params.rstp
+        core.configure(params)
+        for port in core.ports.values():
+            if restart:
+                port.state_reason = "restart with another protocol version"
+                core.set_state(port, PortState.DISCARDING)
+                core.flush(port)
+                port.begin()
+                self._refresh(port)
+            core.ask_reselect(port)
+        core.reselect = True
+        return self._finish(before)
+
+    def receive(self, port_no: int, frame: bytes, now: float) -> list[Effect]:
+        """A frame to the bridge group address came in. Takes any bytes and any port number."""
+        core = self._core
+        port = core.ports.get(port_no)
+        if port is None:
+            return []
+        before = self._start(now)
+        self._hear(port, frame)
+        return self._finish(before)
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass."""
+        return self._finish(self._start(now))
+
+    def next_wakeup(self) -> float | None:
+        """The instant of the next `tick`, None if nothing is due ever."""
+        due = min((port.wake for port in self._core.ports.values()), default=HELD)
+        return None if due == HELD else due
+
+    def snapshot(self) -> BridgeStatus:
+        """The bridge and its ports as of the last call."""
+        return bridge_status(self._core)
+
+    def port(self, port_no: int) -> PortStatus:
+        """One port as of the last call. Raises KeyError for an unknown port."""
+        return port_status(self._core, self._core.ports[port_no])
+
+    # -- how it works ----------------------------------------------------------------------------
+
+    def _free_number(self, port_no: int) -> int:
+        """A 12-bit port number: the OpenFlow number itself if it fits and is free."""
+        taken = {port.number for port in self._core.ports.values()}
+        if 1 <= port_no <= MAX_PORTS and port_no not in taken:
+            return port_no
+        for number in range(MAX_PORTS, 0, -1):
+            if number not in taken:
+                return number
+        raise ValueError(f"a bridge has at most {MAX_PORTS} ports (9.2.7)")
+
+    def _change(self, port: Port, params: PortParams, link: Link) -> None:
+        core = self._core
+        identity = (port.port_id, port.port_path_cost, port.params.restricted_role)
+        guarded, bypassed = port.params.root_guard, port.bypass
+        port.configure(params, link)
+        if not link.up:
+            guards.link_lost(core, port)
+        if bypassed and not port.bypass:
+            port.state_reason = "spanning tree starts on this port" if link.up else "link down"
+            core.flush(port)
+        self._refresh(port)
+        if identity != (port.port_id, port.port_path_cost, params.restricted_role) or (
+            guarded is not params.root_guard
+        ):
+            core.ask_reselect(port)
+
+    def _refresh(self, port: Port) -> None:
+        """portEnabled (17.19.18) and the machines that hang on it."""
+        port.enabled = port.link.up and port.params.enabled and not port.err_disabled
+        self._core.mark(port)
+
+    def _hear(self, port: Port, frame: bytes) -> None:
+        core = self._core
+        if not port.enabled:
+            port.drops["port-disabled"] += 1
+            return
+        if port.params.bpdu_filter:
+            port.drops["filtered"] += 1
+            return
+        bpdu: Bpdu | None = None
+        try:
+            bpdu = decode(frame)
+        except BpduError as error:
+            self._drop(port, error.reason)
+            if error.reason == "not-bpdu":
+                return
+        if port.params.bpdu_guard:
+            guards.strike_bpdu_guard(core, port)
+            self._refresh(port)
+            return
+        if bpdu is None:
+            return
+        core.mark(port)
+        own = PriorityVector(0, 0, core.bridge_id, port.port_id)
+        if bpdu.type is not BpduType.TCN and same_sender(bpdu.vector, own):
+            self._drop(port, "own-bpdu")
+            guards.hear_own_bpdu(core, port)
+            return
+        port.received[bpdu.type.name.lower()] += 1
+        if core.trace:
+            core.tell(
+                "stp.bpdu.received",
+                f"port {port.port_no} < {bpdu}",
+                port,
+                Severity.DEBUG,
+                **bpdu.describe(),
+            )
+        guards.hear_bpdu(core, port)
+        port.msg = bpdu
+        port.rcvd_bpdu = True
+
+    def _drop(self, port: Port, reason: str) -> None:
+        port.drops[reason] += 1
+        if reason not in port.drops_told:
+            # Once a reason until the port recovers: anybody can send a million of these.
+            port.drops_told.add(reason)
+            self._core.tell(
+                "stp.bpdu.dropped",
+                f"port {port.port_no}: BPDU dropped: {reason}",
+                port,
+                Severity.WARNING,
+                reason=reason,
+            )
+
+    def _start(self, now: float) -> dict[int, PortState]:
+        """Bring the bridge to `now`; returns the states the ports have had so far."""
+        core = self._core
+        before = {number: port.state for number, port in core.ports.items()}
+        core.now = max(core.now, now)
+        due = False
+        for port in core.ports.values():
+            if not core.running(port.wake):
+                guards.expire(core, port)
+                self._refresh(port)
+                due = True
+        if due:
+            core.mark_all()
+            self._settle()
+        return before
+
+    def _finish(self, before: dict[int, PortState]) -> list[Effect]:
+        """Let every machine come to rest and hand over the effects."""
+        core = self._core
+        self._settle()
+        account(core)
+        effects, core.effects = core.effects, []
+        return in_safe_order(effects, before)
+
+    def _settle(self) -> None:
+        core = self._core
+        looked_at: dict[int, Port] = {}
+        looks = 0
+        bound = ROUNDS_A_PORT * (len(core.ports) + 1)
+        while core.marked or core.reselect:
+            if core.reselect:
+                select_roles(core)
+                continue
+            number = next(iter(core.marked))
+            port = core.marked.pop(number)
+            looked_at[number] = port
+            self._run(port)
+            looks += 1
+            assert looks <= bound, f"the machines do not come to rest: {looks} looks"
+        self.rounds_used = max(self.rounds_used, looks // (len(core.ports) + 1))
+        for port in looked_at.values():
+            port_transmit(core, port)
+            port.wake = core.next_of(port)
+
+    def _run(self, port: Port) -> None:
+        """The machines of one port, until they rest or roles have to be selected."""
+        core = self._core
+        port_receive(core, port)
+        protocol_migration(core, port)
+        bridge_detection(core, port)
+        changed = False
+        while port_information(core, port):
+            changed = True
+        if core.reselect:
+            core.mark(port)
+            return
+        while (
+            port_role_transition(core, port)
+            or port_state_transition(core, port)
+            or topology_change(core, port)
+        ):
+            changed = True
+        if changed:
+            core.mark_dependants()
+            core.marked.pop(port.port_no, None)

@@ -1,0 +1,130 @@
+"""Bringing the FDB and the flows that a switch holds in line (reconciliation).
+
+FLOW_REMOVED is a hint: it can be lost with a connection, and a controller that was restarted has
+no FDB at all.  A sweep is shown the learned flows that the switch holds, first all source halves,
+then all destination halves, and gives back what mends the difference.  It works on a stream: a
+hundred thousand hosts are never held twice.
+
+The same sweep serves three occasions, which differ in whom to believe:
+- routine: the FDB knows what was installed; a flow nobody knows is stale, an entry without its
+  source half has aged.
+- the first after a connection: flows that nobody knows are adopted.
+- the first after the switch lost everything: entries without flows are installed again.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import (
+    Effect,
+    InstallDestination,
+    InstallEntry,
+    RemoveDestination,
+    RemoveSource,
+)
+from ofapp.bridge.fdb import NO_PORT, SERIAL_MASK, Entry, EntryType
+
+_SOURCE, _BOTH = 1, 2
+
+
+class Occasion(Enum):
+    """Why there is a sweep."""
+
+    ROUTINE = "routine"
+    CONNECTED = "connected"
+    RESTARTED = "restarted"
+
+
+class Sweep:
+    """One pass over what the switch holds.  Call `source`s, `destination`s, then `finish`.
+
+    number: counts up from 1 with each sweep of the bridge.
+    started: when the switch was asked; what was installed since is not judged.
+    """
+
+    def __init__(self, bridge: Bridge, number: int, occasion: Occasion, started: float) -> None:
+        self._bridge = bridge
+        self._learning = bridge.learning
+        self._base = number * 4
+        self._occasion = occasion
+        self._started = started
+
+    def source(
+        self, port: int, vid: int, mac: int, serial: int, packets: int, now: float
+    ) -> list[Effect]:
+        """The switch holds a source half that has counted `packets`."""
+        effects: list[Effect] = []
+        entry = self._entry(vid, mac)
+        if (
+            entry is not None
+            and entry.port != port
+            and entry.mark == self._base + _SOURCE
+            and _later(serial, entry.serial)
+        ):
+            # Two source halves, left by a move that was cut short: the later is where the host is.
+            effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
+            self._learning.forget(vid, mac)
+            entry = None
+        if entry is None and self._occasion is Occasion.CONNECTED:
+            entry = self._learning.adopt(port, vid, mac, serial, now)
+            if entry is not None:
+                entry.installed = self._started - 1  # by a controller before us
+        if entry is None or entry.port != port or entry.serial != serial:
+            if entry is None or entry.installed < self._started:
+                self._learning.counters["stale_flows"] += 1
+            return [*effects, RemoveSource(port, vid, mac, serial)]
+        entry.mark = self._base + _SOURCE
+        if packets != entry.source_packets:
+            entry.source_packets = packets
+            entry.updated = now
+        return effects
+
+    def destination(
+        self, port: int, vid: int, mac: int, serial: int, packets: int, now: float
+    ) -> list[Effect]:
+        """The switch holds a destination half that has counted `packets`."""
+        entry = self._entry(vid, mac)
+        if entry is None or entry.port != port or entry.serial != serial:
+            if entry is None or entry.installed < self._started:
+                self._learning.counters["stale_flows"] += 1
+            return [RemoveDestination(vid, mac, serial)]
+        if entry.mark == self._base + _SOURCE:
+            entry.mark = self._base + _BOTH
+        if packets != entry.destination_packets:
+            entry.destination_packets = packets
+            entry.used = now
+        return []
+
+    def finish(self, now: float) -> list[Effect]:
+        """Everything was shown: judge the entries."""
+        effects: list[Effect] = []
+        for vid, mac, entry in self._bridge.fdb:
+            if (
+                entry.type is not EntryType.LEARNED
+                or entry.installed >= self._started
+                or entry.mark == self._base + _BOTH
+                or entry.port in self._learning.holding
+            ):
+                continue
+            if entry.mark == self._base + _SOURCE:
+                # Without its destination half a host is flooded to for as long as it talks.
+                self._learning.counters["mended"] += 1
+                effects.append(InstallDestination(entry.port, vid, mac, entry.serial))
+            elif self._occasion is Occasion.RESTARTED:
+                entry.installed = now
+                entry.source_packets = entry.destination_packets = 0
+                effects.append(InstallEntry(entry.port, vid, mac, entry.serial, NO_PORT))
+            else:
+                effects += self._learning.expired(vid, mac, entry.serial)
+        return effects
+
+    def _entry(self, vid: int, mac: int) -> Entry | None:
+        entry = self._bridge.fdb.get(vid, mac)
+        return entry if entry is not None and entry.type is EntryType.LEARNED else None
+
+
+def _later(serial: int, other: int) -> bool:
+    """Serial number arithmetic: whether `serial` was given out after `other`."""
+    return 0 < (serial - other) & SERIAL_MASK < 1 << 31

@@ -1,0 +1,38 @@
+"""ofapp: the command for people.
+
+It is a client of the REST API and imports nothing of the controller, so that it starts fast;
+`ofapp run`, which is the controller, is the exception.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+
+def main() -> None:
+    """Run the command line; ends the process."""
+    if sys.argv[1:2] == ["run"]:
+        # Before more is imported: eventlet's monkey-patching does not reach all of it later.
+        run(sys.argv[2:])
+    from ofapp.cli.app import app
+    from ofapp.cli.client import ApiError
+
+    try:
+        app(prog_name="ofapp")
+    except ApiError as error:
+        sys.stdout.flush()
+        print(f"ofapp: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)  # as a shell tells of SIGPIPE
+
+
+def run(arguments: Sequence[str]) -> NoReturn:
+    """Be ofapp-manager."""
+    from ofapp.manager import main
+
+    sys.exit(main(arguments, prog="ofapp run"))

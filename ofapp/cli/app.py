@@ -1,0 +1,53 @@
+"""The command line put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import ofapp
+from ofapp.cli import bridges, events, fdb, mdb, multicast, run, stp
+
+app = typer.Typer(
+    help="Managed bridges on Open vSwitch.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(fdb.app, name="fdb")
+app.add_typer(mdb.app, name="mdb")
+app.add_typer(multicast.app, name="multicast")
+app.add_typer(bridges.bridge_app, name="bridge")
+app.add_typer(bridges.port_app, name="port")
+app.add_typer(stp.app, name="stp")
+app.command("events")(events.events)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"ofapp {ofapp.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def ofapp_(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version.")
+    ] = False,
+) -> None:
+    """See `_version`; without a callback typer has no options of the program itself."""
+
+
+@app.command(
+    "run",
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],  # --help is for the launcher
+    },
+)
+def run_(context: typer.Context) -> None:
+    """Run the controller: all that follows is for ofapp-manager (see `ofapp run --help`)."""
+    run(context.args)

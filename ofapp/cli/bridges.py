@@ -1,0 +1,67 @@
+"""ofapp bridge and ofapp port: what there is and how it is."""
+
+from __future__ import annotations
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.fdb import AnyBridgeArgument
+from ofapp.cli.output import print_json, print_table
+
+bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
+port_app = typer.Typer(help="Ports.", no_args_is_help=True)
+
+
+@bridge_app.command("show")
+def show_bridges(
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+) -> None:
+    """Show the bridges, or one."""
+    bridges = Client(api).bridges(bridge)
+    if json:
+        print_json(bridges)
+        return
+    header = ["BRIDGE", "DATAPATH ID", "STATE", "LEARNED", "STATIC", "PEER"]
+    print_table(header, [_bridge_row(known) for known in bridges])
+
+
+@port_app.command("show")
+def show_ports(
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+) -> None:
+    """Show the ports of a bridge, or of all bridges."""
+    client = Client(api)
+    ports = []
+    for known in client.bridges(bridge):
+        about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
+        for port in client.get(f"/v1/bridges/{known['datapath_id']}/ports")["ports"]:
+            ports.append(about | port)
+    if json:
+        print_json(ports)
+        return
+    header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
+    print_table(header, [_port_row(port) for port in ports])
+
+
+def _bridge_row(bridge: Json) -> list[str]:
+    state = "ready" if bridge["in_line"] else "connected" if bridge["connected"] else "away"
+    return [
+        bridge["name"],
+        bridge["datapath_id"],
+        state,
+        str(bridge["fdb"]["learned"]),
+        str(bridge["fdb"]["static"]),
+        bridge["peer"] or "-",
+    ]
+
+
+def _port_row(port: Json) -> list[str]:
+    return [
+        port["bridge"],
+        port["name"],
+        "LOCAL" if port["local"] else str(port["number"]),
+        port["mac"],
+        port["state"],
+        str(port["learned"]),
+        "-" if port["limit"] is None else str(port["limit"]),
+    ]

@@ -1,0 +1,129 @@
+"""The REST API as the commands see it: JSON, pages, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+Json = dict[str, Any]
+Query = Mapping[str, str | int | None]
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+PAGE = 5000
+
+ApiOption = Annotated[
+    str,
+    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="Where the controller's API is."),
+]
+JsonOption = Annotated[bool, typer.Option("-j", "--json", help="JSON for programs.")]
+
+
+class ApiError(Exception):
+    """The controller cannot be reached, or refuses: one line for a person."""
+
+
+class Client:
+    """One controller."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._http = httpx.Client(timeout=30, trust_env=False)  # a proxy is not this machine
+
+    def get(self, path: str, query: Query | None = None) -> Json:
+        """The answer's body; ApiError."""
+        return self._call("GET", path, query)
+
+    def put(self, path: str, body: Json | None = None, query: Query | None = None) -> Json:
+        """The answer's body; ApiError."""
+        return self._call("PUT", path, query, body)
+
+    def patch(self, path: str, body: Json) -> Json:
+        """The answer's body; ApiError."""
+        return self._call("PATCH", path, None, body)
+
+    def post(self, path: str) -> Json:
+        """The answer's body; ApiError."""
+        return self._call("POST", path, None)
+
+    def delete(self, path: str, query: Query | None = None) -> Json:
+        """The answer's body; ApiError."""
+        return self._call("DELETE", path, query)
+
+    def entries(self, path: str, query: Query) -> Iterator[Json]:
+        """All entries of a listing, page after page."""
+        cursor = None
+        while True:
+            page = self.get(path, {**query, "limit": PAGE, "cursor": cursor})
+            yield from page["entries"]
+            cursor = page["next"]
+            if cursor is None:
+                return
+
+    def bridges(self, name: str | None = None) -> list[Json]:
+        """All bridges, or the one with this datapath id or name; ApiError when it is not one."""
+        known: list[Json] = self.get("/v1/bridges")["bridges"]
+        if name is None:
+            return known
+        found = [bridge for bridge in known if bridge["datapath_id"] == name.lower()]
+        found = found or [bridge for bridge in known if bridge["name"] == name]
+        if not found:
+            raise ApiError(f"there is no bridge {name}")
+        if len(found) > 1:
+            ids = ", ".join(bridge["datapath_id"] for bridge in found)
+            raise ApiError(f"{len(found)} bridges are called {name}, give a datapath id: {ids}")
+        return found
+
+    def path(self, name: str) -> str:
+        """The API's path of the bridge with this datapath id or name."""
+        return f"/v1/bridges/{self.bridges(name)[0]['datapath_id']}"
+
+    def lines(self, path: str, query: Query) -> Iterator[str]:
+        """The lines of an endless answer."""
+        with (
+            self._told(),
+            self._http.stream("GET", self._url + path, params=_given(query)) as answer,
+        ):
+            if answer.is_error:
+                answer.read()
+                raise ApiError(_refusal(answer))
+            yield from answer.iter_lines()
+        raise ApiError(f"the controller at {self._url} has ended the stream")
+
+    def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
+        with self._told():
+            answer = self._http.request(
+                method, self._url + path, params=_given(query or {}), json=body
+            )
+        if answer.is_error:
+            raise ApiError(_refusal(answer))
+        try:
+            content: Json = answer.json() if answer.content else {}
+        except ValueError:
+            raise ApiError(f"what answers at {self._url} is not ofapp") from None
+        return content
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = str(error) or type(error).__name__
+            raise ApiError(
+                f"no answer from the controller at {self._url}: {reason}"
+                " (does ofapp-manager run? --api or OFAPP_API say where)"
+            ) from None
+
+
+def _given(query: Query) -> dict[str, str | int]:
+    return {name: value for name, value in query.items() if value is not None}
+
+
+def _refusal(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"{answer.request.method} {answer.url}: {answer.status_code} {answer.reason_phrase}"

@@ -1,0 +1,50 @@
+"""ofapp events: what happened, and what happens."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.output import print_json
+
+
+def events(
+    follow: Annotated[
+        bool, typer.Option("-f", "--follow", help="Go on with events as they happen.")
+    ] = False,
+    since: Annotated[
+        int, typer.Option("--since", metavar="N", min=0, help="Only those after number N.")
+    ] = 0,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the last thousand events, oldest first; with -j one JSON object a line.
+
+    BPDUs are not among them: see `ofapp stp trace`.
+    """
+    client = Client(api)
+    if not follow:
+        for event in client.get("/v1/events", {"since": since})["events"]:
+            _show(event, json)
+        return
+    try:
+        for line in client.lines("/v1/events/stream", {"since": since, "severity": "info"}):
+            if line.startswith("data: "):
+                _show(jsonlib.loads(line.removeprefix("data: ")), json)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _show(event: Json, json: bool) -> None:
+    if json:
+        print_json(event)
+        return
+    told = datetime.fromisoformat(event["time"]).astimezone()
+    typer.echo(
+        f"{event['number']} {told:%Y-%m-%d %H:%M:%S} {event['datapath_id'] or '-'}"
+        f" {event['severity']} {event['kind']}: {event['message']}"
+    )

@@ -1,0 +1,148 @@
+"""ofapp fdb: forwarding databases, read and changed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.output import age, print_json, print_table
+
+app = typer.Typer(help="Forwarding databases: who is behind which port.", no_args_is_help=True)
+
+BridgeArgument = Annotated[str, typer.Argument(metavar="BRIDGE", help="Name or datapath id.")]
+AnyBridgeArgument = Annotated[
+    str | None, typer.Argument(metavar="BRIDGE", help="Name or datapath id; without it, all.")
+]
+MacArgument = Annotated[str, typer.Argument(metavar="MAC")]
+MacOption = Annotated[str | None, typer.Option("--mac", metavar="MAC", help="Only this address.")]
+VlanOption = Annotated[
+    int | None, typer.Option("--vlan", metavar="VID", help="Only this VLAN; 0 = untagged.")
+]
+PortOption = Annotated[
+    str | None, typer.Option("--port", metavar="PORT", help="Only this port: name or number.")
+]
+
+_STATES = {"learned": "", "static": "static", "local": "permanent"}
+
+
+class Type(StrEnum):
+    """Where an entry comes from."""
+
+    LEARNED = "learned"
+    STATIC = "static"
+    LOCAL = "local"
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None,
+    mac: MacOption = None,
+    vlan: VlanOption = None,
+    port: PortOption = None,
+    type_: Annotated[Type | None, typer.Option("--type", help="Only these.")] = None,
+    json: Annotated[
+        bool, typer.Option("-j", "--json", help="JSON as `bridge -j fdb show` has it.")
+    ] = False,
+    statistics: Annotated[
+        bool, typer.Option("-s", "--statistics", help="With -j: also `used` and `updated`.")
+    ] = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the entries of a bridge, or of all bridges."""
+    client = Client(api)
+    query = {
+        "mac": mac,
+        "vlan": vlan,
+        "port": port,
+        "type": None if type_ is None else type_.value,
+    }
+    if bridge is None:
+        entries = list(client.entries("/v1/fdb", query))
+    else:
+        (known,) = client.bridges(bridge)
+        path = f"/v1/bridges/{known['datapath_id']}/fdb"
+        entries = [entry | {"bridge": known["name"]} for entry in client.entries(path, query)]
+    if json:
+        print_json([_as_iproute2(entry, statistics) for entry in entries])
+        return
+    header = ["MAC", "VLAN", "PORT", "TYPE", "UPDATED", "USED"]
+    rows = [_row(entry) for entry in entries]
+    if bridge is None:
+        header.append("BRIDGE")
+        for row, entry in zip(rows, entries, strict=True):
+            row.append(entry["bridge"])
+    print_table(header, rows)
+
+
+@app.command()
+def add(
+    mac: MacArgument,
+    bridge: BridgeArgument,
+    port: Annotated[str, typer.Option("--port", metavar="PORT", help="The port: name or number.")],
+    vlan: Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")] = 0,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Fix an address to a port for good: a static entry."""
+    client = Client(api)
+    client.put(f"{client.path(bridge)}/fdb/{vlan}/{_segment(mac)}", {"port": port})
+
+
+@app.command("del")
+def delete(
+    mac: MacArgument,
+    bridge: BridgeArgument,
+    vlan: Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")] = 0,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Remove a static entry; the address may be learned again."""
+    client = Client(api)
+    client.delete(f"{client.path(bridge)}/fdb/{vlan}/{_segment(mac)}")
+
+
+@app.command()
+def flush(
+    bridge: BridgeArgument,
+    mac: MacOption = None,
+    vlan: VlanOption = None,
+    port: PortOption = None,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Forget learned entries that fit all that is given; without an option, all of them."""
+    client = Client(api)
+    query = {"mac": mac, "vlan": vlan, "port": port}
+    answer = client.delete(f"{client.path(bridge)}/fdb", query)
+    if json:
+        print_json(answer)
+    else:
+        typer.echo(f"{answer['flushed']} entries forgotten")
+
+
+def _row(entry: Json) -> list[str]:
+    vlan = entry["vlan"]
+    return [
+        entry["mac"],
+        "all" if vlan is None else str(vlan) if vlan else "-",
+        entry["port"]["name"],
+        entry["type"],
+        age(entry["updated"]),
+        age(entry["used"]),
+    ]
+
+
+def _as_iproute2(entry: Json, statistics: bool) -> Json:
+    """An object as iproute2's bridge prints it, in the order it has."""
+    shaped: Json = {"mac": entry["mac"], "ifname": entry["port"]["name"]}
+    if entry["vlan"]:
+        shaped["vlan"] = entry["vlan"]
+    if statistics and entry["used"] is not None:
+        shaped |= {"used": int(entry["used"]), "updated": int(entry["updated"])}
+    return shaped | {"flags": [], "master": entry["bridge"], "state": _STATES[entry["type"]]}
+
+
+def _segment(text: str) -> str:
+    return quote(text, safe=":")

@@ -1,0 +1,214 @@
+"""ofapp mdb: multicast groups and the ports that get them, read and set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json
+from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument, PortOption, VlanOption
+from ofapp.cli.output import age, print_json, print_table
+
+app = typer.Typer(help="Multicast groups and the ports that get them.", no_args_is_help=True)
+
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="IPv4 or IPv6 address.")]
+OnPort = Annotated[
+    str, typer.Option("--port", metavar="PORT", help="The port: name, number or LOCAL.")
+]
+InVlan = Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")]
+FromSource = Annotated[
+    str | None,
+    typer.Option("--source", metavar="ADDRESS", help="Only from there; without it, from all."),
+]
+
+
+class Type(StrEnum):
+    """Where an entry comes from."""
+
+    TEMP = "temp"
+    PERMANENT = "permanent"
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
+    ] = None,
+    vlan: VlanOption = None,
+    port: PortOption = None,
+    type_: Annotated[Type | None, typer.Option("--type", help="Only these.")] = None,
+    json: Annotated[
+        bool, typer.Option("-j", "--json", help="JSON as `bridge -j mdb show` has it.")
+    ] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "-d", "--details", help="Also members; with -j: modes, sources, router ports."
+        ),
+    ] = False,
+    statistics: Annotated[
+        bool, typer.Option("-s", "--statistics", help="With -j: also timers.")
+    ] = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the multicast entries of a bridge, or of all bridges."""
+    client = Client(api)
+    query = {
+        "group": group,
+        "vlan": vlan,
+        "port": port,
+        "type": None if type_ is None else type_.value,
+    }
+    known = client.bridges(bridge)
+    found = []
+    for one in known:
+        path = f"/v1/bridges/{one['datapath_id']}/mdb"
+        found += [entry | {"bridge": one["name"]} for entry in client.entries(path, query)]
+    if json:
+        shaped = [row for entry in found for row in _as_iproute2(entry, details, statistics)]
+        routers = _routers(client, known, statistics) if details else {}
+        print_json([{"mdb": shaped, "router": routers}])
+        return
+    header = ["GROUP", "SOURCES", "VLAN", "PORT", "TYPE", "LEFT"]
+    rows = [_row(entry) for entry in found]
+    if details:
+        header.append("HOSTS")
+        for row, entry in zip(rows, found, strict=True):
+            row.append(",".join(entry["hosts"]) or "-")
+    if len(known) > 1:
+        header.append("BRIDGE")
+        for row, entry in zip(rows, found, strict=True):
+            row.append(entry["bridge"])
+    print_table(header, rows)
+
+
+@app.command()
+def add(
+    bridge: BridgeArgument,
+    group: GroupArgument,
+    port: OnPort,
+    vlan: InVlan = 0,
+    source: FromSource = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Forward a group to a port for good: a permanent entry."""
+    client = Client(api)
+    client.put(_path(client, bridge, vlan, group, port), query={"source": source})
+
+
+@app.command("del")
+def delete(
+    bridge: BridgeArgument,
+    group: GroupArgument,
+    port: OnPort,
+    vlan: InVlan = 0,
+    source: FromSource = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Remove a permanent entry; what hosts have reported stays."""
+    client = Client(api)
+    client.delete(_path(client, bridge, vlan, group, port), {"source": source})
+
+
+def _path(client: Client, bridge: str, vlan: int, group: str, port: str) -> str:
+    return f"{client.path(bridge)}/mdb/{vlan}/{quote(group, safe=':')}/{quote(port, safe='')}"
+
+
+def _row(entry: Json) -> list[str]:
+    timer, sources = entry["timer"], entry["sources"]
+    if timer is None and sources:
+        timer = max(source["timer"] for source in sources)
+    return [
+        entry["group"],
+        _sources(entry),
+        str(entry["vlan"]) if entry["vlan"] else "-",
+        entry["port"]["name"],
+        entry["type"],
+        age(timer),
+    ]
+
+
+def _sources(entry: Json) -> str:
+    """From whom: all, all but some, or some."""
+    if entry["source"] is not None:
+        return str(entry["source"])
+    if entry["filter_mode"] == "include":
+        return ",".join(source["address"] for source in entry["sources"])
+    blocked = ",".join(source["address"] for source in entry["sources"] if source["blocked"])
+    return f"not {blocked}" if blocked else "all"
+
+
+def _as_iproute2(entry: Json, details: bool, statistics: bool) -> Iterator[Json]:
+    """Objects as iproute2's bridge prints them, in the order it has.
+
+    A source that a host has named is an object of its own there, without a time, and stands in
+    the group's list as well.
+    """
+    for source in entry["sources"]:
+        own = {
+            **entry,
+            "source": source["address"],
+            "filter_mode": "include",
+            "sources": [],
+            "timer": None,
+        }
+        yield _object(own, ["blocked"] if source["blocked"] else [], details, statistics)
+    yield _object(entry, [], details, statistics)
+
+
+def _object(entry: Json, flags: list[str], details: bool, statistics: bool) -> Json:
+    """`index` is the interface index of the bridge, which OpenFlow does not tell: 0 is none."""
+    shaped: Json = {
+        "index": 0,
+        "dev": entry["bridge"],
+        "port": entry["port"]["name"],
+        "grp": entry["group"],
+    }
+    if entry["source"] is not None:
+        shaped["src"] = entry["source"]
+    shaped["state"] = entry["type"]
+    if details:
+        shaped["filter_mode"] = entry["filter_mode"]
+        if entry["sources"]:
+            shaped["source_list"] = [
+                {"address": source["address"], "timer": f"{source['timer']:.2f}"}
+                for source in entry["sources"]
+            ]
+        shaped["protocol"] = "static" if entry["type"] == "permanent" else "kernel"
+    shaped["flags"] = flags
+    if entry["vlan"]:
+        shaped["vid"] = entry["vlan"]
+    if statistics:
+        shaped["timer"] = _timer(entry["timer"])
+    return shaped
+
+
+def _timer(left: float | None) -> str:
+    return f"{left or 0.0:7.2f}"
+
+
+def _routers(client: Client, bridges: list[Json], statistics: bool) -> dict[str, list[Json]]:
+    """Router ports by bridge; one in several VLANs is told once, with the longest time."""
+    found: dict[str, list[Json]] = {}
+    for bridge in bridges:
+        status = client.get(f"/v1/bridges/{bridge['datapath_id']}/multicast")
+        left: dict[str, float] = {}
+        permanent = set()
+        for vlan in status["vlans"]:
+            for router in vlan["ipv4"]["router_ports"] + vlan["ipv6"]["router_ports"]:
+                name = router["port"]["name"]
+                left[name] = max(left.get(name, 0.0), router["timer"] or 0.0)
+                if "permanent" in router["reasons"]:
+                    permanent.add(name)
+        for name, timer in left.items():
+            told: Json = {"port": name}
+            if statistics:
+                told["timer"] = _timer(None if name in permanent else timer)
+                told["type"] = "permanent" if name in permanent else "temp"
+            found.setdefault(bridge["name"], []).append(told)
+    return found

@@ -1,0 +1,63 @@
+"""ofapp multicast: how multicast snooping stands."""
+
+from __future__ import annotations
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.fdb import AnyBridgeArgument
+from ofapp.cli.output import age, print_json, print_table
+
+app = typer.Typer(help="Multicast snooping.", no_args_is_help=True)
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+) -> None:
+    """Show where multicast is restricted to its members, who asks for them, and router ports."""
+    client = Client(api)
+    told = [
+        client.get(f"/v1/bridges/{known['datapath_id']}/multicast")
+        for known in client.bridges(bridge)
+    ]
+    if json:
+        print_json(told)
+        return
+    header = ["BRIDGE", "VLAN", "FAMILY", "GROUPS", "FORWARDING", "QUERIER", "ROUTER PORTS"]
+    print_table(header, [row for status in told for row in _rows(status)])
+
+
+def _rows(status: Json) -> list[list[str]]:
+    if not status["enabled"]:
+        return [[status["bridge"], "-", "-", "-", "flood", "off", "-"]]
+    rows = []
+    for vlan in status["vlans"]:
+        for family in ("ipv4", "ipv6"):
+            told = vlan[family]
+            rows.append(
+                [
+                    status["bridge"],
+                    str(vlan["vlan"]) if vlan["vlan"] else "-",
+                    family,
+                    str(told["groups"]),
+                    told["forwarding"],
+                    _querier(told["querier"]),
+                    ",".join(_router(router) for router in told["router_ports"]) or "-",
+                ]
+            )
+    return rows
+
+
+def _querier(querier: Json) -> str:
+    if querier["state"] == "none":
+        return "none"
+    if querier["state"] == "self":
+        return f"self {querier['address']}"
+    where = f" at {querier['port']['name']}" if querier["port"] is not None else ""
+    return f"{querier['address'] or 'unknown'}{where}, {age(querier['timer'])} left"
+
+
+def _router(router: Json) -> str:
+    left = "permanent" if "permanent" in router["reasons"] else age(router["timer"])
+    return f"{router['port']['name']} ({left})"

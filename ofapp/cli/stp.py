@@ -1,0 +1,342 @@
+"""ofapp stp: spanning tree, seen, administered and followed."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
+from ofapp.cli.output import age, print_json, print_table
+
+app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
+
+PortArgument = Annotated[str, typer.Argument(metavar="PORT", help="Name or number.")]
+Switch = bool | None  # of an option that says yes, no or nothing
+
+
+class PointToPoint(StrEnum):
+    """Whether at most one bridge is behind a port."""
+
+    AUTO = "auto"
+    FORCE_TRUE = "force-true"
+    FORCE_FALSE = "force-false"
+
+
+# Seeing it
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None,
+    detail: Annotated[bool, typer.Option("--detail", help="Everything there is to know.")] = False,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the spanning tree of a bridge, or of all bridges."""
+    client = Client(api)
+    bridges = [
+        client.get(f"/v1/bridges/{known['datapath_id']}/stp") for known in client.bridges(bridge)
+    ]
+    if json:
+        print_json(bridges)
+        return
+    for number, status in enumerate(bridges):
+        if number:
+            typer.echo()
+        _show_bridge(status, detail)
+
+
+def _show_bridge(status: Json, detail: bool) -> None:
+    own = status["parameters"]
+    version = "STP" if own["force_version"] == 0 else "RSTP"
+    typer.secho(f"{status['bridge']}: {version if status['enabled'] else 'off'}", bold=True)
+    if status["bridge_id"] is not None:
+        _show_pairs(_bridge_pairs(status, detail))
+    if not detail:
+        header = ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED BRIDGE", "PORT"]
+        print_table(header, [_port_row(port) for port in status["ports"]])
+        return
+    for port in status["ports"]:
+        typer.secho(f"{port['name']} ({port['number']})", bold=True)
+        _show_pairs(_port_pairs(port))
+
+
+def _bridge_pairs(status: Json, detail: bool) -> list[tuple[str, str]]:
+    root, times, change = status["root_port"], status["root_times"], status["topology_change"]
+    where = "this bridge" if status["root_id"] == status["bridge_id"] else status["root_id"]
+    if root is not None:
+        where += f" through {root['name']} ({root['number']}), cost {status['root_path_cost']}"
+    pairs = [
+        ("bridge id", status["bridge_id"]),
+        ("root", where),
+        ("times", _times(times)),
+        ("topology change", _change(change)),
+    ]
+    if detail:
+        own = status["parameters"]
+        pairs += [
+            ("own times", _times(own)),
+            ("root's age", f"{times['message_age']:g}"),
+            ("priority", str(own["priority"])),
+            ("hold count", str(own["transmit_hold_count"])),
+            ("force version", str(own["force_version"])),
+            ("guard recovery", f"{own['bpdu_guard_recovery']:g} s"),
+        ]
+    return pairs
+
+
+def _times(times: Json) -> str:
+    return (
+        f"hello {times['hello_time']:g}, max age {times['max_age']:g},"
+        f" forward delay {times['forward_delay']:g}"
+    )
+
+
+def _change(change: Json) -> str:
+    if change["since"] is None:
+        return "none so far"
+    where = f" at {change['port']['name']}" if change["port"] else ""
+    when = "now" if change["active"] else f"{age(change['since'])} ago"
+    return f"{when}{where}, {change['count']} so far"
+
+
+def _port_row(port: Json) -> list[str]:
+    designated = port["designated"] or {"bridge": "-", "port": "-"}
+    return [
+        port["name"],
+        port["role"],
+        ": ".join([port["state"], *port["guards"]]) if port["up"] else "down",
+        "-" if port["path_cost"] is None else str(port["path_cost"]),
+        _yes(port["edge"]["oper"]),
+        _yes(port["point_to_point"]["oper"]),
+        designated["bridge"],
+        designated["port"],
+    ]
+
+
+def _port_pairs(port: Json) -> list[tuple[str, str]]:
+    edge, link, own = port["edge"], port["point_to_point"], port["parameters"]
+    designated = port["designated"]
+    switched_on = [name for name in own if own[name] is True and name not in _SHOWN_OTHERWISE]
+    pairs = [
+        ("role", port["role"]),
+        ("state", f"{port['state']} ({port['reason']})"),
+        ("link", "up" if port["up"] else "down"),
+        ("edge", f"{_yes(edge['oper'])} (admin {_yes(edge['admin'])}, auto {_yes(edge['auto'])})"),
+        ("point to point", f"{_yes(link['oper'])} ({link['admin']})"),
+        ("switched on", ", ".join(switched_on)),
+    ]
+    if designated is not None:
+        pairs += [
+            ("port id", f"{port['port_id']}, priority {own['priority']}"),
+            ("cost", f"{port['path_cost']} ({_cost_origin(own)})"),
+            ("designated root", f"{designated['root']}, cost {designated['cost']}"),
+            ("designated", f"{designated['bridge']}, port {designated['port']}"),
+            ("these are", port["information"]),
+            ("sends", port["sends"].upper()),
+            ("proposing", f"{_yes(port['proposing'])}, agreed {_yes(port['agreed'])}"),
+            ("held by", ", ".join(port["guards"])),
+            ("guards struck", _counts(port["guard_counts"])),
+            ("timers", ", ".join(f"{name} {left:.1f}" for name, left in port["timers"].items())),
+            ("BPDUs sent", _counts(port["sent"])),
+            ("BPDUs received", _counts(port["received"])),
+            ("BPDUs dropped", _counts(port["drops"])),
+            ("began to forward", f"{port['forward_transitions']} times"),
+        ]
+    return pairs
+
+
+_SHOWN_OTHERWISE = ("admin_edge", "auto_edge")
+
+
+def _cost_origin(own: Json) -> str:
+    return "of its speed" if own["path_cost"] is None else "set"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _show_pairs(pairs: list[tuple[str, str]]) -> None:
+    for name, value in pairs:
+        typer.echo(f"  {name:16}  {value or '-'}")
+
+
+# Administering it
+
+
+@app.command("set")
+def set_bridge(
+    bridge: BridgeArgument,
+    on: Annotated[Switch, typer.Option("--on/--off", help="Start or stop it.")] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", help="0 to 61440 in steps of 4096; lowest is root.")
+    ] = None,
+    hello_time: Annotated[float | None, typer.Option(metavar="S", help="1 to 2 s.")] = None,
+    max_age: Annotated[float | None, typer.Option(metavar="S", help="6 to 40 s.")] = None,
+    forward_delay: Annotated[float | None, typer.Option(metavar="S", help="4 to 30 s.")] = None,
+    transmit_hold_count: Annotated[
+        int | None, typer.Option(metavar="N", help="1 to 10 BPDUs a second.")
+    ] = None,
+    force_version: Annotated[
+        int | None, typer.Option(metavar="N", help="2 = RSTP, 0 = STP.")
+    ] = None,
+    bpdu_guard_recovery: Annotated[
+        float | None, typer.Option(metavar="S", help="Until BPDU guard lets go; 0 = never.")
+    ] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Set parameters of a bridge, until the controller restarts."""
+    _patch(
+        Client(api),
+        bridge,
+        "",
+        enabled=on,
+        priority=priority,
+        hello_time=hello_time,
+        max_age=max_age,
+        forward_delay=forward_delay,
+        transmit_hold_count=transmit_hold_count,
+        force_version=force_version,
+        bpdu_guard_recovery=bpdu_guard_recovery,
+    )
+
+
+@app.command("set-port")
+def set_port(
+    bridge: BridgeArgument,
+    port: PortArgument,
+    on: Annotated[
+        Switch, typer.Option("--on/--off", help="Off: forward, and let BPDUs pass.")
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", help="0 to 240 in steps of 16.")
+    ] = None,
+    path_cost: Annotated[
+        str | None, typer.Option(metavar="N", help="1 to 200000000, or auto: by the speed.")
+    ] = None,
+    point_to_point: Annotated[
+        PointToPoint | None, typer.Option(help="At most one bridge is there.")
+    ] = None,
+    admin_edge: Annotated[
+        Switch, typer.Option(help="Only hosts are there: forward at once.")
+    ] = None,
+    auto_edge: Annotated[Switch, typer.Option(help="Find out whether only hosts are.")] = None,
+    restricted_role: Annotated[Switch, typer.Option(help="Never be root port.")] = None,
+    restricted_tcn: Annotated[Switch, typer.Option(help="Spread no topology change.")] = None,
+    bpdu_guard: Annotated[Switch, typer.Option(help="Shut the port at a BPDU.")] = None,
+    root_guard: Annotated[Switch, typer.Option(help="Block at a better root.")] = None,
+    loop_guard: Annotated[Switch, typer.Option(help="Block when BPDUs cease.")] = None,
+    bpdu_filter: Annotated[Switch, typer.Option(help="Neither send nor hear BPDUs.")] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Set parameters of a port, until the controller restarts."""
+    _patch(
+        Client(api),
+        bridge,
+        f"/ports/{_segment(port)}",
+        enabled=on,
+        priority=priority,
+        path_cost=_cost(path_cost),
+        point_to_point=point_to_point,
+        admin_edge=admin_edge,
+        auto_edge=auto_edge,
+        restricted_role=restricted_role,
+        restricted_tcn=restricted_tcn,
+        bpdu_guard=bpdu_guard,
+        root_guard=root_guard,
+        loop_guard=loop_guard,
+        bpdu_filter=bpdu_filter,
+    )
+
+
+@app.command()
+def recover(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
+    """Free a port from the guard that holds it."""
+    client = Client(api)
+    client.post(f"{client.path(bridge)}/stp/ports/{_segment(port)}/recover")
+
+
+@app.command()
+def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
+    """Have a port send RSTP again and see what its neighbour speaks."""
+    client = Client(api)
+    client.post(f"{client.path(bridge)}/stp/ports/{_segment(port)}/migration-check")
+
+
+def _patch(client: Client, bridge: str, below: str, **values: Any) -> None:
+    given = {name: value for name, value in values.items() if value is not None}
+    if not given:
+        raise typer.BadParameter("nothing to set: give at least one option")
+    if given.get("path_cost") == _AUTO:
+        given["path_cost"] = None
+    client.patch(f"{client.path(bridge)}/stp{below}", given)
+
+
+_AUTO = "auto"
+
+
+def _cost(text: str | None) -> int | str | None:
+    if text is None or text == _AUTO:
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise typer.BadParameter(f"--path-cost {text}: neither a number nor {_AUTO}")
+    return int(text)
+
+
+def _segment(text: str) -> str:
+    return quote(text, safe="")
+
+
+# Following it
+
+
+@app.command()
+def trace(
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+) -> None:
+    """Follow spanning tree as it happens: BPDUs sent (>) and heard (<), roles, states, links.
+
+    Of a BPDU: its type, the sender's role, [its flags], then what it tells: the root, the sender's
+    cost to it, the sender and its port, and how old the news is.
+    """
+    client = Client(api)
+    names = {known["datapath_id"]: known["name"] for known in client.bridges(bridge)}
+    query = {"kind": "stp,port,bridge", "bridge": next(iter(names)) if bridge else None}
+    try:
+        for line in client.lines("/v1/events/stream", query):
+            if not line.startswith("data: "):
+                continue
+            event = jsonlib.loads(line.removeprefix("data: "))
+            if json:
+                print_json(event)
+                continue
+            datapath_id = event["datapath_id"]
+            if datapath_id not in names or event["kind"] == "bridge.ready":
+                names |= {known["datapath_id"]: known["name"] for known in client.bridges()}
+            typer.echo(_told(event, names.get(datapath_id, datapath_id or "-")))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def _told(event: Json, bridge: str) -> str:
+    when = datetime.fromisoformat(event["time"]).astimezone()
+    what = event["message"].removeprefix("port ")
+    if event["kind"] == "stp.root":
+        what += f": {_bridge_id(event['data']['new'])}, cost {event['data']['root_path_cost']}"
+    return f"{when:%H:%M:%S}.{when.microsecond // 1000:03} {bridge}  {what}"
+
+
+def _bridge_id(text: str) -> str:
+    """8000020000000001 as 8000.02:00:00:00:00:01."""
+    return f"{text[:4]}.{':'.join(text[i : i + 2] for i in range(4, 16, 2))}"

@@ -1,0 +1,141 @@
+"""What happened, for people: the last events in memory, the log, and whoever listens.
+
+The core's events come here, with the bridge they are about; so do the shell's own.  A listener
+that does not keep up loses its oldest events and sees a gap in the numbers; it never holds
+anybody up.
+
+Events of severity DEBUG are a trace: every BPDU of every port, a thousand in minutes.  They are
+passed on and logged, but neither remembered, where they would push out what somebody looks for
+tomorrow, nor counted, as whether they are told at all depends on who listens (`wanted`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ofapp import hub
+from ofapp.bridge.event import Event, Severity
+
+LOG = logging.getLogger("ofapp")
+
+_LEVELS = {
+    Severity.DEBUG: logging.DEBUG,
+    Severity.INFO: logging.INFO,
+    Severity.WARNING: logging.WARNING,
+    Severity.ERROR: logging.ERROR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event as it was told.
+
+    number: counts up by one; time: seconds since the epoch; bridge: datapath id or None.
+    """
+
+    number: int
+    time: float
+    bridge: int | None
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """Which events somebody wants to hear.
+
+    kinds: a kind or what it begins with, up to a dot: `stp` covers `stp.role`; none = every kind.
+    bridge: datapath id, None = every bridge.  severity: the least.
+    """
+
+    kinds: tuple[str, ...] = ()
+    bridge: int | None = None
+    severity: Severity = Severity.DEBUG
+
+    def covers(self, bridge: int | None, kind: str, severity: Severity) -> bool:
+        """Whether such an event is wanted."""
+        return (
+            self.bridge in (None, bridge)
+            and _LEVELS[severity] >= _LEVELS[self.severity]
+            and (not self.kinds or any(f"{kind}.".startswith(f"{own}.") for own in self.kinds))
+        )
+
+
+EVERYTHING = Interest()
+
+
+class EventLog:
+    """The last `size` events and a count of each kind.
+
+    last: number of the newest event.
+    audience_changed: called when the answers of `wanted` may have changed.
+    """
+
+    def __init__(self, size: int = 1000) -> None:
+        self.last = 0
+        self.audience_changed: Callable[[], None] = lambda: None
+        self._records: deque[Record] = deque(maxlen=size)
+        self._listeners: set[tuple[Any, Interest]] = set()
+        self._size = size
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How often each kind was told since the start."""
+        return self._counts
+
+    def wanted(self, bridge: int | None, kind: str, severity: Severity) -> bool:
+        """Whether the log or a listener wants such events."""
+        return LOG.isEnabledFor(_LEVELS[severity]) or any(
+            interest.covers(bridge, kind, severity) for _queue, interest in self._listeners
+        )
+
+    def tell(self, bridge: int | None, event: Event, name: str | None = None) -> None:
+        """Record, log and pass on; `name` is the bridge's for people."""
+        self.last += 1
+        record = Record(self.last, time.time(), bridge, event)
+        if event.severity is not Severity.DEBUG:
+            self._counts[event.kind] += 1
+            self._records.append(record)
+        level = _LEVELS[event.severity]
+        if LOG.isEnabledFor(level):
+            about = "" if bridge is None else f"bridge {name or f'{bridge:016x}'}: "
+            LOG.log(level, "%s%s [%s]", about, event.message, event.kind)
+        for queue, interest in self._listeners:
+            if interest.covers(bridge, event.kind, event.severity):
+                if queue.qsize() >= self._size:
+                    queue.get_nowait()
+                queue.put(record)
+
+    def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
+        """The remembered events with a higher number, oldest first."""
+        return [
+            record
+            for record in self._records
+            if record.number > number
+            and interest.covers(record.bridge, record.event.kind, record.event.severity)
+        ]
+
+    def follow(
+        self, number: int, patience: float, interest: Interest = EVERYTHING
+    ) -> Iterator[Record | None]:
+        """Events with a higher number as they come, None after each `patience` s of silence."""
+        queue: Any = hub.Queue()
+        for record in self.since(number, interest):
+            queue.put(record)
+        listener = queue, interest
+        self._listeners.add(listener)
+        self.audience_changed()
+        try:
+            while True:
+                try:
+                    yield queue.get(timeout=patience)
+                except hub.QueueEmpty:
+                    yield None
+        finally:
+            self._listeners.discard(listener)
+            self.audience_changed()

@@ -1,0 +1,397 @@
+"""All bridges of this controller: who is connected, and every change that somebody asks for.
+
+A `Bridge` outlives its switch's connection, so that what is known of a switch that is away for a
+minute is not lost; a `Session` is one connection.  The API, the CLI behind it and the os-ken app
+all work on this object and on nothing below it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import BaseModel
+
+from ofapp import hub
+from ofapp.bridge import multicast, stp
+from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.mac import format_mac, parse_mac
+from ofapp.bridge.naming import naming_ports
+from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.config import Config
+from ofapp.config.multicast import MdbEntry as ConfiguredMdbEntry
+from ofapp.config.multicast import MulticastBridge, MulticastPort
+from ofapp.config.stp import StpBridge, StpPort
+from ofapp.events import EventLog
+from ofapp.openflow.channel import Channel
+from ofapp.openflow.session import Session
+from ofapp.state import MdbEntry, State, StaticEntry
+
+LOG = logging.getLogger(__name__)
+
+SETTLING = 0.05
+"""Seconds that a change of a spanning tree may go on until it is saved."""
+
+MAX_BRIDGES = 1024
+"""Bridges remembered; whoever reaches the OpenFlow port can invent any number of datapath ids."""
+
+PROBE_PATIENCE = 5.0
+"""Seconds a switch has to show that it is alive when another one claims its datapath id."""
+
+
+class Network:
+    """Bridges by datapath id, and their switches' sessions; times in the core are monotonic."""
+
+    def __init__(self, config: Config, state: State, events: EventLog) -> None:
+        self.config = config
+        self.events = events
+        self.bridges: dict[int, Bridge] = {}
+        self.sessions: dict[int, Session] = {}
+        self._state = state
+        events.audience_changed = self._set_traces
+        self._stp: dict[int, StpBridge] = {}  # what was set at run time, on or off
+        self._multicast: dict[int, MulticastBridge] = {}  # likewise
+        self._unsaved: set[int] = set()
+        self._save = hub.Event()
+
+    def start(self) -> None:
+        """Begin what happens by itself; returns at once."""
+        hub.spawn(self._save_snapshots)
+
+    def find(self, name: str) -> Bridge | None:
+        """A bridge by its datapath id (16 hex digits) or its name; None when there is none."""
+        for datapath_id, bridge in self.bridges.items():
+            if name in (f"{datapath_id:016x}", bridge.name):
+                return bridge
+        return None
+
+    # Connections
+
+    def admit(self, channel: Channel, datapath_id: int) -> bool:
+        """Whether a connection may speak for a datapath id: not while another one does."""
+        running = self.sessions.get(datapath_id)
+        if running is not None and running.channel.dead:
+            self.disconnected(running.channel)  # its end is known but not told yet
+            running = None
+        if running is None:
+            return self._has_room(datapath_id)
+        if running.channel is channel:
+            return True
+        self.events.tell(
+            datapath_id,
+            Event(
+                "bridge.duplicate",
+                f"refused a second switch with this datapath id, from {_address(channel)}: "
+                f"{_address(running.channel)} has it; set other-config:datapath-id on one of them",
+                Severity.ERROR,
+                data={"refused": _address(channel), "running": _address(running.channel)},
+            ),
+        )
+        hub.spawn(self._probe, running)
+        return False
+
+    def connected(self, channel: Channel) -> None:
+        """A switch has introduced itself."""
+        datapath_id = channel.id
+        if not self.admit(channel, datapath_id):  # another one was quicker
+            channel.close()
+            return
+        known = self._state.static_entries(datapath_id)
+        bridge = self.bridges.get(datapath_id)
+        if bridge is None:
+            bridge = self.bridges[datapath_id] = self._new_bridge(datapath_id, known or ())
+        session = Session(channel, bridge, self._tell, adopt_static=known is None)
+        self.sessions[datapath_id] = session
+        self._tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
+        session.start()
+
+    def disconnected(self, channel: Channel) -> None:
+        """A connection has ended; the bridge and what it knows stay."""
+        session = self.sessions.get(channel.id) if channel.id is not None else None
+        if session is None or session.channel is not channel:
+            return
+        del self.sessions[channel.id]
+        session.stop()
+        event = Event("bridge.disconnected", "the switch is gone", Severity.WARNING)
+        self._tell(session.bridge, event)
+
+    def close(self) -> None:
+        """The controller ends: let go of every switch, which keeps its flows."""
+        for session in list(self.sessions.values()):
+            session.stop()
+            session.channel.close()
+
+    # Changes
+
+    def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> None:
+        """Fix an address to a port for good; InputError."""
+        if bridge.ports.named(port_name) is None:
+            raise InputError("port", f"bridge {bridge.name} has no port {port_name!r}")
+        self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
+        self._remember(bridge)
+
+    def remove_static(self, bridge: Bridge, vid: int, mac: int) -> None:
+        """Let an address be learned again; InputError."""
+        self._apply(bridge, bridge.remove_static(vid, mac))
+        self._remember(bridge)
+
+    def flush(
+        self,
+        bridge: Bridge,
+        port: int | None = None,
+        vid: int | None = None,
+        mac: int | None = None,
+    ) -> int:
+        """Forget the learned addresses that fit; gives how many."""
+        before = bridge.fdb.learned
+        self._apply(bridge, bridge.flush(port, vid, mac))
+        return before - bridge.fdb.learned
+
+    def teach(self, bridge: Bridge, port: int, vid: int, mac: int) -> None:
+        """Learn an address as if it had been seen; it moves and ages like any other."""
+        if port not in bridge.learning.open_ports:
+            raise InputError("port", f"bridge {bridge.name} has no port {port} that is up")
+        self._apply(bridge, bridge.learning.learn([(port, vid, mac)], time.monotonic()))
+
+    # Spanning tree
+
+    def stp_status(self, bridge: Bridge) -> stp.BridgeStatus | None:
+        """How it stands now; None while it does not run."""
+        return bridge.stp_status(time.monotonic())
+
+    def stp_settings(self, bridge: Bridge) -> StpBridge:
+        """What the bridge is told, by the file or since."""
+        return self._stp.get(bridge.datapath_id) or self.config.stp(bridge.datapath_id)
+
+    def port_stp_settings(self, bridge: Bridge, port: Port) -> StpPort:
+        """What a port is told, by the file or since."""
+        return StpPort(**asdict(bridge.params.port(port.name).stp))
+
+    def set_stp(self, bridge: Bridge, settings: StpBridge) -> None:
+        """Administer the bridge, or start or stop its spanning tree, until ofapp restarts."""
+        changes = _changes(self.stp_settings(bridge), settings)
+        if not changes:
+            return
+        self._stp[bridge.datapath_id] = settings
+        self._tell(bridge, Event("stp.set", f"spanning tree: {_listed(changes)}", data=changes))
+        self._apply(bridge, bridge.set_stp(settings.params(), time.monotonic()))
+
+    def set_port_stp(self, bridge: Bridge, port: Port, settings: StpPort) -> None:
+        """Administer a port until ofapp restarts; InputError for LOCAL."""
+        _not_local(port)
+        changes = _changes(self.port_stp_settings(bridge, port), settings)
+        if not changes:
+            return
+        message = f"port {port.number}: {_listed(changes)}"
+        self._tell(bridge, Event("stp.port.set", message, port=port.number, data=changes))
+        self._apply(bridge, bridge.set_port_stp(port, settings.params(), time.monotonic()))
+
+    def recover_port(self, bridge: Bridge, port: Port) -> None:
+        """Free a port from the guard that holds it; InputError."""
+        _spanned(bridge, port)
+        self._apply(bridge, bridge.recover_port(port, time.monotonic()))
+
+    def check_migration(self, bridge: Bridge, port: Port) -> None:
+        """Have a port speak RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
+        _spanned(bridge, port)
+        self._apply(bridge, bridge.check_migration(port, time.monotonic()))
+
+    # Multicast snooping
+
+    def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
+        """How it stands now; None while it is off."""
+        return bridge.multicast_snapshot(time.monotonic())
+
+    def multicast_settings(self, bridge: Bridge) -> MulticastBridge:
+        """What the bridge is told, by the file or since."""
+        own = self._multicast.get(bridge.datapath_id)
+        return own or self.config.multicast(bridge.datapath_id)
+
+    def port_multicast_settings(self, bridge: Bridge, port: Port) -> MulticastPort:
+        """What a port is told, by the file or since."""
+        return MulticastPort(**asdict(bridge.params.port(port.name).multicast))
+
+    def set_multicast(self, bridge: Bridge, settings: MulticastBridge) -> None:
+        """Administer the bridge and its VLANs, or turn snooping on or off, until ofapp restarts."""
+        changes = _changes(self.multicast_settings(bridge), settings)
+        if not changes:
+            return
+        self._multicast[bridge.datapath_id] = settings
+        self._tell(bridge, Event("mcast.set", f"multicast: {_listed(changes)}", data=changes))
+        params, vlans = settings.params(), settings.vlan_params()
+        self._apply(bridge, bridge.set_multicast(params, vlans, time.monotonic()))
+        session = self.sessions.get(bridge.datapath_id)
+        if session is not None and "mcast_snooping" in changes:
+            session.look_soon()
+
+    def set_port_multicast(self, bridge: Bridge, port: Port, settings: MulticastPort) -> None:
+        """Administer a port until ofapp restarts."""
+        changes = _changes(self.port_multicast_settings(bridge, port), settings)
+        if not changes:
+            return
+        message = f"port {port.number}: {_listed(changes)}"
+        self._tell(bridge, Event("mcast.port.set", message, port=port.number, data=changes))
+        self._apply(bridge, bridge.set_port_multicast(port, settings.params(), time.monotonic()))
+
+    def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> None:
+        """Forward a multicast group to a port for good; InputError."""
+        if bridge.ports.named(entry.port) is None:
+            raise InputError("port", f"bridge {bridge.name} has no port {entry.port!r}")
+        self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
+        self._remember(bridge)
+
+    def remove_permanent(self, bridge: Bridge, entry: PermanentEntry) -> None:
+        """Undo `add_permanent`; InputError."""
+        self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
+        self._remember(bridge)
+
+    def _set_traces(self) -> None:
+        for bridge in self.bridges.values():
+            self._set_trace(bridge)
+
+    def _set_trace(self, bridge: Bridge) -> None:
+        """BPDUs are made events only while somebody wants to hear of them."""
+        wanted = self.events.wanted
+        bridge.set_trace(
+            any(wanted(bridge.datapath_id, kind, Severity.DEBUG) for kind in stp.TRACE)
+        )
+
+    # Inside
+
+    def _has_room(self, datapath_id: int) -> bool:
+        """When there is none, a bridge whose switch is away is forgotten for the new one."""
+        if datapath_id in self.bridges or len(self.bridges) < MAX_BRIDGES:
+            return True
+        away = next((known for known in self.bridges if known not in self.sessions), None)
+        full = f"there are {MAX_BRIDGES} bridges, the most there can be"
+        if away is None:
+            event = Event("bridge.limit", f"refused a switch: {full}", Severity.WARNING)
+            self.events.tell(datapath_id, event)
+            return False
+        del self.bridges[away]
+        self._stp.pop(away, None)
+        self._multicast.pop(away, None)
+        self._unsaved.discard(away)
+        self.events.tell(away, Event("bridge.forgotten", f"its switch is away, and {full}"))
+        return True
+
+    def _new_bridge(self, datapath_id: int, known: Iterable[StaticEntry]) -> Bridge:
+        bridge = Bridge(datapath_id, self.config.bridge_params(datapath_id))
+        self._set_trace(bridge)
+        configured = (
+            StaticEntry(entry.vlan, entry.mac, entry.port)
+            for entry in self.config.static(datapath_id)
+        )
+        for entry in (*configured, *known):
+            bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
+        kept = [
+            *map(_permanent, self.config.mdb(datapath_id)),
+            *map(_permanent, self._state.mdb_entries(datapath_id)),
+        ]
+        for permanent in kept:
+            bridge.add_permanent(permanent, time.monotonic())
+        snapshot = self._state.snapshots.load(datapath_id)
+        if snapshot is not None and bridge.params.stp is not None:
+            try:
+                bridge.revive_stp(snapshot)
+            except ValueError as error:
+                LOG.info("the spanning tree of %016x begins anew: %s", datapath_id, error)
+        return bridge
+
+    def _apply(self, bridge: Bridge, effects: list[Effect]) -> None:
+        session = self.sessions.get(bridge.datapath_id)
+        if session is not None:
+            session.apply(effects)
+            return
+        for effect in effects:
+            if isinstance(effect, Event):
+                self._tell(bridge, effect)
+
+    def _tell(self, bridge: Bridge, event: Event) -> None:
+        self.events.tell(bridge.datapath_id, naming_ports(event, bridge.ports), bridge.name)
+        if event.kind in ("port.renamed", "bridge.ready"):
+            self._remember(bridge)  # names have changed, or a switch's entries were adopted
+        if event.kind.startswith("stp.") and event.severity is not Severity.DEBUG:
+            self._unsaved.add(bridge.datapath_id)
+            self._save.set()
+
+    def _save_snapshots(self) -> None:
+        """Soon after a spanning tree has changed, but once for all that changes together."""
+        while True:
+            self._save.wait()
+            hub.sleep(SETTLING)
+            self._save.clear()
+            while self._unsaved:
+                datapath_id = self._unsaved.pop()
+                snapshot = self.bridges[datapath_id].dump_stp()
+                if snapshot is not None:
+                    self._state.snapshots.save(datapath_id, snapshot)
+
+    def _remember(self, bridge: Bridge) -> None:
+        configured = {
+            (entry.vlan, parse_mac(entry.mac)) for entry in self.config.static(bridge.datapath_id)
+        }
+        self._state.remember(
+            bridge.datapath_id,
+            [
+                StaticEntry(vid, format_mac(mac), port)
+                for (vid, mac), port in bridge.pinned.static.items()
+                if (vid, mac) not in configured
+            ],
+            self._own_mdb(bridge),
+        )
+
+    def _own_mdb(self, bridge: Bridge) -> list[MdbEntry]:
+        configured = {_permanent(entry) for entry in self.config.mdb(bridge.datapath_id)}
+        return [
+            MdbEntry(
+                entry.vid,
+                multicast.text(entry.group),
+                entry.port,
+                None if entry.source is None else multicast.text(entry.source),
+            )
+            for entry in bridge.permanent.all()
+            if entry not in configured
+        ]
+
+    def _probe(self, session: Session) -> None:
+        """Close a connection whose switch is silent: its successor is waiting at the door."""
+        if not session.alive(PROBE_PATIENCE):
+            session.channel.close()
+
+
+def _permanent(entry: MdbEntry | ConfiguredMdbEntry) -> PermanentEntry:
+    source = None if entry.source is None else multicast.parse(entry.source)
+    return PermanentEntry(entry.vlan, multicast.parse(entry.group), entry.port, source)
+
+
+def _changes(old: BaseModel, new: BaseModel) -> dict[str, Any]:
+    before = old.model_dump(mode="json")
+    return {name: v for name, v in new.model_dump(mode="json").items() if v != before[name]}
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
+
+
+def _not_local(port: Port) -> None:
+    if port.number == LOCAL_PORT:
+        raise InputError("port", f"port {port.name} is LOCAL, which takes no part")
+
+
+def _spanned(bridge: Bridge, port: Port) -> None:
+    _not_local(port)
+    if bridge.spanning is None:
+        raise InputError("port", f"bridge {bridge.name} runs no spanning tree")
+
+
+def _address(channel: Channel) -> str:
+    address = channel.address
+    return f"{address[0]}:{address[1]}" if isinstance(address, tuple) else str(address)

@@ -1,0 +1,59 @@
+"""The layout of a flow's cookie, by which a controller knows its own flows after a restart.
+
+    63     48 47      40 39        32 31              0
+    +--------+----------+------------+----------------+
+    | 0x0fa9 | feature  | generation | serial         |
+    +--------+----------+------------+----------------+
+
+- 0x0fa9 marks a flow as ofapp's; flows without it are somebody else's and are left alone.
+- feature says what the flow is for; its top bit is set for the two halves of learned addresses,
+  so that one mask selects or spares them all.
+- generation is the version of the pipeline's layout; flows of another one are removed.
+- serial is the FDB entry's for learned addresses, else 0.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+APP = 0x0FA9
+GENERATION = 1
+APP_MASK = 0xFFFF << 48
+LEARNED_BIT = 0x80 << 40
+FEATURE_MASK = APP_MASK | 0xFF << 40
+EXACT = (1 << 64) - 1
+
+
+class Feature(IntEnum):
+    """What a flow is for."""
+
+    BASE = 0x01
+    PORT = 0x02
+    MISS = 0x03
+    STATIC = 0x04
+    LOCAL = 0x05
+    BPDU = 0x06
+    SNOOP = 0x07
+    MULTICAST = 0x08
+    LEARNED = 0x80
+
+
+class Cookie(NamedTuple):
+    """A cookie's parts."""
+
+    feature: int
+    generation: int
+    serial: int
+
+
+def make_cookie(feature: Feature, serial: int = 0) -> int:
+    """The cookie of a flow of this generation."""
+    return APP << 48 | feature << 40 | GENERATION << 32 | serial
+
+
+def parse_cookie(cookie: int) -> Cookie | None:
+    """The parts of one of our cookies, None for somebody else's."""
+    if cookie >> 48 != APP:
+        return None
+    return Cookie(cookie >> 40 & 0xFF, cookie >> 32 & 0xFF, cookie & 0xFFFFFFFF)

@@ -1,0 +1,95 @@
+"""os-ken's message parsers, kept from running for ever.
+
+Lists in OpenFlow are made of items that tell their own length.  os-ken 4.2 steps over an item by
+what it says, so an item that says 0 (in a HELLO, a group's bucket, a meter's band...) holds its
+parser, and with it every switch and the API, for good.  Anybody who reaches the OpenFlow port can
+send one.  Checking every kind of list here would be a second parser; instead a parser gets a
+generous share of the processor's time and is then stopped.  A HELLO, which comes before anything
+is known of its sender, is checked as well, so that not even that share can be had by knocking.
+"""
+
+from __future__ import annotations
+
+import signal
+import struct
+from types import FrameType
+from typing import Any
+
+from os_ken.ofproto import ofproto_parser
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+BUDGET = 0.25
+"""Seconds of processor time; the longest honest message takes about a fifth of it."""
+_AGAIN = 0.05  # os-ken catches everything, so one exception may not be enough
+
+_ELEMENT = struct.Struct("!HH")
+
+
+class MalformedError(ValueError):
+    """The message is not what it says it is."""
+
+
+class EndlessError(MalformedError):
+    """Its parser did not come to an end: nothing more should be taken from its sender."""
+
+
+class _OverrunError(BaseException):
+    """Thrown into a parser whose time is up."""
+
+
+class _Watch:
+    """running: a parser may be interrupted; overrun: it was."""
+
+    running = False
+    overrun = False
+
+
+_watch = _Watch()
+
+
+def parse(channel: Any, message: bytes) -> Any:
+    """The message as os-ken's object; MalformedError, or what os-ken raises."""
+    version, type_, length, xid = ofproto_parser.header(message)
+    if type_ == ofp.OFPT_HELLO:
+        _check_hello(message)
+    _watch.overrun = False
+    parsed = None
+    try:
+        try:
+            _watch.running = True
+            signal.setitimer(signal.ITIMER_VIRTUAL, BUDGET, _AGAIN)
+            parsed = ofproto_parser.msg(channel, version, type_, length, xid, bytearray(message))
+        finally:
+            _disarm()
+    except _OverrunError:
+        _disarm()  # the first may have been interrupted as well
+    if _watch.overrun:
+        raise EndlessError("a list in it has no end")
+    if parsed is None:
+        raise MalformedError("malformed")
+    return parsed
+
+
+def _check_hello(message: bytes) -> None:
+    at = 8
+    while at < len(message):
+        if len(message) - at < _ELEMENT.size:
+            raise MalformedError("a hello element is cut short")
+        _, length = _ELEMENT.unpack_from(message, at)
+        if length < _ELEMENT.size:
+            raise MalformedError(f"a hello element of length {length}")
+        at += length
+
+
+def _disarm() -> None:
+    _watch.running = False
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    if _watch.running:
+        _watch.overrun = True
+        raise _OverrunError
+
+
+signal.signal(signal.SIGVTALRM, _stop)

@@ -1,0 +1,103 @@
+"""Questions to a switch, answered as they come in."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp import hub
+from ofapp.openflow import codec
+from ofapp.openflow.channel import Channel
+from ofapp.openflow.parse import EndlessError, parse
+
+PATIENCE = 10.0
+"""Seconds without any reply after which a switch is taken to have nothing more to say."""
+
+_MULTIPART = struct.Struct("!HH4x")
+
+
+class RequestError(Exception):
+    """The switch refused, went away, or did not answer in time."""
+
+
+def replies(
+    channel: Channel, message: Any, arrived: Callable[[bytes], None] | None = None
+) -> Iterator[bytes]:
+    """Send an os-ken request and give the messages that answer it, each whole.
+
+    A multipart answer is as many messages as the switch makes of it; a barrier's is one.
+    arrived: called for each reply at its place in the stream, before anything behind it is read.
+    """
+    xid = channel.set_xid(message)
+    queue: Any = hub.Queue()
+
+    def on_reply(reply: bytes) -> None:
+        queue.put(reply)
+        if arrived is not None:
+            arrived(reply)
+
+    channel.request(xid, codec.serialize(message), on_reply)
+    what = type(message).__name__
+    try:
+        while True:
+            try:
+                reply = queue.get(timeout=PATIENCE)
+            except hub.QueueEmpty:
+                raise RequestError(f"no answer to {what} within {PATIENCE:.0f} s") from None
+            type_, more = _kind(reply)
+            if type_ == ofp.OFPT_ERROR:
+                raise RequestError(f"{what} was refused: {reply[8:12].hex()}")
+            yield reply
+            if not more:
+                return
+    finally:
+        channel.end_request(xid)
+
+
+def parsed(
+    channel: Channel, message: Any, arrived: Callable[[list[Any], bool], None] | None = None
+) -> list[Any]:
+    """The bodies of a multipart answer as os-ken's objects; RequestError when malformed.
+
+    arrived: called with each reply's body, and whether there is more, at its place in the stream.
+    """
+    body: list[Any] = []
+    faults: list[Exception] = []
+
+    def take(reply: bytes) -> None:
+        if reply[1] == ofp.OFPT_ERROR:
+            return
+        try:
+            part = parse(channel, reply).body
+            body.extend(part if isinstance(part, list) else [part])
+            if arrived is not None:
+                arrived(part, _kind(reply)[1])
+        except Exception as error:  # os-ken's parser raises whatever comes to it
+            faults.append(error)
+            if isinstance(error, EndlessError):
+                channel.close()
+
+    for _ in replies(channel, message, take):
+        pass
+    if faults:
+        what = type(message).__name__
+        raise RequestError(f"a malformed answer to {what}: {faults[0]!r}")
+    return body
+
+
+def bodies(channel: Channel, message: Any) -> Iterator[bytes]:
+    """The raw bodies of a multipart answer, for what is too much for objects."""
+    for reply in replies(channel, message):
+        yield reply[16:]
+
+
+def _kind(reply: bytes) -> tuple[int, bool]:
+    """(message type, whether more replies follow)."""
+    type_ = reply[1]
+    if type_ != ofp.OFPT_MULTIPART_REPLY or len(reply) < 16:
+        return type_, False
+    _, flags = _MULTIPART.unpack_from(reply, 8)
+    return type_, bool(flags & ofp.OFPMPF_REPLY_MORE)

@@ -1,0 +1,301 @@
+"""One switch while it is connected: what it says goes to its bridge, what follows goes back.
+
+Everything runs on one thread and yields only while it waits for the switch, so no state changes
+between deciding and sending.  Protocol frames are handled where they stand in the stream; the
+sightings of new hosts that arrived with them come after.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, Protocol
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp import hub
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Barrier, Effect, SendFrame
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.learning import Sample
+from ofapp.bridge.limits import Policer
+from ofapp.bridge.sweep import Occasion
+from ofapp.openflow.alignment import Alignment, read_port
+from ofapp.openflow.channel import Channel
+from ofapp.openflow.codec import serialize
+from ofapp.openflow.learned import Expired
+from ofapp.openflow.requests import RequestError
+from ofapp.openflow.window import Window
+
+LOG = logging.getLogger(__name__)
+
+HELD_BACK = 10_000
+"""Sightings kept while a switch is not ready for them."""
+
+SLICE = 16
+"""Sightings learned at a time: two flow-mods each, together less than the smallest window."""
+
+PAUSE = 1.0
+"""Least seconds between two looks at a switch."""
+
+TRAP_RENEWAL = 0.5
+"""Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
+
+
+class EventSink(Protocol):
+    """Who wants to hear what happens on a bridge."""
+
+    def __call__(self, bridge: Bridge, event: Event) -> None: ...
+
+
+class Session:
+    """The shell around one `Bridge` for the life of one connection.
+
+    adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
+    `in_line` is set once the switch holds what the bridge wants.
+    """
+
+    def __init__(
+        self, channel: Channel, bridge: Bridge, tell: EventSink, adopt_static: bool
+    ) -> None:
+        self.channel = channel
+        self.bridge = bridge
+        self.in_line = False
+        self._tell = tell
+        self._adopt_static = adopt_static
+        self._alignment = Alignment(channel, bridge, self.apply)
+        self._policer = Policer(bridge.params.packet_in_rate)
+        self._refusals = False
+        self._window = Window()
+        self._learns = False  # not before the switch is in line
+        self._backlog: dict[Sample, None] = {}
+        self._waiting: list[Effect] | None = None  # for a barrier's reply
+        self._unsent: list[Effect] = []
+        self._look = hub.Event()
+        self._wake = hub.Event()
+        self._threads: list[Any] = []
+
+    @property
+    def drops(self) -> Counter[str]:
+        """Frames the pipeline has dropped, by rule, as of the last look."""
+        return self._alignment.drops
+
+    @property
+    def held_back(self) -> Mapping[str, Mapping[int, int]]:
+        """Frames for the controller that came too fast, by kind and port, as of the last look."""
+        return {copy.name.lower(): watch.dropped for copy, watch in self._alignment.rates.items()}
+
+    @property
+    def sweep_interval(self) -> float:
+        """A tenth of the ageing time: how far `updated` and `used` may lag behind."""
+        return min(max((self.bridge.params.ageing_time or 600) / 10, 5.0), 60.0)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self.bridge.resume(time.monotonic())
+        self.channel.listener = self
+        self._threads = [hub.spawn(self._keep_in_line)]
+
+    def stop(self) -> None:
+        """The connection is over."""
+        self.channel.listener = None
+        self.in_line = False
+        self.bridge.pause(time.monotonic())
+        for thread in self._threads:
+            hub.kill(thread)
+
+    def alive(self, patience: float) -> bool:
+        """Whether the switch answers an echo request within `patience` seconds."""
+        answered = hub.Event()
+        request = parser.OFPEchoRequest(self.channel, b"ofapp: are you there?")
+        xid = self._ask(request, lambda _reply: answered.set())
+        try:
+            return bool(answered.wait(patience))
+        finally:
+            self.channel.end_request(xid)
+
+    def look_soon(self) -> None:
+        """Look at the switch as soon as may be: the bridge wants other flows there than before."""
+        self._look.set()
+
+    # Effects
+
+    def apply(self, effects: list[Effect]) -> None:
+        """Carry effects out, in order, and tell the events among them."""
+        for effect in effects:
+            if type(effect) is Event:
+                self._tell(self.bridge, effect)
+        if self._waiting is not None:
+            self._waiting += effects
+        elif self._alignment.writes:
+            self._send(effects)
+        else:  # the switch gets states as it is brought in line, but a frame only now
+            self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
+        self._wake.set()
+
+    def _send(self, effects: list[Effect]) -> None:
+        at = next((i for i, effect in enumerate(effects) if type(effect) is Barrier), None)
+        messages = self._alignment.writer.write(effects[:at])
+        self.channel.send(messages)
+        if at is not None:
+            self._waiting = effects[at + 1 :]
+            self._ask_barrier(self._passed)
+        elif self._window.sent(len(messages)):
+            mark, asked = self._window.mark(), time.monotonic()
+            self._ask_barrier(lambda: self._answered(mark, asked))
+
+    def _passed(self) -> None:
+        effects, self._waiting = self._waiting or [], None
+        self._send(effects)
+
+    def _answered(self, mark: int, asked: float) -> None:
+        self._window.answered(mark, asked, time.monotonic())
+        self._catch_up()
+
+    def _ask_barrier(self, passed: Callable[[], None]) -> None:
+        def on_reply(_reply: bytes) -> None:
+            self.channel.end_request(xid)
+            passed()
+
+        xid = self._ask(parser.OFPBarrierRequest(self.channel), on_reply)
+
+    def _ask(self, message: Any, on_reply: Callable[[bytes], None]) -> int:
+        xid = int(self.channel.set_xid(message))
+        self.channel.request(xid, serialize(message), on_reply)
+        return xid
+
+    # What the channel says, on its thread
+
+    def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
+        """Addresses were seen, others aged out."""
+        learning = self.bridge.learning
+        effects: list[Effect] = []
+        for notice in expired:
+            effects += learning.expired(*notice)
+        if effects:
+            self.apply(effects)
+        if not self._alignment.metered:
+            samples = self._policer.admit(samples, time.monotonic())
+        at = 0
+        if self._learns and not self._backlog:
+            while at < len(samples) and self._window.is_open:
+                self._learn(samples[at : at + SLICE])
+                at += SLICE
+        self._hold_back(samples[at:])
+
+    def _learn(self, samples: list[Sample]) -> None:
+        if effects := self.bridge.learning.learn(samples, time.monotonic()):
+            self.apply(effects)
+
+    def _hold_back(self, samples: list[Sample]) -> None:
+        """Until the switch is ready for more; what there is no room for is seen again."""
+        room = HELD_BACK - len(self._backlog)
+        self._backlog.update(dict.fromkeys(samples[:room]))
+        if len(samples) > room:
+            self.channel.counters["sightings_dropped"] += len(samples) - room
+
+    def _catch_up(self) -> None:
+        """Learn what was held back, as far as the window allows."""
+        while self._backlog and self._learns and self._window.is_open:
+            batch = list(islice(self._backlog, SLICE))
+            for sample in batch:
+                del self._backlog[sample]
+            self._learn(batch)
+
+    def on_learned_error(self, type_: int, code: int) -> None:
+        """The switch refused a learned address: the next look finds out which."""
+        if not self._refusals:
+            self._refusals = True
+            full = (type_, code) == (ofp.OFPET_FLOW_MOD_FAILED, ofp.OFPFMFC_TABLE_FULL)
+            why = "its table is full" if full else f"error {type_}/{code}"
+            event = Event(
+                "openflow.refused",
+                f"the switch refuses addresses: {why}",
+                Severity.WARNING,
+                data={"type": type_, "code": code},
+            )
+            self._tell(self.bridge, event)
+        self._look.set()
+
+    def on_bpdu(self, port: int, frame: bytes) -> None:
+        """A BPDU arrived on a port where spanning tree runs."""
+        self.apply(self.bridge.bpdu(port, frame, time.monotonic()))
+
+    def on_snooped(self, port: int, frame: bytes) -> None:
+        """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
+        self.apply(self.bridge.snooped(port, frame, time.monotonic()))
+
+    def on_port_status(self, message: bytes) -> None:
+        """A port was added, changed or removed."""
+        if len(message) < 80:
+            self.channel.counters["malformed_messages"] += 1
+            return
+        port = read_port(parser.OFPPort.parser(message, 16))
+        now = time.monotonic()
+        if message[8] == ofp.OFPPR_DELETE:
+            self.apply(self.bridge.remove_port(port.number, now))
+        else:
+            self.apply(self.bridge.put_port(port, now))
+
+    # What happens by itself
+
+    def _keep_in_line(self) -> None:
+        occasion = Occasion.CONNECTED
+        while self.channel.send_q is not None:
+            try:
+                self._bring_in_line(occasion)
+                occasion = Occasion.ROUTINE
+            except (RequestError, ValueError) as error:
+                self.channel.counters["failed_sweeps"] += 1
+                LOG.warning("bridge %s: %s; trying again", self.bridge.name, error)
+            self._look.wait(self.sweep_interval)
+            self._look.clear()
+            hub.sleep(PAUSE)  # a switch that refuses everything is not asked without end
+
+    def _bring_in_line(self, occasion: Occasion) -> None:
+        alignment = self._alignment
+        if occasion is Occasion.CONNECTED:
+            alignment.prepare()
+        refused, self._refusals = self._refusals, False
+        known = alignment.mend(self._adopt_static)
+        self._adopt_static = False
+        if len(self._threads) == 1:
+            self._run_protocols()
+        if occasion is Occasion.CONNECTED and not known and self.bridge.fdb.learned:
+            occasion = Occasion.RESTARTED
+        alignment.sweep(occasion)
+        alignment.watch_rates(self._policer.dropped)
+        if refused and not self._refusals:
+            event = Event("openflow.refused.cleared", "the switch takes addresses again")
+            self._tell(self.bridge, event)
+        self._learns = True
+        self._catch_up()
+        if not self.in_line:
+            self.in_line = True
+            self._tell(self.bridge, Event("bridge.ready", "the switch is in line"))
+
+    def _run_protocols(self) -> None:
+        """As soon as their frames can come and go; a large FDB may take seconds to look at."""
+        unsent, self._unsent = self._unsent, []
+        self.apply(list(unsent))
+        self._threads += [hub.spawn(self._tick), hub.spawn(self._renew_traps)]
+
+    def _tick(self) -> None:
+        while True:
+            due = self.bridge.next_wakeup()
+            self._wake.wait(None if due is None else max(due - time.monotonic(), 0))
+            self._wake.clear()
+            due, now = self.bridge.next_wakeup(), time.monotonic()
+            if due is not None and due <= now:
+                self.apply(self.bridge.tick(now))
+
+    def _renew_traps(self) -> None:
+        while True:
+            if flows := self._alignment.writer.trap_bpdus():
+                self.channel.send(flows)
+            stp = self.bridge.params.stp
+            hub.sleep(TRAP_RENEWAL * (stp.hello_time if stp else 1.0))

@@ -1,0 +1,106 @@
+"""The launcher's options, under the names ryu-manager gave them.
+
+They live in os-ken's `CONF`, so an os-ken app beside ours adds its own in the usual way and
+`--help` shows them all.  Three of os-ken's defaults are replaced:
+
+- it listens on 0.0.0.0.  Whoever reaches the OpenFlow port can be a switch and see every frame that
+  is sent to the controller, so it is loopback here until `--ofp-listen-host` says otherwise;
+- without a port it listens on 6633 as well as 6653;
+- it never notices a dead switch (`maximum-unreplied-echo-requests` is 0).
+
+oslo.config's own `--config-file` reads INI; here the name belongs to the YAML file of `ofapp`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import ofapp.hub  # noqa: F401  (before anything of os_ken)
+
+# isort: split
+import os_ken.base.app_manager  # imports os_ken.controller.controller, and must come before it
+import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
+from os_ken import cfg
+
+CONF = cfg.CONF
+
+OFP_PORT = 6653
+WSAPI_PORT = 8080
+STATE_DIR = "/var/lib/ofapp"
+
+ECHO_INTERVAL = 5.0
+UNREPLIED_ECHOES = 2  # a silent switch is given up after three intervals
+
+_OWN = [
+    cfg.StrOpt(
+        "ofp-listen-host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where to listen for switches; 0.0.0.0 or :: for switches on other machines"
+        " (default: 127.0.0.1)",
+    ),
+    cfg.IntOpt(
+        "ofp-tcp-listen-port",
+        default=OFP_PORT,
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help=f"OpenFlow port, when no certificate is given (default: {OFP_PORT})",
+    ),
+    cfg.IntOpt(
+        "ofp-ssl-listen-port",
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help="OpenFlow port over TLS, used instead of the TCP port when --ctl-privkey and"
+        f" --ctl-cert are given (default: {OFP_PORT})",
+    ),
+    cfg.StrOpt(
+        "wsapi-host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where the REST API listens (default: 127.0.0.1)",
+    ),
+    cfg.IntOpt(
+        "wsapi-port",
+        default=WSAPI_PORT,
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help=f"port of the REST API (default: {WSAPI_PORT})",
+    ),
+    cfg.StrOpt(
+        "config-file",
+        dest="ofapp_config_file",
+        metavar="FILE",
+        help="YAML file that describes the bridges",
+    ),
+    cfg.StrOpt(
+        "state-dir",
+        default=STATE_DIR,
+        metavar="DIR",
+        help=f"where static entries are kept (default: {STATE_DIR})",
+    ),
+]
+
+
+def _no_ini_files(_files: list[str], _dirs: list[str]) -> list[Any]:
+    """Stands in for oslo.config's --config-file and --config-dir: `ofapp` has no INI files."""
+    return []
+
+
+def _register() -> None:
+    CONF._make_config_options = _no_ini_files
+    for option in _OWN:
+        if option.dest in CONF:
+            CONF.unregister_opt(option)
+        CONF.register_cli_opt(option)
+    CONF.set_default("echo_request_interval", ECHO_INTERVAL)
+    CONF.set_default("maximum_unreplied_echo_requests", UNREPLIED_ECHOES)
+    for option, group in CONF._all_cli_opts():
+        if group is not None:  # os-ken's BGP speaker and switch tester: they work, unadvertised
+            option.help = argparse.SUPPRESS
+
+
+_register()

@@ -1,0 +1,178 @@
+"""The controllers that are compared: how each is started, alone and pinned, and stopped.
+
+A controller gets core 1 and the emulator core 0, each repetition a fresh process.  CPU time is the
+sum over its threads as the kernel's scheduler counts it, in nanoseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CORES = sorted(os.sched_getaffinity(0))
+PINNED = len(CORES) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A controller: the command for (OpenFlow port, REST port), and what it needs to run."""
+
+    name: str
+    command: Callable[[int, int], list[str]]
+    hosts: int
+    """Hosts a repetition teaches it: about a second of work for this one."""
+    missing: str = ""
+    """Why it cannot run here; empty when it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A controller that runs."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    rest_port: int
+    log: Path
+
+    def cpu_seconds(self) -> float:
+        """CPU time of all its threads so far."""
+        total = 0
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                total += int((task / "schedstat").read_text().split()[0])
+        return total / 1e9
+
+    def resident(self) -> int:
+        """Resident bytes (Rss of smaps_rollup)."""
+        text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        line = next(line for line in text.splitlines() if line.startswith("Rss:"))
+        return int(line.split()[1]) * 1024
+
+
+def free_port() -> int:
+    """A TCP port of the loopback that nobody uses just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _ofapp(port: int, rest_port: int) -> list[str]:
+    manager = Path(sys.executable).parent / "ofapp-manager"
+    listen = ["--ofp-listen-host", "127.0.0.1", "--ofp-tcp-listen-port", str(port)]
+    rest = ["--wsapi-port", str(rest_port), "--state-dir", "state"]  # relative: a scratch directory
+    return [str(manager), "ofapp.app", *listen, *rest, "--config-file", str(HERE / "ofapp.yaml")]
+
+
+def _plain(hub: str) -> Callable[[int, int], list[str]]:
+    script = str(HERE / "peers" / "learning_switch.py")
+    return lambda port, _rest_port: [sys.executable, script, str(port), hub]
+
+
+def _testcontroller(port: int, _rest_port: int) -> list[str]:
+    run_dir = tempfile.gettempdir()
+    control = f"--unixctl={run_dir}/ofapp-bench-testcontroller-{port}.ctl"
+    options = ["-O", "OpenFlow13", "-vANY:ANY:err", control]
+    return ["ovs-testcontroller", *options, f"ptcp:{port}:127.0.0.1"]
+
+
+def _null(port: int, _rest_port: int) -> list[str]:
+    return [sys.executable, "-m", "bench.peers.null_controller", str(port)]
+
+
+def peers() -> dict[str, Peer]:
+    """All of them by short name; ofapp first."""
+    manager = Path(sys.executable).parent / "ofapp-manager"
+    no_app = "" if (ROOT / "ofapp" / "app.py").exists() else "ofapp/app.py is not there"
+    if not manager.exists():
+        no_app = f"{manager} is not installed"
+    no_ovs = "" if shutil.which("ovs-testcontroller") else "ovs-testcontroller is not installed"
+    return {
+        "ofapp": Peer("ofapp-manager ofapp.app", _ofapp, 90_000, no_app),
+        "ovs": Peer("ovs-testcontroller (C)", _testcontroller, 90_000, no_ovs),
+        "plain": Peer("plain os-ken app, eventlet", _plain("eventlet"), 8_000),
+        "native": Peer("plain os-ken app, native threads", _plain("native"), 8_000),
+        "null": Peer("(ceiling) null controller in C", _null, 400_000),
+    }
+
+
+def _pinned(command: list[str], core: int) -> list[str]:
+    return ["taskset", "-c", str(core), *command] if PINNED else command
+
+
+def _listens(port: int) -> bool:
+    """Asked of the kernel: a connection made to find out would be a switch to the controller."""
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                return True
+    return False
+
+
+@contextlib.contextmanager
+def running(peer: Peer) -> Iterator[Running]:
+    """Start the controller on the second core; stop it and forget its log at the end."""
+    port, rest_port = free_port(), free_port()
+    environment = dict(os.environ, PYTHONPATH=f"{HERE.parent}:{ROOT}", PYTHONWARNINGS="ignore")
+    with tempfile.TemporaryDirectory(prefix="ofapp-bench-") as scratch:
+        log = Path(scratch) / "log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                _pinned(peer.command(port, rest_port), CORES[-1]),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=scratch,
+                env=environment,
+            )
+        started = Running(process, port, rest_port, log)
+        try:
+            if not wait_until(lambda: _listens(port) or process.poll() is not None, 20):
+                raise RuntimeError(f"{peer.name} does not listen on its port")
+            if process.poll() is not None:
+                raise RuntimeError(f"{peer.name} ended with status {process.returncode}")
+            yield started
+        except Exception as error:
+            error.add_note(f"{peer.name} said:\n{log.read_text(errors='replace')[-2000:]}")
+            raise
+        finally:
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def emulator_core() -> Iterator[None]:
+    """Keep this process and its threads on the first core meanwhile."""
+    if not PINNED:
+        yield
+        return
+    os.sched_setaffinity(0, {CORES[0]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, set(CORES))
+
+
+def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
+    """Poll a condition of the outside world; False when time runs out."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

@@ -1,0 +1,270 @@
+"""Spanning tree measured: gaps, edge ports, hello jitter; see README.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import statistics
+import struct
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.interop.network import port_state
+from tests.mininet.lab import Host, _in_namespace, sh
+from tests.vswitchd.waiting import wait_for
+
+from .stp_ring import Ring, ring
+from .stp_traffic import (
+    ETH_P_802_2,
+    ETHERTYPE,
+    Receiver,
+    Stream,
+    end,
+    is_hello,
+    sender,
+    stamped_socket,
+)
+
+KINDS = ("ofapp", "ovs")
+NAMES = {"ofapp": "ofapp", "ovs": "OVS rstp_enable"}
+SETTLE = 2.5
+
+
+def gaps(made: Ring) -> dict[str, dict[str, int]]:
+    """Every event once, on a ring that has converged."""
+    one, two = made.hosts
+    _say_hello(two)  # so that the stream is not flooded
+    sock = _in_namespace(two.namespace, lambda: stamped_socket("eth0", ETHERTYPE))
+    stream = Stream(one.namespace, one.mac, two.mac, sock)
+    found: dict[str, dict[str, int]] = {}
+
+    def event(name: str, change: Callable[[], Any], settle: float = SETTLE) -> None:
+        _say_hello(two)
+        gap = stream.during(change, settle)
+        found[name] = {"lost": gap.lost, "longest": gap.longest, "twice": gap.twice}
+
+    try:
+        event("active link down, at the bridge with the spare port", made.near.cut)
+        event("that link up", made.near.restore)
+        made.wait()
+        event("active link down, at the other bridge", lambda: made.far.cut(1))
+        event("that link up again", lambda: made.far.restore(1))
+        made.wait()
+        event("root dies, its links drop", made.kill_root)
+        event("root comes back", made.revive_root)
+        made.wait()
+        event("root vanishes, links stay up", made.delete_root)
+    finally:
+        stream.close()
+    return found
+
+
+def edge(made: Ring, times: int) -> dict[str, list[float]]:
+    """Milliseconds from link-up to the first frame: a port that is an edge by decree, and one that
+    has to be found out."""
+    witness = made.hosts[1]
+    decreed = made.edge_host()
+    assert decreed.home is not None
+    return {
+        "admin edge": [_opening(decreed, witness) for _ in range(times)],
+        "auto edge": [_opening(made.hosts[0], witness) for _ in range(max(2, times // 3))],
+    }
+
+
+def _opening(host: Host, witness: Host) -> float:
+    sh("ip", "link", "set", host.plug, "down")
+    wait_for(lambda: port_state(host.home, host.plug) == "down", "the port to close")  # type: ignore[arg-type]
+    time.sleep(0.5)
+    source = bytes.fromhex(host.mac.replace(":", ""))
+    frame = (b"\xff" * 6 + source + struct.pack("!H", ETHERTYPE)).ljust(60, b"\0")
+    receiver = Receiver(_in_namespace(witness.namespace, lambda: stamped_socket("eth0", ETHERTYPE)))
+    with host.wire() as wire:
+        begun = time.time()
+        sh("ip", "link", "set", host.plug, "up")
+        while not receiver.frames and time.time() < begun + 40:
+            with contextlib.suppress(OSError):
+                wire.send(frame)
+            time.sleep(0.0005)
+    receiver.close()
+    if not receiver.frames:
+        raise RuntimeError(f"{host.plug} does not open")
+    return (receiver.frames[0][0] - begun) * 1000
+
+
+def jitter(made: Ring, seconds: float) -> dict[str, dict[str, Any]]:
+    """The largest deviation of a hello interval from 2 s, in ms, on all links; one load after the
+    other, from a host on S1."""
+    cables = (made.spare, made.near, made.far)
+    ends = [cable.ends[i] for cable in cables for i in (0, 1)]
+    found: dict[str, dict[str, Any]] = {}
+    for load in ("idle", "new-macs", "storm"):
+        process = None if load == "idle" else sender(made.hosts[0].namespace, load)
+        before, changes = _frames_in(made.hosts[0].plug), made.topology_changes()
+        receiver = Receiver(*(stamped_socket(name, ETH_P_802_2) for name in ends))
+        try:
+            time.sleep(seconds)
+        finally:
+            receiver.close()
+            if process is not None:
+                end(process)
+        offered = (_frames_in(made.hosts[0].plug) - before) / seconds
+        after = made.topology_changes()
+        found[load] = {
+            "deviation": _deviations(receiver),
+            "kpps": offered / 1000,
+            "changes": None if after is None or changes is None else after - changes,
+        }
+        time.sleep(2)
+    return found
+
+
+def _deviations(receiver: Receiver) -> list[float]:
+    at: dict[int, list[float]] = defaultdict(list)
+    for when, frame, number in receiver.frames:
+        if is_hello(frame):
+            at[number].append(when)
+    return [
+        abs(later - earlier - 2.0) * 1000
+        for times in at.values()
+        if len(times) > 3
+        for earlier, later in itertools.pairwise(times)
+    ]
+
+
+def _frames_in(interface: str) -> int:
+    return int(Path(f"/sys/class/net/{interface}/statistics/rx_packets").read_text())
+
+
+def _say_hello(host: Host) -> None:
+    source = bytes.fromhex(host.mac.replace(":", ""))
+    with host.wire() as wire:
+        for _ in range(3):
+            wire.send((b"\xff" * 6 + source + b"\x88\xb5").ljust(60, b"\0"))
+            time.sleep(0.05)
+
+
+# --- the report --------------------------------------------------------------------------------
+
+
+def spread(values: list[float], unit: str = "") -> str:
+    """Median and range."""
+    if not values:
+        return "-"
+    low, high = min(values), max(values)
+    return f"**{statistics.median(values):.0f}** ({low:.0f}-{high:.0f}){unit}"
+
+
+def gap_table(results: dict[str, list[dict[str, dict[str, int]]]]) -> list[str]:
+    """Events by kinds."""
+    kinds = [kind for kind in KINDS if results.get(kind)]
+    lines = ["| Event | " + " | ".join(NAMES[k] for k in kinds) + " | duplicates |"]
+    lines.append("| --- |" + " --- |" * (len(kinds) + 1))
+    for name in results[kinds[0]][0]:
+        runs = {k: [run[name] for run in results[k] if name in run] for k in kinds}
+        cells = [spread([run["lost"] for run in runs[k]]) for k in kinds]
+        twice = " / ".join(str(sum(run["twice"] for run in runs[k])) for k in kinds)
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {twice} |")
+    return lines
+
+
+def edge_table(results: dict[str, list[dict[str, list[float]]]]) -> list[str]:
+    """Kinds of ports by kinds."""
+    kinds = [kind for kind in KINDS if results.get(kind)]
+    lines = ["| Port | " + " | ".join(NAMES[k] for k in kinds) + " |"]
+    lines.append("| --- |" + " --- |" * len(kinds))
+    for name in ("admin edge", "auto edge"):
+        cells = [spread([ms for run in results[k] for ms in run[name]], " ms") for k in kinds]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def jitter_table(results: dict[str, list[dict[str, dict[str, Any]]]]) -> list[str]:
+    """Loads by kinds."""
+    lines = ["| Load | Kind | offered kpps | hellos | p50 ms | max ms | topology changes |"]
+    lines.append("| --- |" + " --- |" * 6)
+    for load in ("idle", "new-macs", "storm"):
+        for kind in KINDS:
+            runs = [run[load] for run in results.get(kind, [])]
+            if not runs:
+                continue
+            every = sorted(ms for run in runs for ms in run["deviation"])
+            changes = [run["changes"] for run in runs if run["changes"] is not None]
+            figures = (
+                (f"{statistics.median(every):.1f}", f"**{every[-1]:.1f}**") if every else ("-", "-")
+            )
+            kpps = statistics.median(run["kpps"] for run in runs)
+            told = str(sum(changes)) if changes else "-"
+            lines.append(
+                f"| {load} | {NAMES[kind]} | {kpps:.0f} | {len(every)} | "
+                + " | ".join(figures)
+                + f" | {told} |"
+            )
+    return lines
+
+
+def main() -> int:
+    """Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="tests/bench/stp", description=__doc__)
+    parser.add_argument("--repeat", type=int, default=5, help="repetitions of the gaps (5)")
+    parser.add_argument("--only", default="gap,edge,jitter", metavar="PARTS")
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60,
+        help="of each load, for jitter (60: a sweep of the flows is among them)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    parts, kinds = options.only.split(","), options.kinds.split(",")
+    results: dict[str, dict[str, list[Any]]] = {part: {k: [] for k in KINDS} for part in parts}
+    failures: list[str] = []
+    print(
+        f"# Spanning tree\n\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start.\n"
+    )
+
+    def attempt(part: str, kind: str, turn: int, measure: Callable[[Ring], Any]) -> None:
+        what = f"{part}, {kind}, {turn + 1}"
+        print(f"  {what} ...", file=sys.stderr, flush=True)
+        try:
+            with ring(kind) as made:
+                results[part][kind].append(measure(made))
+        except (AssertionError, RuntimeError, OSError) as error:
+            failures.append(f"{what}: {error}")
+            print(f"  {what} failed: {error}", file=sys.stderr)
+
+    for turn in range(options.repeat):
+        for kind in kinds:
+            if "gap" in parts:
+                attempt("gap", kind, turn, gaps)
+    for kind in kinds:
+        if "edge" in parts:
+            attempt("edge", kind, 0, lambda made: edge(made, 9))
+        if "jitter" in parts:
+            attempt("jitter", kind, 0, lambda made: jitter(made, options.seconds))
+
+    titles = {
+        "gap": "Gap in a stream of 1,000 frames a second, in ms (= frames lost): median (range)",
+        "edge": "From link-up to the first frame through",
+        "jitter": "Deviation of hello intervals from 2 s",
+    }
+    tables = {"gap": gap_table, "edge": edge_table, "jitter": jitter_table}
+    for part in parts:
+        if any(results[part].values()):
+            print(f"## {titles[part]}\n\n" + "\n".join(tables[part](results[part])) + "\n")
+    for failure in failures:
+        print(f"FAILED: {failure}\n")
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""Numbered broadcast frames from every host, counted at every other: what a loop cannot hide from.
+
+Once every `interval` each host sends the frame of that round.  At any time a frame may arrive at a
+host once at most, and never at the host that sent it; when the network has converged, it arrives
+exactly once.  The counters listen to one EtherType, so the kernel hands them nothing that the
+host itself sends.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+from tests.mininet.lab import Host, _in_namespace
+from tests.vswitchd.waiting import wait_for
+
+ETHERTYPE = 0x88B6  # for local experiments (IEEE 802), the lab's other frames have 0x88B5
+STORM = 2_000
+"""Surplus frames after which nobody needs to count on."""
+
+_BODY = struct.Struct("!IHI")
+
+
+class StormError(AssertionError):
+    """Frames go round and round."""
+
+
+class Census:
+    """Sends and counts from `start` to `stop`, phase by phase.
+
+    surplus: what arrived too often, as (phase, sender, receiver, round).
+    """
+
+    def __init__(self, hosts: Sequence[Host], interval: float = 0.01) -> None:
+        self.rounds = 0
+        self.surplus: list[tuple[str, int, int, int]] = []
+        self._hosts = hosts
+        self._interval = interval
+        self._tag = time.monotonic_ns() & 0xFFFFFFFF
+        self._phases: list[tuple[int, str]] = [(0, "boot")]
+        self._sockets = [_in_namespace(host.namespace, _socket) for host in hosts]
+        self._absent: set[int] = set()
+        self._seen: dict[tuple[int, int], set[int]] = defaultdict(set)
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=run) for run in (self._send, self._receive)]
+
+    def __enter__(self) -> Census:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        for sock in self._sockets:
+            sock.close()
+
+    def phase(self, name: str) -> None:
+        """What is sent from now on belongs to that phase."""
+        self._phases.append((self.rounds, name))
+
+    def wait_whole(
+        self,
+        what: str,
+        seconds: float = 30,
+        rounds: int = 20,
+        without: Sequence[Host] = (),
+    ) -> float:
+        """Wait until so many rounds running have reached every host once; how long that took.
+
+        The time is from this call to the first of those rounds.  Hosts that are cut off do not
+        count as missing frames, only as seeing too many.
+        """
+        self._absent = {host.number for host in without}
+        begun = time.monotonic()
+        start = first = self.rounds
+        while True:
+            self.check()
+            if (bad := self._last_incomplete(first, rounds)) is None:
+                self._let_stragglers_arrive()
+                return (first - start) * self._interval
+            first = max(bad + 1, self.rounds - rounds)  # keep up with the present
+            if time.monotonic() - begun > seconds:
+                raise AssertionError(
+                    f"{what}: after {seconds:g} s frames are still lost: {self.missing(bad)}"
+                )
+            time.sleep(self._interval)
+
+    def check(self) -> None:
+        """AssertionError if anything has arrived too often so far."""
+        if self.surplus:
+            by_phase: dict[str, int] = defaultdict(int)
+            for phase, *_ in self.surplus:
+                by_phase[phase] += 1
+            kind = StormError if len(self.surplus) >= STORM else AssertionError
+            raise kind(
+                f"frames that arrived too often, by phase: {dict(by_phase)};"
+                f" the first (phase, sender, receiver, round): {self.surplus[:5]}"
+            )
+
+    def missing(self, number: int) -> list[tuple[int, int]]:
+        """Pairs (sender, receiver) between which the frame of that round has not arrived."""
+        return [
+            (one.number, other.number)
+            for one in self._hosts
+            for other in self._hosts
+            if one is not other
+            and not {one.number, other.number} & self._absent
+            and number not in self._seen[one.number, other.number]
+        ]
+
+    def longest_gap(self, phase: str) -> int:
+        """The most rounds running of a phase that some host missed of some other."""
+        begin = next(at for at, name in self._phases if name == phase)
+        end = next((at for at, _ in self._phases if at > begin), self.rounds)
+        longest = 0
+        for one in self._hosts:
+            for other in self._hosts:
+                if one is other or {one.number, other.number} & self._absent:
+                    continue
+                seen, gap = self._seen[one.number, other.number], 0
+                for number in range(begin, end):
+                    gap = 0 if number in seen else gap + 1
+                    longest = max(longest, gap)
+        return longest
+
+    def _last_incomplete(self, first: int, rounds: int) -> int | None:
+        """The last round of the window that has not reached everybody; None if all have."""
+        if self.rounds < first + rounds:
+            return first - 1
+        wait = time.monotonic() + 0.3
+        for number in range(first + rounds - 1, first - 1, -1):
+            while self.missing(number) and time.monotonic() < wait:
+                time.sleep(0.01)
+            if self.missing(number):
+                return number
+        return None
+
+    def _let_stragglers_arrive(self) -> None:
+        end = self.rounds + max(3, int(0.1 / self._interval))
+        wait_for(lambda: self.rounds >= end, "more rounds", seconds=30)
+        self.check()
+
+    def _phase_of(self, number: int) -> str:
+        return next(name for at, name in reversed(self._phases) if at <= number)
+
+    def _send(self) -> None:
+        begun = time.monotonic()
+        while not self._stop.wait(
+            max(0.0, begun + self.rounds * self._interval - time.monotonic())
+        ):
+            if len(self.surplus) >= STORM:
+                continue
+            for host, sock in zip(self._hosts, self._sockets, strict=True):
+                head = b"\xff" * 6 + bytes.fromhex(host.mac.replace(":", ""))
+                body = struct.pack("!H", ETHERTYPE) + _BODY.pack(
+                    self._tag, host.number, self.rounds
+                )
+                sock.send((head + body).ljust(60, b"\0"))
+            self.rounds += 1
+
+    def _receive(self) -> None:
+        poll = select.poll()
+        receivers = {}
+        for host, sock in zip(self._hosts, self._sockets, strict=True):
+            poll.register(sock, select.POLLIN)
+            receivers[sock.fileno()] = (host.number, sock)
+        while not self._stop.is_set():
+            for fd, _ in poll.poll(100):
+                self._count(*receivers[fd])
+
+    def _count(self, receiver: int, sock: socket.socket) -> None:
+        for _ in range(200):
+            try:
+                data = sock.recv(64, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            tag, sender, number = _BODY.unpack_from(data, 14)
+            if tag != self._tag:
+                continue
+            seen = self._seen[sender, receiver]
+            if (number in seen or sender == receiver) and len(self.surplus) < STORM:
+                self.surplus.append((self._phase_of(number), sender, receiver, number))
+            seen.add(number)
+
+
+def _socket() -> socket.socket:
+    sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    sock.bind(("eth0", ETHERTYPE))
+    return sock

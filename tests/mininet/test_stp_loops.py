@@ -1,0 +1,168 @@
+"""Rings, meshes and dual-homed switches: no frame ever arrives twice, and what fails heals.
+
+Numbered broadcast frames go out from every host before any controller is there and until the
+end; see tests/interop/census.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.interop.census import Census
+from tests.interop.network import Cable, Network
+from tests.mininet.lab import Host, Switch
+from tests.vswitchd.controller import Controller
+
+
+@pytest.fixture(scope="module")
+def controller() -> Iterator[Controller]:
+    """Spanning tree as it is when nobody configures anything."""
+    controller = Controller("defaults: {stp: {}}")
+    try:
+        controller.start()
+        yield controller
+    finally:
+        controller.close()
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    network = Network("sm")
+    try:
+        yield network
+    finally:
+        network.close()
+
+
+def ring(network: Network, size: int) -> None:
+    switches = [network.switch() for _ in range(size)]
+    for number, switch in enumerate(switches):
+        network.cable(switch, switches[(number + 1) % size])
+    for switch in switches:
+        network.host(switch)
+
+
+def mesh(network: Network, size: int) -> None:
+    switches = [network.switch() for _ in range(size)]
+    for pair in itertools.combinations(switches, 2):
+        network.cable(*pair)
+    for switch in switches:
+        network.host(switch)
+
+
+def dual_homed(network: Network, size: int) -> None:
+    """Two core switches with two links between them; every access switch has a link to both."""
+    core = [network.switch() for _ in range(2)]
+    network.cable(*core)
+    network.cable(*core)
+    for _ in range(size):
+        access = network.switch()
+        for switch in core:
+            network.cable(access, switch)
+        network.host(access)
+
+
+def cables_of(network: Network, switch: Switch) -> list[Cable]:
+    return [cable for cable in network.cables if switch in (cable.left, cable.right)]
+
+
+def hosts_of(network: Network, switch: Switch) -> list[Host]:
+    return [host for host in network.hosts if host.home is switch]
+
+
+TOPOLOGIES = [(ring, 3), (ring, 5), (mesh, 4), (dual_homed, 3)]
+
+
+def spare(network: Network) -> int:
+    """How many links a spanning tree leaves out."""
+    return len(network.cables) - (len(network.switches) - 1)
+
+
+@pytest.mark.parametrize(
+    ("topology", "size"),
+    [
+        pytest.param(
+            make,
+            size,
+            id=f"{make.__name__}-{size}",
+            marks=[pytest.mark.thorough] if (make, size) == (ring, 3) else [],
+        )
+        for make, size in TOPOLOGIES
+    ],
+)
+def test_links_and_switches_fail_and_come_back(
+    network: Network, controller: Controller, topology: Callable[[Network, int], None], size: int
+) -> None:
+    topology(network, size)
+    with Census(network.hosts, interval=0.02) as census:
+        for switch in network.switches:  # not waited for one by one: that is how a network boots
+            switch.set_controller(controller.target)
+        census.wait_whole("boot")
+        assert len(network.blocked()) == spare(network)
+
+        for number, cable in enumerate(network.cables):
+            census.phase(f"cable {number} cut")
+            cable.cut(number % 2)
+            census.wait_whole(f"cable {number} cut")
+            census.phase(f"cable {number} back")
+            cable.restore(number % 2)
+            census.wait_whole(f"cable {number} back")
+        network.wait_count(spare(network), "all cables back")
+
+        for switch in network.switches[:3]:
+            name = network.label(switch)
+            census.phase(f"switch {name} fails")
+            for cable in cables_of(network, switch):
+                cable.cut(0 if cable.right is switch else 1)
+            census.wait_whole(f"{name} fails", without=hosts_of(network, switch))
+            census.phase(f"switch {name} back")
+            for cable in cables_of(network, switch):
+                cable.restore(0 if cable.right is switch else 1)
+            census.wait_whole(f"{name} back")
+        network.wait_count(spare(network), "all switches back")
+        census.check()
+
+
+def test_a_cable_that_comes_and_goes_all_the_time(network: Network, controller: Controller) -> None:
+    """Faster than anything converges: whatever state a port was in, nothing may loop."""
+    mesh(network, 4)
+    chance = random.Random(17)
+    with Census(network.hosts, interval=0.02) as census:
+        for switch in network.switches:
+            switch.set_controller(controller.target)
+        census.wait_whole("boot")
+        census.phase("flapping")
+        down: set[Cable] = set()
+        for _ in range(60):
+            cable = chance.choice(network.cables)
+            end = network.cables.index(cable) % 2
+            if cable in down:
+                cable.restore(end)
+                down.discard(cable)
+            else:
+                cable.cut(end)
+                down.add(cable)
+            census.check()
+        for cable in down:
+            cable.restore(network.cables.index(cable) % 2)
+        census.phase("quiet again")
+        census.wait_whole("quiet again")
+        network.wait_count(spare(network), "quiet again")
+
+
+def test_a_switch_that_is_deleted(network: Network, controller: Controller) -> None:
+    """Its ports and its controller connection go with it."""
+    ring(network, 4)
+    with Census(network.hosts, interval=0.02) as census:
+        for switch in network.switches:
+            controller.connect(switch)
+        census.wait_whole("boot")
+        census.phase("deleted")
+        victim = network.switches[0]
+        network.delete(victim)
+        census.wait_whole("deleted", without=hosts_of(network, victim))
+        census.check()

@@ -1,0 +1,51 @@
+"""Every host reaches every other, and the API says where each is, on every switch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mininet.lab import Lab
+from tests.vswitchd.hosts import halves
+from tests.vswitchd.waiting import wait_for
+
+TOPOLOGIES = [(Lab.single, (4,)), (Lab.linear, (4,)), (Lab.tree, (2, 3))]
+
+
+@pytest.mark.parametrize(("topology", "sizes"), TOPOLOGIES, ids=["single", "linear", "tree"])
+def test_all_hosts_reach_each_other_and_are_where_the_api_says(
+    network, controller, topology, sizes
+):
+    lab = network(topology, *sizes)
+    assert lab.unreachable() == []
+    for switch in lab.switches:
+        expected = {host.mac: switch.towards(host) for host in lab.hosts}
+        found = wait_for(
+            lambda switch=switch, expected=expected: (
+                (table := {mac: controller.where(switch, mac) for mac in expected}) == expected
+                and table
+            ),
+            f"{switch.name} to know {expected}",
+        )
+        assert found == expected
+        # Two flows a host, however many conversations there were.
+        assert {mac: halves(switch, mac) for mac in expected} == dict.fromkeys(expected, (1, 1))
+    for host in lab.hosts:
+        places = controller.get("/v1/fdb", mac=host.mac)["entries"]
+        assert {switch.name for switch in lab.switches} <= {place["bridge"] for place in places}
+
+
+def test_the_first_ping_waits_for_nobody(network, controller):
+    """Unknown hosts are flooded to by the switch itself, so with the controller frozen as well."""
+    lab = network(Lab.linear, 2)
+    one, other = lab.hosts
+    controller.pause()
+    try:
+        assert one.reaches(other.ip)
+    finally:
+        controller.resume()
+
+
+def test_ipv6_neighbours_are_found(network):
+    lab = network(Lab.linear, 2)
+    one, other = lab.hosts
+    assert one.reaches(other.ip6)

@@ -1,0 +1,111 @@
+"""Networks without switches, as far as the API is concerned."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import ofapp.options  # noqa: F401  (os-ken's modules in the order that works)
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.config import Config
+from ofapp.events import EventLog
+from ofapp.network import Network
+from ofapp.state import State
+from tests.unit.multicast.lan import V4, ip
+
+DPID = "0000000000000001"
+FULL = "00000000000000ff"
+OWN = "02:00:00:00:00:01"
+STATIC = "52:54:00:00:57:a7"
+
+
+def mac(number: int) -> str:
+    """The address of host `number`."""
+    return f"52:54:00:{number >> 16:02x}:{number >> 8 & 255:02x}:{number & 255:02x}"
+
+
+def empty_network(**config: Any) -> Network:
+    """No bridges; `config` as in the configuration file.  Ports open as they come up."""
+    config = {"defaults": {"stp": {"enabled": False}}, **config}
+    return Network(Config.model_validate(config), State(None), EventLog())
+
+
+def add_bridge(
+    network: Network, datapath_id: int = 1, name: str = "br0", ports: int = 3, ago: float = 0
+) -> Bridge:
+    """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port."""
+    bridge = Bridge(datapath_id, network.config.bridge_params(datapath_id))
+    network.bridges[datapath_id] = bridge
+    there = [Port(number, f"eth{number}", number, True) for number in range(1, ports + 1)]
+    own = parse_mac(OWN) + datapath_id - 1
+    network._apply(
+        bridge,
+        bridge.set_ports([*there, Port(LOCAL_PORT, name, own, True)], time.monotonic() - ago),
+    )
+    return bridge
+
+
+def learn(network: Network, bridge: Bridge, *hosts: tuple[int, int, str]) -> None:
+    """(port, vid, mac) is seen, for each of `hosts`."""
+    for port, vid, text in hosts:
+        network.teach(bridge, port, vid, parse_mac(text))
+
+
+def some_network() -> Network:
+    """Bridge br0: hosts 1 to 40 on eth1, 41 to 60 in VLAN 7 on eth2, STATIC in VLAN 7 on eth3.
+
+    Bridge br1 may learn one address and has: host 1, on eth3.
+    """
+    network = empty_network(bridges={FULL: {"fdb_max_learned": 1}})
+    first, second = add_bridge(network), add_bridge(network, 0xFF, "br1")
+    learn(network, first, *((1, 0, mac(number)) for number in range(1, 41)))
+    learn(network, first, *((2, 7, mac(number)) for number in range(41, 61)))
+    learn(network, second, (3, 0, mac(1)))
+    network.add_static(first, 7, parse_mac(STATIC), "eth3")
+    return network
+
+
+def stp_network() -> Network:
+    """Bridge br0 with spanning tree, hosts on eth1, which is an edge; bridge br1 without."""
+    own = {"stp": {"enabled": True}, "ports": {"eth1": {"stp": {"admin_edge": True}}}}
+    network = empty_network(bridges={DPID: own})
+    first = add_bridge(network)
+    add_bridge(network, 0xFF, "br1")
+    learn(network, first, *((1, 0, mac(number)) for number in range(1, 41)))
+    return network
+
+
+def mcast_network() -> Network:
+    """Bridge br0 snoops: a querier and router, 10.0.0.5, on eth3, heard ten seconds ago.
+
+    In VLAN 0: 239.1.1.1 on eth1; all but 10.9.0.1 of 239.1.1.2, and only 10.9.0.1 of 239.1.1.3, on
+    eth2, where hosts are tracked; in VLAN 7 239.1.1.1 on eth2, and 239.7.7.7 permanently on eth1.
+    Bridge br1 does not snoop.
+    """
+    fast = {"ports": {"eth2": {"multicast": {"mcast_fast_leave": True}}}}
+    network = empty_network(
+        bridges={
+            DPID: {**fast, "multicast": {"vlans": {10: {"mcast_querier": True}}}},
+            FULL: {"multicast": {"mcast_snooping": False}},
+        }
+    )
+    first = add_bridge(network, ago=10.2)
+    add_bridge(network, 0xFF, "br1")
+    tag = b"\x81\x00\x00\x07"
+    for port, frame in (
+        (3, V4.query(src="10.0.0.5")),
+        (1, V4.join("239.1.1.1")),
+        (2, V4.report((4, "239.1.1.2", ["10.9.0.1"]), host=7)),
+        (2, V4.report((3, "239.1.1.3", ["10.9.0.1"]), host=7)),
+        (2, V4.report((4, "239.1.1.1", []), host=7, tags=tag)),
+    ):
+        network._apply(first, first.snooped(port, frame, time.monotonic() - 10.1))
+    first.tick(time.monotonic())
+    network.add_permanent(first, PermanentEntry(7, ip("239.7.7.7"), "eth1"))
+    return network
+
+
+NETWORKS = {"mcast": mcast_network, "some": some_network, "stp": stp_network}

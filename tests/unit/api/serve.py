@@ -1,0 +1,24 @@
+"""Serves a network of `network` on a free port of 127.0.0.1, until it is ended or its parent is.
+
+A process of its own, so that eventlet and whoever asks do not share a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from ofapp import hub
+from ofapp.api.server import ApiServer
+from tests.unit.api.network import NETWORKS
+
+if __name__ == "__main__":
+    parent = os.getppid()
+    server = ApiServer(NETWORKS[sys.argv[1]](), "127.0.0.1", 0)
+    server.start()
+    print(server.port, flush=True)
+    while os.getppid() == parent:
+        hub.sleep(0.2)

@@ -1,0 +1,98 @@
+"""Bridges and their ports, as the API tells them."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ofapp.api import models
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.network import Network
+from tests.unit.api.network import DPID, FULL, OWN, mac
+
+
+def test_all_bridges_are_listed(client: Any) -> None:
+    answer = client.get("/v1/bridges")
+    listed = models.BridgeList.model_validate(answer.json).bridges
+    assert [(bridge.datapath_id, bridge.name) for bridge in listed] == [
+        (DPID, "br0"),
+        (FULL, "br1"),
+    ]
+
+
+def test_a_bridge_tells_its_limits_and_counts(client: Any) -> None:
+    told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert (told.ageing_time, told.limits.fdb_max_learned) == (300, 100_000)
+    assert (told.fdb.learned, told.fdb.static, told.fdb.local) == (60, 1, 1)
+    assert told.fdb.learned_by_port == {"eth1": 40, "eth2": 20}
+    assert told.counters["learned"] == 60
+
+
+def test_a_bridge_that_is_away_says_so(client: Any) -> None:
+    told = client.get(f"/v1/bridges/{DPID}").json
+    assert (told["connected"], told["in_line"], told["peer"]) == (False, False, None)
+
+
+def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(
+    client: Any, network: Network
+) -> None:
+    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
+        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
+        in_line=True,
+        drops={"reserved": 9},
+    )
+    told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert (told.connected, told.in_line, told.peer) == (True, True, "192.0.2.7:4711")
+    assert (told.counters["malformed_messages"], told.drops) == (3, {"reserved": 9})
+
+
+def test_a_full_bridge_counts_what_it_refuses(client: Any) -> None:
+    for number in (2, 3):
+        client.put(f"/simpleswitch/mactable/{FULL}", json={"mac": mac(number), "port": 1})
+    assert client.get(f"/v1/bridges/{FULL}").json["fdb"]["refused"] == 2
+
+
+def test_ports(client: Any, bridge: Bridge) -> None:
+    bridge.learning.port_caps[2].limit = 20
+    bridge.put_port(Port(LOCAL_PORT, "br0", parse_mac(OWN), False), time.monotonic())
+    ports = models.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
+    assert [port.name for port in ports] == ["eth1", "eth2", "eth3", "br0"]
+    assert [port.state for port in ports] == ["forwarding", "forwarding", "forwarding", "disabled"]
+    local = ports[-1]
+    assert (local.number, local.local, local.mac, local.up) == (LOCAL_PORT, True, OWN, False)
+    assert [(port.learned, port.limit) for port in ports[:3]] == [(40, None), (20, 20), (0, None)]
+
+
+@pytest.mark.parametrize("below", ["", "/ports", "/fdb"])
+def test_an_unknown_bridge_is_not_found(client: Any, below: str) -> None:
+    answer = client.get(f"/v1/bridges/00000000000000aa{below}")
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (404, "dpid")
+
+
+@pytest.mark.parametrize("dpid", ["1", "br0", "000000000000000g", DPID + "0", DPID + "%0a"])
+def test_a_malformed_datapath_id_is_named(client: Any, dpid: str) -> None:
+    answer = client.get(f"/v1/bridges/{dpid}")
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (422, "dpid")
+
+
+def test_what_is_held_back_from_the_controller_is_told_of_each_port(
+    client: Any, network: Network
+) -> None:
+    def held_back() -> list[dict[str, int]]:
+        answer = client.get(f"/v1/bridges/{DPID}/ports")
+        return [dict(port.held_back) for port in models.PortList.model_validate(answer.json).ports]
+
+    assert held_back() == [{}, {}, {}, {}]
+    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
+        held_back={"sighting": {2: 5}, "bpdu": {}, "snooped": {3: 7}}
+    )
+    assert held_back()[:3] == [
+        {"sighting": 0, "bpdu": 0, "snooped": 0},
+        {"sighting": 5, "bpdu": 0, "snooped": 0},
+        {"sighting": 0, "bpdu": 0, "snooped": 7},
+    ]

@@ -1,0 +1,228 @@
+"""Events, listed and streamed."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from ofapp.api import models, routes_events
+from ofapp.bridge.event import Event, Severity
+from ofapp.network import Network
+from tests.unit.api.network import DPID, FULL, mac
+
+
+def test_events_are_listed_oldest_first(client: Any, network: Network) -> None:
+    network.events.tell(
+        1, Event("fdb.limit", "full", Severity.WARNING, port=2, data={"limit": 5}), "br0"
+    )
+    answer = models.EventList.model_validate(client.get("/v1/events").json)
+    numbers = [event.number for event in answer.events]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert answer.last == numbers[-1]
+    last = answer.events[-1]
+    assert (last.datapath_id, last.kind, last.severity) == (DPID, "fdb.limit", "warning")
+    assert (last.message, last.port, last.data) == ("full", 2, {"limit": 5})
+    assert last.time.endswith("Z")
+
+
+def test_only_later_events(client: Any) -> None:
+    known = client.get("/v1/events").json["last"]
+    answer = client.get(f"/v1/events?since={known - 2}").json
+    assert [event["number"] for event in answer["events"]] == [known - 1, known]
+
+
+@pytest.mark.parametrize(
+    ("query", "kinds"),
+    [
+        ("kind=test", ["test.one", "test.two", "test"]),
+        ("kind=test.one", ["test.one"]),
+        ("kind=tes", []),
+        ("kind=test.one,test.two", ["test.one", "test.two"]),
+        (f"kind=test&bridge={DPID}", ["test.one", "test.two"]),
+        ("kind=test&severity=warning", ["test.two", "test"]),
+        ("kind=test&severity=error", ["test"]),
+    ],
+)
+def test_events_are_selected(client: Any, network: Network, query: str, kinds: list[str]) -> None:
+    network.events.tell(1, Event("test.one", "a"))
+    network.events.tell(1, Event("test.two", "b", Severity.WARNING))
+    network.events.tell(0xFF, Event("test", "c", Severity.ERROR))
+    told = client.get(f"/v1/events?{query}").json["events"]
+    assert [event["kind"] for event in told] == kinds
+
+
+def test_a_trace_pushes_nothing_out(client: Any, network: Network) -> None:
+    before = client.get("/v1/events").json
+    for _ in range(2000):
+        network.events.tell(1, Event("test.trace", "x", Severity.DEBUG))
+    after = client.get("/v1/events").json
+    assert after["events"] == before["events"]
+    assert after["last"] == before["last"] + 2000
+    assert "test.trace" not in network.events.counts
+
+
+def test_a_trace_is_logged_when_asked_for(
+    network: Network, caplog: pytest.LogCaptureFixture
+) -> None:
+    event = Event("test.trace", "x", Severity.DEBUG)
+    network.events.tell(1, event, "br0")
+    assert not network.events.wanted(1, "test.trace", Severity.DEBUG)
+    with caplog.at_level(logging.DEBUG, "ofapp"):
+        assert network.events.wanted(1, "test.trace", Severity.DEBUG)
+        network.events.tell(1, event, "br0")
+    assert caplog.messages == ["bridge br0: x [test.trace]"]
+
+
+def test_an_event_of_no_bridge(client: Any, network: Network) -> None:
+    network.events.tell(None, Event("test.only", "none"))
+    assert client.get("/v1/events").json["events"][-1]["datapath_id"] is None
+
+
+@pytest.mark.parametrize(
+    "query", ["since=-1", "since=x", "until=3", "kind=", "kind=a,", "bridge=br0", "severity=x"]
+)
+def test_a_bad_query_is_refused(client: Any, query: str) -> None:
+    assert client.get(f"/v1/events?{query}").status_code == 422
+    assert client.get(f"/v1/events/stream?{query}").status_code == 422
+
+
+def test_streams_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes_events, "STREAMS", 0)
+    answer = client.get("/v1/events/stream")
+    assert (answer.status_code, answer.content_type) == (503, "application/problem+json")
+
+
+def test_a_quiet_stream_says_that_it_is_alive(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes_events, "GLANCE", 0.01)
+    monkeypatch.setattr(routes_events, "KEEP_ALIVE", 0.05)
+    streams = routes_events.Streams()
+    told = streams.follow(network.events, 1_000)
+    assert [next(told)[0] for _ in range(3)] == [":", ":", ":"]
+    assert streams.open == 1
+    streams.stopping = True
+    assert list(told) == []
+    assert streams.open == 0
+    assert network.events._listeners == set()
+
+
+# Live
+
+
+@contextmanager
+def stream(url: str, query: str = "", last: str | None = None) -> Iterator[Iterator[Any]]:
+    """The events of a stream, as they come."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
+    headers = {} if last is None else {"Last-Event-ID": last}
+    connection.request("GET", f"/v1/events/stream{query}", headers=headers)
+    answer = connection.getresponse()
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "text/event-stream"
+    assert answer.readline().startswith(b":")  # it has begun: nothing told from now on is missed
+
+    def events() -> Iterator[Any]:
+        while line := answer.readline():
+            if line.startswith(b"data: "):
+                yield json.loads(line[6:])
+
+    try:
+        yield events()
+    finally:
+        connection.close()
+
+
+def fill_and_flush(url: str) -> None:
+    """Two events: the limit is reached, and over."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
+    for number in (1, 2):
+        body = json.dumps({"mac": mac(number), "port": 1})
+        connection.request("PUT", f"/simpleswitch/mactable/{FULL}", body)
+        assert connection.getresponse().read()
+    connection.request("DELETE", f"/v1/bridges/{FULL}/fdb")
+    assert json.loads(connection.getresponse().read()) == {"flushed": 1}
+
+
+def test_a_stream_tells_what_happens(url: str) -> None:
+    with stream(url) as events:
+        fill_and_flush(url)
+        assert [next(events)["kind"] for _ in range(2)] == ["fdb.limit", "fdb.limit.cleared"]
+
+
+def test_a_stream_tells_what_is_asked_for(url: str) -> None:
+    with stream(url, f"?kind=fdb.limit.cleared&bridge={FULL}&severity=info") as events:
+        fill_and_flush(url)
+        assert next(events)["kind"] == "fdb.limit.cleared"
+
+
+def test_a_stream_resumes(url: str) -> None:
+    with stream(url) as events:
+        fill_and_flush(url)
+        first, second = next(events), next(events)
+    for query, last in (("", str(first["number"])), (f"?since={first['number']}", None)):
+        with stream(url, query, last) as events:
+            assert next(events) == second
+
+
+def test_a_number_of_an_earlier_controller_tells_everything(url: str) -> None:
+    with stream(url, last="1000000") as events:
+        assert next(events)["number"] == 1
+
+
+def test_a_client_that_leaves_is_forgotten(url: str) -> None:
+    """More clients than streams are allowed, one after the other."""
+    deadline = time.monotonic() + 20
+    for _ in range(routes_events.STREAMS + 10):
+        with stream(url, "?since=0") as events:
+            next(events)
+        fill_and_flush(url)  # what is written to a closed connection tells that it is closed
+    assert time.monotonic() < deadline
+
+
+# The real thing
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_the_manager_stops_promptly_with_a_stream_open(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "ofapp", "run", "ofapp.app", "--wsapi-port", str(port)]
+    command += ["--ofp-tcp-listen-port", str(free_port()), "--state-dir", str(tmp_path)]
+    root = str(Path(__file__).parents[3])
+    environment = {**os.environ, "PYTHONPATH": root}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 20
+            while True:
+                try:
+                    with stream(f"http://127.0.0.1:{port}") as events:
+                        asked = time.monotonic()
+                        process.send_signal(signal.SIGTERM)
+                        assert list(events) == []
+                        assert process.wait(5) == 0
+                        assert time.monotonic() - asked < 2
+                        return
+                except ConnectionRefusedError:
+                    assert process.poll() is None
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+        finally:
+            process.kill()

@@ -1,0 +1,227 @@
+"""Forwarding databases: what filters select, static entries, flushing."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from ofapp.api import models
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.network import Network
+from tests.unit.api.network import DPID, FULL, OWN, STATIC, learn, mac
+
+FDB = f"/v1/bridges/{DPID}/fdb"
+
+
+def macs(client: Any, **query: Any) -> list[str]:
+    answer = client.get(FDB, query_string=query)
+    assert answer.status_code == 200, answer.text
+    return [entry.mac for entry in models.EntryPage.model_validate(answer.json).entries]
+
+
+def test_without_a_filter_everything_in_order(client: Any) -> None:
+    assert macs(client) == [OWN, *(mac(number) for number in range(1, 61)), STATIC]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"mac": mac(41)}, [mac(41)]),
+        ({"mac": mac(41).upper().replace(":", "-")}, [mac(41)]),
+        ({"mac": mac(99)}, []),
+        ({"mac": mac(41), "vlan": 0}, []),
+        ({"mac": mac(41), "vlan": 7, "port": "eth2", "type": "learned"}, [mac(41)]),
+        ({"mac": mac(41), "port": "eth1"}, []),
+        ({"mac": STATIC, "type": "learned"}, []),
+        ({"mac": STATIC, "type": "static"}, [STATIC]),
+        ({"mac": mac(1), "type": "static"}, []),
+        ({"mac": OWN}, [OWN]),
+        ({"vlan": 9}, [OWN]),
+        ({"vlan": 9, "type": "learned"}, []),
+        ({"vlan": 7, "type": "learned"}, [mac(number) for number in range(41, 61)]),
+        ({"port": "eth3"}, [STATIC]),
+        ({"port": "3"}, [STATIC]),
+        ({"port": "eth3", "type": "learned"}, []),
+        ({"port": "eth1", "type": "static"}, []),
+        ({"port": "br0"}, [OWN]),
+        ({"port": "LOCAL"}, [OWN]),
+        ({"port": str(LOCAL_PORT)}, [OWN]),
+        ({"type": "static"}, [STATIC]),
+        ({"type": "static", "vlan": 0}, []),
+        ({"type": "local"}, [OWN]),
+        ({"type": "local", "port": "eth1"}, []),
+        ({"type": "learned", "vlan": 0}, [mac(number) for number in range(1, 41)]),
+    ],
+    ids=str,
+)
+def test_filters(client: Any, query: dict[str, Any], expected: list[str]) -> None:
+    assert macs(client, **query) == expected
+
+
+def test_an_entry_tells_where_and_since_when(client: Any, bridge: Bridge) -> None:
+    entry = bridge.fdb.tables[7][parse_mac(mac(41))]
+    entry.updated, entry.used = time.monotonic() - 100, time.monotonic() - 50
+    (told,) = client.get(FDB, query_string={"mac": mac(41)}).json["entries"]
+    assert 100 <= told.pop("updated") < 101
+    assert 50 <= told.pop("used") < 51
+    port = {"number": 2, "name": "eth2"}
+    assert told == {"mac": mac(41), "vlan": 7, "port": port, "type": "learned"}
+
+
+def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
+    assert client.get(FDB, query_string={"type": "local"}).json["entries"] == [
+        {
+            "mac": OWN,
+            "vlan": None,
+            "port": {"number": LOCAL_PORT, "name": "br0"},
+            "type": "local",
+            "updated": None,
+            "used": None,
+        }
+    ]
+
+
+def test_an_address_is_found_on_all_bridges(client: Any) -> None:
+    page = models.BridgeEntryPage.model_validate(client.get(f"/v1/fdb?mac={mac(1)}").json)
+    found = [(entry.datapath_id, entry.bridge, entry.port.name) for entry in page.entries]
+    assert found == [(DPID, "br0", "eth1"), (FULL, "br1", "eth3")]
+
+
+def test_a_port_that_only_some_bridges_have(client: Any, network: Network) -> None:
+    network.bridges[0xFF].remove_port(1, time.monotonic())
+    entries = client.get("/v1/fdb?port=eth1").json["entries"]
+    assert {entry["datapath_id"] for entry in entries} == {DPID}
+
+
+def test_a_name_goes_before_a_number(client: Any, network: Network, bridge: Bridge) -> None:
+    from ofapp.bridge.ports import Port
+
+    bridge.put_port(Port(9, "2", 9, True), time.monotonic())
+    learn(network, bridge, (9, 0, mac(99)))
+    assert macs(client, port="2") == [mac(99)]
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "status"),
+    [
+        ({"mac": "52:54"}, "mac", 422),
+        ({"vlan": "4095"}, "vlan", 422),
+        ({"vlan": "-1"}, "vlan", 422),
+        ({"vlan": "1.0"}, "vlan", 422),
+        ({"type": "dynamic"}, "type", 422),
+        ({"limit": "0"}, "limit", 422),
+        ({"limit": "10001"}, "limit", 422),
+        ({"cursor": "x"}, "cursor", 422),
+        ({"cursor": "/" * 24}, "cursor", 422),
+        ({"port": ""}, "port", 422),
+        ({"port": "eth9"}, "port", 404),
+        ({"prot": "eth1"}, "prot", 422),
+        ({"vlan": ["1", "2"]}, "vlan", 422),
+    ],
+    ids=str,
+)
+def test_a_bad_query_is_named_by_field(
+    client: Any, query: dict[str, Any], field: str, status: int
+) -> None:
+    answer = client.get(FDB, query_string=query)
+    assert answer.status_code == status
+    assert [error["field"] for error in answer.json["errors"]] == [field]
+
+
+# Static entries
+
+
+def put(client: Any, address: str, port: Any, vlan: Any = 0) -> Any:
+    return client.put(f"{FDB}/{vlan}/{address}", json={"port": port})
+
+
+def test_a_static_entry_is_made_changed_and_removed(client: Any) -> None:
+    made = put(client, mac(99), "eth2", 5)
+    assert made.status_code == 201
+    told = models.Entry.model_validate(made.json)
+    assert (told.mac, told.vlan, told.port.name, told.type) == (mac(99), 5, "eth2", "static")
+    changed = put(client, mac(99), "eth3", 5)
+    assert (changed.status_code, changed.json["port"]["name"]) == (200, "eth3")
+    assert client.delete(f"{FDB}/5/{mac(99)}").status_code == 204
+    assert macs(client, mac=mac(99)) == []
+    gone = client.delete(f"{FDB}/5/{mac(99)}")
+    assert (gone.status_code, gone.json["errors"][0]["field"]) == (404, "mac")
+
+
+@pytest.mark.parametrize("text", ["eth2", "2"])
+def test_a_learned_entry_becomes_static(client: Any, text: str) -> None:
+    assert put(client, mac(1), text).status_code == 201
+    (entry,) = client.get(FDB, query_string={"mac": mac(1)}).json["entries"]
+    assert (entry["type"], entry["port"]["name"]) == ("static", "eth2")
+
+
+def test_a_static_entry_whose_port_is_away_tells_the_ports_name(
+    client: Any, bridge: Bridge
+) -> None:
+    bridge.remove_port(3, time.monotonic())
+    (entry,) = client.get(FDB, query_string={"type": "static"}).json["entries"]
+    assert entry["port"] == {"number": None, "name": "eth3"}
+
+
+@pytest.mark.parametrize(
+    ("vlan", "address", "body", "field", "status"),
+    [
+        (0, "01:00:5e:00:00:01", {"port": "eth1"}, "mac", 422),
+        (0, "00:00:00:00:00:00", {"port": "eth1"}, "mac", 422),
+        (0, "x", {"port": "eth1"}, "mac", 422),
+        (4095, mac(99), {"port": "eth1"}, "vlan", 422),
+        ("x", mac(99), {"port": "eth1"}, "vlan", 422),
+        (0, mac(99), {}, "port", 422),
+        (0, mac(99), {"port": 1}, "port", 422),
+        (0, mac(99), {"port": "eth1", "vlan": 2}, "vlan", 422),
+        (0, mac(99), {"port": "eth9"}, "port", 409),
+        (0, OWN, {"port": "eth1"}, "mac", 409),
+    ],
+)
+def test_an_impossible_static_entry_is_refused_by_field(
+    client: Any, vlan: Any, address: str, body: dict[str, Any], field: str, status: int
+) -> None:
+    answer = client.put(f"{FDB}/{vlan}/{address}", json=body)
+    assert answer.status_code == status
+    assert [error["field"] for error in answer.json["errors"]] == [field]
+    assert macs(client, type="static") == [STATIC]
+
+
+# Flushing
+
+
+@pytest.mark.parametrize(
+    ("query", "flushed"),
+    [
+        ({}, 60),
+        ({"port": "eth1"}, 40),
+        ({"port": "2"}, 20),
+        ({"port": "eth3"}, 0),
+        ({"vlan": 7}, 20),
+        ({"mac": mac(5)}, 1),
+        ({"port": "eth1", "vlan": 7}, 0),
+    ],
+    ids=str,
+)
+def test_flush(client: Any, query: dict[str, Any], flushed: int) -> None:
+    answer = client.delete(FDB, query_string=query)
+    assert (answer.status_code, answer.json) == (200, {"flushed": flushed})
+    assert len(macs(client, type="learned")) == 60 - flushed
+    assert macs(client, type="static") == [STATIC]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [({"prot": "eth1"}, "prot"), ({"type": "learned"}, "type"), ({"port": "x"}, "port")],
+)
+def test_a_flush_that_is_not_understood_forgets_nothing(
+    client: Any, query: dict[str, Any], field: str
+) -> None:
+    answer = client.delete(FDB, query_string=query)
+    assert answer.status_code in (404, 422)
+    assert answer.json["errors"][0]["field"] == field
+    assert len(macs(client, type="learned")) == 60

@@ -1,0 +1,100 @@
+"""Whatever is wrong with a request is told as a problem (RFC 9457)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ofapp.api import models
+from ofapp.api.app import create_app
+from ofapp.network import Network
+from tests.unit.api.network import DPID, mac
+
+STATIC = f"/v1/bridges/{DPID}/fdb/0/{mac(99)}"
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "request_", "status"),
+    [
+        ("GET", "/", {}, 404),
+        ("GET", "/v1/bridges/", {}, 404),
+        ("GET", "/v1//bridges", {}, 404),
+        ("GET", "/v1/bridges?x=1", {}, 422),
+        ("POST", "/v1/bridges", {}, 405),
+        ("PUT", STATIC, {"data": "{", "content_type": JSON}, 400),
+        ("PUT", STATIC, {"data": b"\xff", "content_type": JSON}, 400),
+        ("PUT", STATIC, {"data": "", "content_type": JSON}, 400),
+        ("PUT", STATIC, {"data": "[" * 60_000, "content_type": JSON}, 400),
+        ("PUT", STATIC, {"data": '{"port": "eth1"}'}, 415),
+        (
+            "PUT",
+            STATIC,
+            {"data": "port=eth1", "content_type": "application/x-www-form-urlencoded"},
+            415,
+        ),
+        ("PUT", STATIC, {"json": ["eth1"]}, 422),
+        ("PUT", STATIC, {"json": '{"port": "eth1"}'}, 422),
+        ("PUT", STATIC, {"data": " " * 70_000 + "{}", "content_type": JSON}, 413),
+    ],
+)
+def test_every_error_is_a_problem(
+    client: Any, method: str, path: str, request_: dict[str, Any], status: int
+) -> None:
+    answer = client.open(path, method=method, **request_)
+    assert answer.status_code == status, answer.text
+    assert answer.content_type == "application/problem+json"
+    problem = models.Problem.model_validate(answer.json)
+    assert problem.status == status
+    assert problem.title
+    assert problem.detail
+
+
+def test_a_wrong_method_tells_the_right_ones(client: Any) -> None:
+    assert "PUT" in client.post(STATIC).headers["Allow"]
+
+
+def test_a_defect_is_a_problem_too_and_logged(
+    client: Any, network: Network, caplog: pytest.LogCaptureFixture
+) -> None:
+    network.bridges[1].ports = None  # type: ignore[assignment]
+    answer = client.get("/v1/bridges")
+    assert (answer.status_code, answer.content_type) == (500, "application/problem+json")
+    assert "Traceback" in caplog.text
+
+
+# Pages of others
+
+
+@pytest.mark.parametrize("origin", ["http://example.com", "null", "http://localhost:3000"])
+def test_a_foreign_page_changes_nothing(client: Any, origin: str) -> None:
+    answer = client.put(STATIC, json={"port": "eth1"}, headers={"Origin": origin})
+    assert (answer.status_code, answer.content_type) == (403, "application/problem+json")
+    assert client.get(f"/v1/bridges/{DPID}/fdb?mac={mac(99)}").json["entries"] == []
+
+
+def test_its_own_page_may_change_things(client: Any) -> None:
+    answer = client.put(STATIC, json={"port": "eth1"}, headers={"Origin": "http://localhost"})
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@pytest.mark.parametrize(
+    "host", ["rebound.example.com", "rebound.example.com:8080", "127.0.0.1.nip.io"]
+)
+def test_on_loopback_a_name_of_others_is_refused(client: Any, host: str, method: str) -> None:
+    answer = client.open(f"/v1/bridges/{DPID}/fdb", method=method, headers={"Host": host})
+    assert (answer.status_code, answer.content_type) == (421, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8080", "localhost:8080", "[::1]:8080", "[::1]", "127.0.0.1"]
+)
+def test_on_loopback_addresses_and_localhost_are_served(client: Any, host: str) -> None:
+    assert client.get("/v1/bridges", headers={"Host": host}).status_code == 200
+
+
+def test_elsewhere_any_name_is_served(network: Network) -> None:
+    client = create_app(network, local_only=False).test_client()
+    assert client.get("/v1/bridges", headers={"Host": "ctl.example.com"}).status_code == 200

@@ -1,0 +1,93 @@
+"""A switch reduced to what the bridge's effects are about: dictionaries instead of flow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import (
+    ClosePort,
+    Effect,
+    Flush,
+    InstallDestination,
+    InstallEntry,
+    Pin,
+    RemoveDestination,
+    RemoveSource,
+    SetFlood,
+    Unpin,
+)
+from ofapp.bridge.event import Event
+from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.sweep import Occasion, Sweep
+
+
+class ModelSwitch:
+    """sources: (port, vid, mac) -> serial; destinations: (vid, mac) -> (port, serial)."""
+
+    def __init__(self) -> None:
+        self.sources: dict[tuple[int, int, int], int] = {}
+        self.destinations: dict[tuple[int, int], tuple[int, int]] = {}
+        self.pins: dict[tuple[int, int | None], int | None] = {}
+        self.open: set[int] = set()
+        self.flood: frozenset[int] = frozenset()
+        self.events: list[Event] = []
+
+    def apply(self, effects: Iterable[Effect]) -> None:
+        for effect in effects:
+            match effect:
+                case InstallEntry(port, vid, mac, serial, old_port):
+                    self.destinations[vid, mac] = port, serial
+                    self.sources[port, vid, mac] = serial
+                    if old_port:
+                        self.sources.pop((old_port, vid, mac), None)
+                case InstallDestination(port, vid, mac, serial):
+                    self.destinations[vid, mac] = port, serial
+                case RemoveSource(port, vid, mac, serial):
+                    if self.sources.get((port, vid, mac)) == serial:
+                        del self.sources[port, vid, mac]
+                case RemoveDestination(vid, mac, serial):
+                    if self.destinations.get((vid, mac), (0, None))[1] == serial:
+                        del self.destinations[vid, mac]
+                case Pin(mac, vid, port):
+                    self.pins[mac, vid] = port
+                    if vid is not None and port is not None:
+                        self.destinations.pop((vid, mac), None)  # the same flow, overwritten
+                case Unpin(mac, vid):
+                    self.pins.pop((mac, vid), None)
+                case SetPortState(port, PortState.FORWARDING):
+                    self.open.add(port)
+                case SetPortState(port):
+                    self.open.discard(port)
+                case ClosePort(port):
+                    self.open.discard(port)
+                case SetFlood(ports):
+                    self.flood = ports
+                case Flush():
+                    self._flush(effect)
+                case Event():
+                    self.events.append(effect)
+
+    def _flush(self, flush: Flush) -> None:
+        self.sources = {
+            (port, vid, mac): serial
+            for (port, vid, mac), serial in self.sources.items()
+            if flush.port not in (None, port) or flush.vid not in (None, vid)
+        }
+        self.destinations = {
+            (vid, mac): (port, serial)
+            for (vid, mac), (port, serial) in self.destinations.items()
+            if flush.port not in (None, port) or flush.vid not in (None, vid)
+        }
+
+    def bring_in_line(self, bridge: Bridge, number: int, occasion: Occasion, now: float) -> None:
+        """What a session does: the fixed part by comparison, the learned part by a sweep."""
+        self.open = set(frozenset(bridge.relay.states))
+        self.flood = bridge.relay.flood_ports
+        self.pins = {(pin.mac, pin.vid): pin.port for pin in bridge.pinned}
+        sweep = Sweep(bridge, number, occasion, now)
+        for (port, vid, mac), serial in list(self.sources.items()):
+            self.apply(sweep.source(port, vid, mac, serial, 0, now))
+        for (vid, mac), (port, serial) in list(self.destinations.items()):
+            self.apply(sweep.destination(port, vid, mac, serial, 0, now))
+        self.apply(sweep.finish(now))

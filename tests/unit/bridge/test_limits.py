@@ -1,0 +1,29 @@
+"""Rates: who is held back, who is told, and when it is over."""
+
+from __future__ import annotations
+
+from ofapp.bridge.limits import Policer, RateWatch
+
+
+def test_a_port_above_the_rate_harms_nobody_else() -> None:
+    policer = Policer(2)
+    flood = [(1, 0, mac) for mac in range(5)]
+    assert policer.admit([*flood, (2, 0, 9)], 10.2) == [(1, 0, 0), (1, 0, 1), (2, 0, 9)]
+    assert policer.dropped == {1: 3}
+    assert policer.admit([(1, 0, 7)], 10.9) == []
+    assert policer.admit([(1, 0, 7)], 11.0) == [(1, 0, 7)]
+
+
+def test_the_beginning_and_the_end_are_told_once() -> None:
+    watch = RateWatch("packet_in", "sightings")
+
+    def kinds(dropped: dict[int, int]) -> list[tuple[str, int | None]]:
+        return [(event.kind, event.port) for event in watch.observe(dropped)]
+
+    assert kinds({1: 0, 2: 0}) == []
+    assert kinds({1: 5, 2: 0}) == [("packet_in.limited", 1)]
+    assert kinds({1: 9, 2: 0}) == []
+    assert kinds({1: 9, 2: 0}) == [("packet_in.limited.cleared", 1)]
+    assert kinds({1: 10, 2: 0}) == [("packet_in.limited", 1)]
+    assert kinds({2: 0}) == []  # the port is gone
+    assert kinds({1: 0, 2: 0}) == []

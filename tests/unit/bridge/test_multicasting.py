@@ -1,0 +1,468 @@
+"""Multicast snooping on the bridge: ports, VLANs, permanent entries, on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.multicast import (
+    Family,
+    Params,
+    RemoveGroup,
+    SetGroup,
+    SetUnregistered,
+    VlanParams,
+)
+from ofapp.bridge.multicast import PortParams as McastPort
+from ofapp.bridge.multicasting import MAX_VLANS, Multicasting
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import BridgeParams as StpParams
+from ofapp.bridge.stp import PortParams as StpPort
+from tests.unit.multicast.lan import V4, V6, ip
+
+OWN = 0x0200000000FE
+QUERIER = Params(vlan=VlanParams(mcast_querier=True))
+GROUP = ip("239.1.1.1")
+EDGE = PortParams(stp=StpPort(admin_edge=True))
+TRUNK = PortParams(stp=StpPort(auto_edge=False))
+
+
+def tag(vid: int, kind: int = 0x8100) -> bytes:
+    return kind.to_bytes(2, "big") + vid.to_bytes(2, "big")
+
+
+def join(vid: int = 0, group: str = "239.1.1.1") -> bytes:
+    return V4.report((4, group, []), tags=tag(vid) if vid else b"")
+
+
+def query(vid: int = 0) -> bytes:
+    frame = V4.query()
+    return frame[:12] + tag(vid) + frame[12:] if vid else frame
+
+
+def port(number: int, up: bool = True, name: str = "") -> Port:
+    return Port(number, name or f"p{number}", number, up, 1000)
+
+
+def make(
+    multicast: Params | None = None,
+    vlans: dict[int, VlanParams] | None = None,
+    ports: dict[str, McastPort] | None = None,
+    stp: StpParams | None = None,
+    edges: Iterable[str] | None = None,
+) -> tuple[Bridge, list[Effect]]:
+    """A bridge with ports 1 to 3 and LOCAL at time 0, and what it did.
+
+    edges: ports that spanning tree opens at once; it does not open the others for 30 s.
+    """
+    own = {name: PortParams(multicast=params) for name, params in (ports or {}).items()}
+    if edges is not None:
+        own |= {name: EDGE if name in edges else TRUNK for name in ("p1", "p2", "p3")}
+    params = BridgeParams(
+        stp=stp, multicast=multicast or Params(), ports=own, multicast_vlans=vlans or {}
+    )
+    bridge = Bridge(1, params)
+    local = Port(LOCAL_PORT, "br0", OWN, True)
+    return bridge, bridge.set_ports([port(1), port(2), port(3), local], 0.0)
+
+
+def snooper(bridge: Bridge) -> Multicasting:
+    assert bridge.multicasting is not None
+    return bridge.multicasting
+
+
+def restricted(bridge: Bridge, vid: int = 0) -> float:
+    """A querier is heard on port 3, and its members are known: gives the time."""
+    bridge.snooped(3, query(vid), 1.0)
+    bridge.tick(12.0)
+    return 12.0
+
+
+def members(bridge: Bridge, vid: int = 0, group: bytes = GROUP) -> frozenset[int] | None:
+    """Where the datapath sends the group."""
+    for wanted in snooper(bridge).desired():
+        if isinstance(wanted, SetGroup) and (wanted.vid, wanted.group) == (vid, group):
+            return wanted.ports
+    return None
+
+
+def sent(effects: list[Effect]) -> list[SendFrame]:
+    return [effect for effect in effects if isinstance(effect, SendFrame)]
+
+
+def kinds(effects: list[Effect]) -> list[str]:
+    return [effect.kind for effect in effects if isinstance(effect, Event)]
+
+
+class TestPorts:
+    def test_members_are_forwarded_to_with_router_ports(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        assert SetGroup(0, GROUP, None, frozenset({1, 3})) in bridge.snooped(1, join(), now)
+
+    def test_a_port_that_goes_down_is_in_no_set_until_it_is_up(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        bridge.put_port(port(1, up=False), now + 1)
+        assert members(bridge) == {3}
+        up = bridge.put_port(port(1), now + 2)
+        assert members(bridge) == {1, 3}
+        # Who is there now is asked at once.
+        assert any(frame.ports == {1} for frame in sent(up))
+
+    def test_a_port_that_is_gone_is_forgotten(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        assert RemoveGroup(0, GROUP, None) in bridge.remove_port(1, now + 1)
+        bridge.put_port(port(1), now + 2)
+        assert members(bridge) is None
+        assert snooper(bridge).remove_port(9, now + 3) == []
+
+    def test_a_port_that_spanning_tree_blocks_is_in_no_set(self) -> None:
+        bridge, _ = make(stp=StpParams(), edges=("p1", "p3"))
+        now = restricted(bridge)
+        # Port 2 discards: what arrives there is not heeded, and queries do not go there.
+        assert bridge.snooped(2, join(), now) == []
+        bridge.snooped(1, join(), now)
+        assert members(bridge) == {1, 3}
+        assert snooper(bridge).snapshot(now).counters[2]["drop_not_forwarding"] == 1
+
+    def test_states_of_unknown_ports_are_nobodys(self) -> None:
+        bridge, _ = make()
+        assert snooper(bridge).set_port_state(9, True, True, 1.0) == []
+
+    def test_a_port_has_the_parameters_of_its_name(self) -> None:
+        bridge, _ = make(ports={"p2": McastPort(mcast_router=2), "new": McastPort(mcast_router=2)})
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        assert members(bridge) == {1, 2, 3}
+        bridge.put_port(port(2, name="old"), now + 1)
+        assert members(bridge) == {1, 3}
+        bridge.put_port(port(1, name="new"), now + 2)
+        assert SetUnregistered(0, Family.IPV4, frozenset({1, 3})) in snooper(bridge).desired()
+
+    def test_a_port_is_administered(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        effects = bridge.set_port_multicast(port(2), McastPort(mcast_router=2), now)
+        assert SetUnregistered(0, Family.IPV4, frozenset({2, 3})) in effects
+        assert bridge.params.port("p2").multicast.mcast_router == 2
+
+
+class TestTopologyChange:
+    def test_members_are_asked_at_once_by_tag_too(self) -> None:
+        bridge, _ = make(QUERIER, {5: VlanParams(mcast_querier=True)})
+        bridge.tick(60.0)
+        effects = snooper(bridge).topology_change(70.0)
+        vids = {int.from_bytes(f.frame[14:16], "big") for f in sent(effects) if tagged(f.frame)}
+        assert vids == {5}
+        assert [f.ports for f in sent(effects) if not tagged(f.frame)] == [
+            frozenset({1, 2, 3, LOCAL_PORT})
+        ] * 2  # IGMP and MLD
+
+    def test_the_bridge_follows_its_spanning_tree(self) -> None:
+        bridge, _ = make(QUERIER, stp=StpParams(), edges=("p1",))
+        bridge.tick(2.0)
+        effects: list[Effect] = []
+        due = bridge.next_wakeup()
+        while due is not None and due < 40:  # ports 2 and 3 begin to forward
+            effects += bridge.tick(due)
+            due = bridge.next_wakeup()
+        bridge.put_port(port(2, up=False), 50.0)
+        event = Event("stp.topology-change", "topology change")
+        assert sent(bridge._followed([event], 60.0))
+
+
+def tagged(frame: bytes) -> bool:
+    return frame[12:14] == b"\x81\x00"
+
+
+class TestVlans:
+    def test_a_vlan_is_looked_after_from_its_first_message(self) -> None:
+        bridge, _ = make()
+        assert snooper(bridge).vlans == {0}
+        now = restricted(bridge, 7)
+        assert SetGroup(7, GROUP, None, frozenset({1, 3})) in bridge.snooped(1, join(7), now)
+        assert members(bridge, 0) is None
+
+    @pytest.mark.parametrize("kind", [0x8100, 0x88A8])
+    def test_the_tag_of_a_frame_is_kept_as_it_was(self, kind: int) -> None:
+        bridge, _ = make()
+        frame = V4.query()
+        frame = frame[:12] + tag(7, kind) + frame[12:]
+        (forwarded,) = sent(bridge.snooped(3, frame, 1.0))
+        assert forwarded == SendFrame(frozenset({1, 2, LOCAL_PORT}), frame)
+
+    def test_a_tag_without_anything_behind_is_none(self) -> None:
+        bridge, _ = make()
+        bridge.snooped(1, bytes(12) + tag(7), 1.0)
+        assert snooper(bridge).vlans == {0}
+
+    def test_queries_of_ours_are_tagged(self) -> None:
+        _, effects = make(vlans={7: VlanParams(mcast_querier=True)})
+        frames = [frame.frame for frame in sent(effects)]
+        assert frames
+        assert {frame[12:16] for frame in frames} == {tag(7)}
+        assert {frame[6:12] for frame in frames} == {OWN.to_bytes(6, "big")}
+
+    def test_a_querier_asks_before_anybody_has_spoken(self) -> None:
+        """On VLAN 0 by the bridge's parameters, on VLAN 7 by its own."""
+        bridge, effects = make(QUERIER, {7: VlanParams(mcast_querier=True)})
+        assert {tagged(frame.frame) for frame in sent(effects)} == {True, False}
+        due = bridge.next_wakeup()
+        assert due is not None
+        while not (later := sent(bridge.tick(due))):
+            due = bridge.next_wakeup()
+            assert due is not None
+        assert frozenset({1, 2, 3, LOCAL_PORT}) in {frame.ports for frame in later}
+
+    def test_a_vlan_has_its_own_parameters_and_others_the_bridges(self) -> None:
+        bridge, _ = make(QUERIER, {7: VlanParams(mcast_snooping=False)})
+        bridge.snooped(1, join(9), 1.0)
+        told = snooper(bridge).snapshot(2.0)
+        states = {(info.vid, info.family): info.state for info in told.queriers}
+        assert (states[0, 4], states[7, 4], states[9, 4]) == ("self", "none", "self")
+        assert snooper(bridge).vlan_params(7) == VlanParams(mcast_snooping=False)
+        assert snooper(bridge).vlan_params(9) == QUERIER.vlan
+
+    def test_administering_the_bridge_reaches_every_vlan(self) -> None:
+        bridge, _ = make()
+        bridge.snooped(1, join(9), 1.0)
+        effects = bridge.set_multicast(QUERIER, {7: VlanParams()}, 2.0)
+        assert {frame.frame[12:16] for frame in sent(effects) if tagged(frame.frame)} == {tag(9)}
+        assert any(not tagged(frame.frame) for frame in sent(effects))
+        # VLAN 7 is given back to the bridge, and asks from then on.
+        effects = bridge.set_multicast(QUERIER, {}, 3.0)
+        assert {frame.frame[12:16] for frame in sent(effects)} == {tag(7)}
+
+    def test_vlans_above_the_limit_flood_and_it_is_told_once(self) -> None:
+        bridge, _ = make()
+        told: list[Effect] = []
+        for vid in range(1, MAX_VLANS + 1):
+            told += bridge.snooped(1, join(vid), 1.0)
+        assert "mcast.vlans" not in kinds(told)
+        frame = join(MAX_VLANS + 1)
+        effects = bridge.snooped(1, frame, 2.0)
+        (event,) = (effect for effect in effects if isinstance(effect, Event))
+        assert (event.kind, event.severity) == ("mcast.vlans", Severity.WARNING)
+        assert event.data == {"limit": MAX_VLANS}
+        flooded = SendFrame(frozenset({2, 3, LOCAL_PORT}), frame)
+        assert sent(effects) == [flooded]
+        # Those that are looked after are none the worse.
+        restricted(bridge, 5)
+        bridge.snooped(1, join(5), 20.0)
+        assert members(bridge, 5) == {1, 3}
+        bridge.put_port(port(3, up=False), 30.0)
+        assert bridge.snooped(1, frame, 40.0) == [SendFrame(frozenset({2, LOCAL_PORT}), frame)]
+        assert snooper(bridge).counters["vlans_refused"] == 2
+        assert MAX_VLANS + 1 not in snooper(bridge).vlans
+
+    def test_a_port_that_invents_vlans_harms_nobody_else(self) -> None:
+        bridge, _ = make()
+        for vid in range(1, MAX_VLANS + 2):
+            bridge.snooped(1, join(vid), 1.0)
+        assert MAX_VLANS + 1 not in snooper(bridge).vlans
+        bridge.snooped(2, join(MAX_VLANS + 1), 2.0)
+        assert MAX_VLANS + 1 in snooper(bridge).vlans
+
+    def test_a_vlan_where_nothing_is_known_any_more_makes_room(self) -> None:
+        bridge, _ = make()
+        for vid in range(1, MAX_VLANS + 2):
+            bridge.snooped(1, join(vid), 1.0)
+        bridge.tick(1000.0)  # every membership has aged
+        effects = bridge.snooped(1, join(MAX_VLANS + 1), 1000.0)
+        assert kinds(effects) == ["mcast.vlans.cleared"]
+        assert MAX_VLANS + 1 in snooper(bridge).vlans
+        assert len(snooper(bridge).vlans) == MAX_VLANS + 1
+        bridge.remove_port(1, 1001.0)
+
+
+class TestPause:
+    def test_no_time_passes_while_the_switch_is_away(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        bridge.pause(now + 1)
+        assert bridge.next_wakeup() is None
+        assert bridge.tick(now + 10_000) == []
+        assert members(bridge) == {1, 3}
+        bridge.resume(now + 10_000)
+        bridge.tick(now + 10_200)
+        assert members(bridge) == {1, 3}
+        bridge.tick(now + 10_300)
+        assert members(bridge) is None
+
+
+class TestRestore:
+    def test_what_a_switch_held_goes_on_and_is_asked_for(self) -> None:
+        bridge, _ = make()
+        assert snooper(bridge).fresh
+        held = [SetGroup(7, GROUP, None, frozenset({1, 3}))]
+        unregistered = [SetUnregistered(7, Family.IPV4, frozenset({3}))]
+        effects = bridge.restore_multicast(held, unregistered, 1.0)
+        assert not snooper(bridge).fresh
+        assert not [effect for effect in effects if isinstance(effect, SetGroup | RemoveGroup)]
+        assert members(bridge, 7) == {1, 3}
+        assert any(tagged(frame.frame) for frame in sent(effects))
+
+    def test_permanent_entries_are_not_taken_for_members(self) -> None:
+        bridge, _ = make()
+        bridge.add_permanent(PermanentEntry(0, GROUP, "p2"), 0.5)
+        held = [SetGroup(0, GROUP, None, frozenset({1, 2, 3}))]
+        bridge.restore_multicast(held, [SetUnregistered(0, Family.IPV4, frozenset({3}))], 1.0)
+        learned = {
+            info.port for info in snooper(bridge).snapshot(1.0).members if not info.permanent
+        }
+        assert learned == {1}
+
+    def test_a_bridge_that_does_not_snoop_takes_nothing_over(self) -> None:
+        bridge = Bridge(1, BridgeParams())
+        assert bridge.restore_multicast([], [], 1.0) == []
+
+
+class TestPermanent:
+    def test_an_entry_is_forwarded_to_from_then_on(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        effects = bridge.add_permanent(PermanentEntry(0, GROUP, "p2"), now)
+        assert effects == [SetGroup(0, GROUP, None, frozenset({2, 3}))]
+        assert bridge.remove_permanent(PermanentEntry(0, GROUP, "p2"), now) == [
+            RemoveGroup(0, GROUP, None)
+        ]
+
+    def test_of_a_source(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        source = ip("10.9.0.1")
+        effects = bridge.add_permanent(PermanentEntry(0, GROUP, "p2", source), now)
+        assert SetGroup(0, GROUP, source, frozenset({2, 3})) in effects
+        assert SetGroup(0, GROUP, None, frozenset({3})) in effects
+
+    def test_its_vlan_is_looked_after_even_above_the_limit(self) -> None:
+        bridge, _ = make()
+        for vid in range(1, MAX_VLANS + 1):
+            bridge.snooped(1, join(vid), 1.0)
+        bridge.add_permanent(PermanentEntry(4000, GROUP, "p2"), 2.0)
+        restricted(bridge, 4000)
+        assert members(bridge, 4000) == {2, 3}
+
+    def test_it_belongs_to_a_name_and_not_to_a_number(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.add_permanent(PermanentEntry(0, GROUP, "p2"), now)
+        bridge.add_permanent(PermanentEntry(0, GROUP, "later"), now)
+        assert members(bridge) == {2, 3}
+        bridge.remove_port(2, now)
+        assert members(bridge) is None
+        bridge.put_port(port(2, name="other"), now)
+        assert members(bridge) is None
+        bridge.put_port(port(8, name="p2"), now)
+        assert members(bridge) == {3, 8}
+        bridge.put_port(port(8, name="renamed"), now)
+        assert members(bridge) == {3, 8}
+        assert bridge.permanent.on("renamed") == [PermanentEntry(0, GROUP, "renamed")]
+        bridge.put_port(port(9, name="later"), now)
+        assert members(bridge) == {3, 8, 9}
+        bridge.remove_permanent(PermanentEntry(0, GROUP, "renamed"), now)
+        assert members(bridge) == {3, 9}
+
+    def test_of_a_port_that_is_away_it_can_be_removed(self) -> None:
+        bridge, _ = make()
+        bridge.add_permanent(PermanentEntry(0, GROUP, "later"), 1.0)
+        assert bridge.remove_permanent(PermanentEntry(0, GROUP, "later"), 1.0) == []
+        assert bridge.permanent.all() == []
+
+    @pytest.mark.parametrize(
+        ("entry", "field"),
+        [
+            (PermanentEntry(4095, GROUP, "p1"), "vlan"),
+            (PermanentEntry(0, ip("224.0.0.5"), "p1"), "group"),
+            (PermanentEntry(0, ip("ff02::1"), "p1"), "group"),
+            (PermanentEntry(0, ip("10.0.0.1"), "p1"), "group"),
+            (PermanentEntry(0, GROUP, "p1", ip("fe80::1")), "source"),
+            (PermanentEntry(0, GROUP, "p1", ip("239.1.1.1")), "source"),
+        ],
+    )
+    def test_what_cannot_be_one_is_refused_by_field(
+        self, entry: PermanentEntry, field: str
+    ) -> None:
+        bridge, _ = make()
+        with pytest.raises(InputError) as refused:
+            bridge.add_permanent(entry, 1.0)
+        assert refused.value.field == field
+        assert entry not in bridge.permanent
+
+    def test_what_is_none_cannot_be_removed(self) -> None:
+        bridge, _ = make()
+        bridge.add_permanent(PermanentEntry(0, GROUP, "p1"), 1.0)
+        absent = PermanentEntry(0, GROUP, "p1", ip("10.0.0.1"))
+        with pytest.raises(InputError, match=r"239\.1\.1\.1 from 10\.0\.0\.1 in VLAN 0 is no"):
+            bridge.remove_permanent(absent, 1.0)
+
+
+class TestOnAndOff:
+    def test_off_everything_is_taken_out_and_frames_flood(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        effects = bridge.set_multicast(None, {}, now)
+        # Flooding begins before the entry goes.
+        assert effects == [SetUnregistered(0, Family.IPV4, None), RemoveGroup(0, GROUP, None)]
+        assert bridge.multicasting is None
+        assert bridge.multicast_snapshot(now) is None
+        assert bridge.set_multicast(None, {}, now) == []
+        # What the switch still sends here goes on as any multicast does.
+        frame = join()
+        assert bridge.snooped(1, frame, now) == [SendFrame(frozenset({2, 3, LOCAL_PORT}), frame)]
+        bridge.put_port(port(1, up=False), now)
+        assert bridge.snooped(1, frame, now) == []
+
+    def test_on_it_knows_the_ports_and_their_states(self) -> None:
+        bridge, _ = make(stp=StpParams(), edges=("p1", "p3"))
+        bridge.set_multicast(None, {}, 0.4)
+        bridge.set_multicast(Params(), {}, 0.5)
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        assert bridge.snooped(2, join(), now) == []
+        assert members(bridge) == {1, 3}
+
+    def test_on_and_off_and_on_permanent_entries_stay(self) -> None:
+        bridge, _ = make()
+        bridge.add_permanent(PermanentEntry(0, GROUP, "p2"), 0.5)
+        bridge.set_multicast(None, {}, 0.6)
+        bridge.add_permanent(PermanentEntry(0, ip("239.2.2.2"), "p2"), 0.7)
+        bridge.add_permanent(PermanentEntry(0, ip("239.3.3.3"), "p2"), 0.7)
+        assert bridge.remove_permanent(PermanentEntry(0, ip("239.3.3.3"), "p2"), 0.8) == []
+        bridge.set_multicast(Params(), {}, 0.9)
+        restricted(bridge)
+        assert members(bridge) == {2, 3}
+        assert members(bridge, group=ip("239.2.2.2")) == {2, 3}
+        assert members(bridge, group=ip("239.3.3.3")) is None
+
+    def test_ports_are_administered_while_it_is_off(self) -> None:
+        bridge, _ = make()
+        bridge.set_multicast(None, {}, 0.5)
+        assert bridge.set_port_multicast(port(2), McastPort(mcast_router=2), 0.6) == []
+        bridge.set_multicast(Params(), {}, 0.7)
+        restricted(bridge)
+        assert SetUnregistered(0, Family.IPV4, frozenset({2, 3})) in snooper(bridge).desired()
+
+    def test_of_a_bridge_without_ports_nothing_happens_yet(self) -> None:
+        bridge = Bridge(1, BridgeParams())
+        assert bridge.set_multicast(QUERIER, {}, 0.0) == []
+        assert sent(bridge.set_ports([port(1)], 1.0))
+
+    def test_mld_reports_reach_router_ports_only(self) -> None:
+        bridge, _ = make()
+        bridge.snooped(3, V6.query(), 1.0)
+        bridge.tick(12.0)
+        frame = V6.join()
+        assert sent(bridge.snooped(1, frame, 13.0)) == [SendFrame(frozenset({3}), frame)]

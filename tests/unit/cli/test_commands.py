@@ -1,0 +1,161 @@
+"""The other commands, and what every command has in common."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.api.network import DPID, FULL, OWN, mac
+from tests.unit.cli.conftest import Run
+
+ROOT = Path(__file__).parents[3]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_bridges(live_ofapp: Run) -> None:
+    said = live_ofapp("bridge", "show")
+    assert [line.split() for line in said.lines] == [
+        ["BRIDGE", "DATAPATH", "ID", "STATE", "LEARNED", "STATIC", "PEER"],
+        ["br0", DPID, "away", "60", "1", "-"],
+        ["br1", FULL, "away", "1", "0", "-"],
+    ]
+    (bridge,) = json.loads(live_ofapp("bridge", "show", "br1", "-j").out)
+    assert bridge["datapath_id"] == FULL
+
+
+def test_ports(live_ofapp: Run) -> None:
+    said = live_ofapp("port", "show", "br0")
+    assert len(said.lines) == 5
+    assert said.lines[2].split() == [
+        "br0",
+        "eth2",
+        "2",
+        "00:00:00:00:00:02",
+        "forwarding",
+        "20",
+        "-",
+    ]
+    assert said.lines[4].split() == ["br0", "br0", "LOCAL", OWN, "forwarding", "0", "-"]
+    assert len(json.loads(live_ofapp("port", "show", "-j").out)) == 8
+
+
+def test_events(live_ofapp: Run) -> None:
+    said = live_ofapp("events")
+    assert len(said.lines) == 16
+    assert said.lines[0].split()[0] == "1"
+    assert said.lines[0].endswith(f"{DPID} info port.added: port br0 was added")
+    (last,) = map(json.loads, live_ofapp("events", "--since", "15", "-j").lines)
+    assert (last["number"], last["kind"]) == (16, "port.up")
+
+
+def test_events_are_followed(url: str, own_ofapp: Run) -> None:
+    command = [sys.executable, "-u", "-m", "ofapp", "events", "-f", "--since", "16", "--api", url]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        try:
+            assert process.stdout is not None
+            _fill(url)
+            assert "fdb.limit: the bridge has learned 1 addresses" in process.stdout.readline()
+            own_ofapp("fdb", "flush", "br1")
+            assert "fdb.limit.cleared" in process.stdout.readline()
+        finally:
+            process.terminate()
+
+
+def _fill(url: str) -> None:
+    import httpx
+
+    body = {"mac": mac(99), "port": 1}
+    assert httpx.put(f"{url}/simpleswitch/mactable/{FULL}", json=body).status_code == 200
+
+
+# What can go wrong with any command
+
+
+@pytest.mark.parametrize("command", ["fdb show", "bridge show", "port show", "events", "events -f"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "nonsense", "http://["])
+def test_no_controller_is_one_line(ofapp: Run, command: str, url: str) -> None:
+    said = ofapp(*command.split(), "--api", url)
+    assert (said.status, said.out) == (1, "")
+    (line,) = said.err.splitlines()
+    assert line.startswith(f"ofapp: no answer from the controller at {url}: ")
+    assert "OFAPP_API" in line
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[str]:
+    """The URL of a server that is not ofapp."""
+    (tmp_path / "v1").mkdir()
+    for name in ("bridges", "fdb"):
+        (tmp_path / "v1" / name).write_text("<html>")
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            port = process.stdout.readline().partition(" port ")[2].split()[0]
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+@pytest.mark.parametrize("command", ["fdb show", "bridge show", "events", "events -f"])
+def test_another_server_is_told(ofapp: Run, other: str, command: str) -> None:
+    said = ofapp(*command.split(), "--api", other)
+    assert (said.status, said.out) == (1, "")
+    assert len(said.err.splitlines()) == 1
+    assert other in said.err
+
+
+def test_a_wrong_command_line(ofapp: Run) -> None:
+    assert ofapp("fdb", "shwo").status == 2
+    assert ofapp("fdb", "show", "--vlan", "x").status == 2
+
+
+def test_version(ofapp: Run) -> None:
+    assert ofapp("--version").out.startswith("ofapp 0")
+
+
+def python_m(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ofapp", *arguments],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_run_is_the_launcher() -> None:
+    said = python_m("run", "no.such.module")
+    assert said.returncode == 1
+    assert said.stderr.startswith("ofapp run: error: there is no module no.such.module")
+    assert "--wsapi-port" in python_m("run", "--help").stdout
+
+
+def test_help_names_the_launcher() -> None:
+    assert "run" in python_m("--help").stdout
+
+
+def test_a_closed_pipe_is_no_error(shared_url: str) -> None:
+    command = f"{sys.executable} -m ofapp fdb show --api {shared_url} | true"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=ENVIRONMENT, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_it_starts_without_the_controllers_modules() -> None:
+    script = (
+        "import sys, ofapp.cli.app\n"
+        "heavy = {'os_ken', 'eventlet', 'flask', 'pydantic'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", script], env=ENVIRONMENT, check=True)

@@ -1,0 +1,125 @@
+"""ofapp fdb."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ofapp.cli import client as cli_client
+from tests.unit.api.network import DPID, FULL, OWN, STATIC, mac
+from tests.unit.cli.conftest import Run, Said
+
+
+def macs(said: Said) -> list[str]:
+    """The first column."""
+    assert (said.status, said.err) == (0, "")
+    return [line.split()[0] for line in said.lines[1:]]
+
+
+def test_all_bridges(live_ofapp: Run) -> None:
+    said = live_ofapp("fdb", "show")
+    assert said.lines[0].split() == ["MAC", "VLAN", "PORT", "TYPE", "UPDATED", "USED", "BRIDGE"]
+    assert len(said.lines) == 1 + 62 + 2
+    assert said.lines[2].split()[:4] == [mac(1), "-", "eth1", "learned"]
+    assert said.lines[-1].split()[-1] == "br1"
+
+
+@pytest.mark.parametrize("bridge", ["br0", DPID])
+def test_one_bridge_by_name_or_id(live_ofapp: Run, bridge: str) -> None:
+    said = live_ofapp("fdb", "show", bridge)
+    assert macs(said) == [OWN, *(mac(number) for number in range(1, 61)), STATIC]
+    assert "BRIDGE" not in said.lines[0]
+    assert said.lines[1].split() == [OWN, "all", "br0", "local", "-", "-"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--mac", mac(7)], [mac(7)]),
+        (["--vlan", "7", "--type", "static"], [STATIC]),
+        (["--port", "eth3"], [STATIC]),
+        (["--type", "local"], [OWN]),
+        (["--mac", mac(7), "--vlan", "7"], []),
+    ],
+)
+def test_filters(live_ofapp: Run, options: list[str], expected: list[str]) -> None:
+    assert macs(live_ofapp("fdb", "show", "br0", *options)) == expected
+
+
+def test_pages_are_followed(live_ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_client, "PAGE", 7)
+    assert len(macs(live_ofapp("fdb", "show"))) == 64
+
+
+def test_json_is_as_bridge_prints_it(live_ofapp: Run) -> None:
+    """Keys, their order and the values of `state` are those of bridge(8), iproute2 6.1."""
+    objects = json.loads(live_ofapp("fdb", "show", "br0", "-j").out)
+    assert len(objects) == 62
+    assert objects[0] == {
+        "mac": OWN,
+        "ifname": "br0",
+        "flags": [],
+        "master": "br0",
+        "state": "permanent",
+    }
+    assert objects[1] == {
+        "mac": mac(1),
+        "ifname": "eth1",
+        "flags": [],
+        "master": "br0",
+        "state": "",
+    }
+    (static,) = json.loads(live_ofapp("fdb", "show", "-j", "-s", "--type", "static").out)
+    assert list(static) == ["mac", "ifname", "vlan", "used", "updated", "flags", "master", "state"]
+    assert (static["vlan"], static["state"]) == (7, "static")
+    assert isinstance(static["used"], int)
+
+
+def test_an_empty_answer_is_still_an_answer(live_ofapp: Run) -> None:
+    assert live_ofapp("fdb", "show", "br0", "--vlan", "9", "--type", "learned", "-j").out == "[]\n"
+    assert len(live_ofapp("fdb", "show", "br0", "--mac", mac(999)).lines) == 1
+
+
+def test_a_table_fits_a_terminal_and_a_pipe(live_ofapp: Run) -> None:
+    said = live_ofapp("fdb", "show")
+    assert max(map(len, said.lines)) <= 80
+    assert "\x1b" not in said.out
+
+
+def test_add_and_del(own_ofapp: Run) -> None:
+    add = ["fdb", "add", mac(99), "--port", "eth2", "--vlan", "5", "br0"]
+    assert own_ofapp(*add) == Said(0, "", "")
+    assert macs(own_ofapp("fdb", "show", "br0", "--type", "static")) == [mac(99), STATIC]
+    assert own_ofapp("fdb", "del", mac(99), "--vlan", "5", "br0") == Said(0, "", "")
+    assert macs(own_ofapp("fdb", "show", "br0", "--type", "static")) == [STATIC]
+
+
+def test_flush(own_ofapp: Run) -> None:
+    assert own_ofapp("fdb", "flush", "br0", "--port", "eth1").out == "40 entries forgotten\n"
+    assert json.loads(own_ofapp("fdb", "flush", "br0", "-j").out) == {"flushed": 20}
+    assert macs(own_ofapp("fdb", "show", "br0")) == [OWN, STATIC]
+    assert len(macs(own_ofapp("fdb", "show", "br1"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["show", "br9"], "there is no bridge br9"),
+        (["show", "br0", "--mac", "x"], "mac: 'x' is not a MAC address"),
+        (["show", "br0", "--port", "eth9"], "has no port 'eth9'"),
+        (["show", "br0", "--vlan", "4095"], "vlan"),
+        (["add", mac(99), "--port", "eth9", "br0"], "has no port 'eth9'"),
+        (["add", OWN, "--port", "eth1", "br0"], "the bridge's own address"),
+        (["add", "a/b", "--port", "eth1", "br0"], ""),
+        (["del", mac(1), "br0"], "is not a static entry"),
+        (["flush", "br0", "--mac", "x"], "mac: 'x' is not a MAC address"),
+        (["flush", FULL[:-1]], "there is no bridge"),
+    ],
+)
+def test_a_refusal_is_one_line(live_ofapp: Run, arguments: list[str], reason: str) -> None:
+    said = live_ofapp("fdb", *arguments)
+    assert (said.status, said.out) == (1, "")
+    (line,) = said.err.splitlines()
+    assert line.startswith("ofapp: ")
+    assert reason in line

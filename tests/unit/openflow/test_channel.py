@@ -1,0 +1,189 @@
+"""The channel's receive side, on a socket that is a list: any chopping, any garbage."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+import ofapp.hub  # noqa: F401
+
+# isort: split
+from os_ken.controller.handler import DEAD_DISPATCHER
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.openflow import codec, flows, learned, parse
+from ofapp.openflow.channel import Channel
+from ofapp.openflow.cookie import Feature, make_cookie
+
+
+class FakeSocket:
+    """Gives out chunks, then says that the other side is gone."""
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        self.chunks = chunks
+
+    def recv(self, _size: int) -> bytes:
+        return self.chunks.pop(0) if self.chunks else b""
+
+    def __getattr__(self, _name: str) -> Any:
+        return lambda *_args: None
+
+
+class Heard:
+    """A listener that writes down."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, Any]] = []
+
+    def on_learned(self, samples: list[Any], expired: list[Any]) -> None:
+        self.log += [("expired", tuple(notice)) for notice in expired]
+        self.log += [("sample", sample) for sample in samples]
+
+    def on_learned_error(self, type_: int, code: int) -> None:
+        self.log.append(("error", (type_, code)))
+
+    def on_port_status(self, message: bytes) -> None:
+        self.log.append(("port", len(message)))
+
+
+def message(type_: int, body: bytes, xid: int = 0) -> bytes:
+    return struct.pack("!BBHI", ofp.OFP_VERSION, type_, 8 + len(body), xid) + body
+
+
+def packet_in(port: int, mac: int) -> bytes:
+    match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
+    frame = b"\xff" * 6 + mac.to_bytes(6, "big") + b"\x08\x06" + bytes(50)
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(frame), 1, 40, make_cookie(Feature.MISS))
+    return message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + frame)
+
+
+def flow_removed(port: int, mac: int, serial: int, reason: int = 0) -> bytes:
+    _, source = flows.learned_flows(port, 0, mac, serial, 300)
+    match = codec.add_flow(source)[48:-8]
+    head = struct.pack("!QHBBIIHHQQ", source.cookie, 200, reason, 40, 0, 0, 300, 0, 1, 1)
+    return message(ofp.OFPT_FLOW_REMOVED, head + match)
+
+
+STREAM = (
+    packet_in(1, 10)
+    + packet_in(2, 11)
+    + flow_removed(1, 10, 5)
+    + flow_removed(1, 99, 5, reason=2)
+    + packet_in(3, 10)
+    + message(ofp.OFPT_ERROR, struct.pack("!HH", 5, 1), learned.XID)
+    + message(ofp.OFPT_PORT_STATUS, bytes(72))
+    + packet_in(4, 12)
+)
+STORY = [
+    ("sample", (1, 0, 10)),
+    ("sample", (2, 0, 11)),
+    ("expired", (0, 10, 5)),
+    ("sample", (3, 0, 10)),
+    ("error", (5, 1)),
+    ("port", 80),
+    ("sample", (4, 0, 12)),
+]
+
+
+def channel(chunks: list[bytes], admit: bool = True) -> tuple[Channel, Heard]:
+    made = Channel(FakeSocket(chunks), ("192.0.2.1", 1), lambda _channel, _dpid: admit)
+    made.set_version(ofp.OFP_VERSION)
+    heard = Heard()
+    made.listener = heard
+    return made, heard
+
+
+def by_host(log: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """What concerns the addresses, in order; other messages may be told before a batch is."""
+    return [item for item in log if item[0] in ("sample", "expired")]
+
+
+@given(st.lists(st.integers(1, len(STREAM) - 1), max_size=8))
+def test_however_the_stream_is_chopped_the_story_is_the_same(cuts: list[int]) -> None:
+    edges = [0, *sorted(set(cuts)), len(STREAM)]
+    pairs = itertools.pairwise(edges)
+    made, heard = channel([STREAM[begin:end] for begin, end in pairs])
+    made._recv_loop()
+    assert sorted(map(repr, heard.log)) == sorted(map(repr, STORY))
+    assert by_host(heard.log) == by_host(STORY)
+    assert made.counters["refused_flow_mods"] == 1
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _short_patience() -> Iterator[None]:
+    """Parsers that never end are given up sooner, to save the tests' time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parse, "BUDGET", 0.01)
+        yield
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.binary(max_size=120), max_size=5),
+    st.integers(0, 30).filter(lambda type_: type_ != ofp.OFPT_FEATURES_REPLY),
+)
+def test_garbage_is_counted_and_ends_no_more_than_this_connection(
+    garbage: list[bytes], type_: int
+) -> None:
+    made, _ = channel([*garbage])
+    made._recv_loop()
+    framed = [message(type_, body) for body in garbage]
+    made, heard = channel([*framed, packet_in(7, 77)])
+    made._recv_loop()
+    assert ("sample", (7, 0, 77)) in heard.log or made.state == DEAD_DISPATCHER
+
+
+def test_a_list_without_end_ends_the_connection_and_not_the_controller() -> None:
+    """os-ken steps over a meter band by the length it gives, here 0, and again, and again."""
+    endless = message(ofp.OFPT_MULTIPART_REPLY, struct.pack("!HH4x", 10, 0) + bytes(8))
+    made, heard = channel([endless + packet_in(7, 77)])
+    made._recv_loop()
+    assert made.counters["malformed_messages"] == 1
+    assert made.state == DEAD_DISPATCHER
+    assert heard.log == []
+
+
+def test_an_impossible_length_ends_the_connection() -> None:
+    made, heard = channel([b"\x04\x0a\x00\x03\x00\x00\x00\x00" + packet_in(1, 10)])
+    made._recv_loop()
+    assert made.counters["malformed_messages"] == 1
+    assert heard.log == []
+
+
+def test_a_truncated_sighting_is_counted() -> None:
+    short = packet_in(1, 10)[:50]
+    short = short[:2] + struct.pack("!H", len(short)) + short[4:]
+    made, heard = channel([short])
+    made._recv_loop()
+    assert made.counters["malformed_packet_ins"] == 1
+    assert heard.log == []
+
+
+def test_sightings_before_anybody_listens_are_counted() -> None:
+    made, _ = channel([packet_in(1, 10)])
+    made.listener = None
+    made._recv_loop()
+    assert made.counters["packet_ins_before_ready"] == 1
+
+
+@pytest.mark.parametrize("features", [struct.pack("!QIBB2xII", 7, 0, 254, 0, 0, 0), b"\0" * 4])
+def test_a_switch_that_is_not_admitted_is_let_go(features: bytes) -> None:
+    made, heard = channel([message(ofp.OFPT_FEATURES_REPLY, features), packet_in(1, 10)], False)
+    made._recv_loop()
+    assert made.state == DEAD_DISPATCHER
+    assert heard.log == []
+
+
+def test_replies_go_to_whoever_asked() -> None:
+    reply = message(ofp.OFPT_MULTIPART_REPLY, bytes(16), xid=42)
+    made, _ = channel([reply + reply, reply])
+    got: list[bytes] = []
+    made.request(42, b"", got.append)
+    made._recv_loop()
+    assert got == [reply, reply, reply]

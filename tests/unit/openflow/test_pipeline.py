@@ -1,0 +1,181 @@
+"""A flow must be declared, and reconciliation changes only what differs."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+
+import pytest
+
+import ofapp.hub  # noqa: F401
+
+# isort: split
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import Family
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import BridgeParams as StpParams
+from ofapp.bridge.stp import PortState
+from ofapp.openflow import codec, flows, mdb, reconcile
+from ofapp.openflow.cookie import EXACT, Feature, make_cookie, parse_cookie
+from ofapp.openflow.flow import Flow, Group, Match, Meter, Output
+from ofapp.openflow.learned import HeldFlow, read_flow_stats
+from ofapp.openflow.pipeline import PIPELINE, PipelineError, TableId, check
+from ofapp.openflow.writer import EffectWriter
+
+
+def bridge() -> Bridge:
+    made = Bridge(1, BridgeParams())
+    made.add_static(7, 0x02000000000A, "p1", 0.0)
+    made.add_static(7, 0x02000000000B, "absent", 0.0)
+    made.set_ports(
+        [Port(1, "p1", 1, True), Port(2, "p2", 2, False), Port(LOCAL_PORT, "br0", 3, True)], 0.0
+    )
+    return made
+
+
+def hold(message: bytes) -> HeldFlow:
+    """The flow of a flow-mod as a switch reports it."""
+    cookie, table, idle, priority, flags = struct.unpack_from("!8xQ8xBxH2xH12xH", message)
+    rest = message[48:]
+    head = struct.pack(
+        "!HBxIIHHHH4xQQQ", 48 + len(rest), table, 0, 0, priority, idle, 0, flags, cookie, 0, 0
+    )
+    (held,) = read_flow_stats(head + rest)
+    return held
+
+
+class TestTraps:
+    @pytest.mark.parametrize(("hello", "seconds"), [(1.0, 2), (2.0, 4)])
+    def test_a_trap_ends_before_a_neighbour_gives_up_on_the_loop(
+        self, hello: float, seconds: int
+    ) -> None:
+        """3 hellos until a neighbour forgets us, 3 s until its auto-edge opens what it blocked;
+        it must hear itself through us between: it speaks every 2 s and we were late by 1 s."""
+        made = Bridge(1, BridgeParams(stp=StpParams(hello_time=hello)))
+        made.set_ports([Port(1, "p1", 1, True), Port(LOCAL_PORT, "br0", 3, True)], 0.0)
+        assert flows.trap_seconds(made, 1) == seconds
+        assert seconds + 1 <= (3 - 1) * hello + 3 - 2
+        assert flows.trap_seconds(made, LOCAL_PORT) == 0
+        traps = [f for f in flows.desired_flows(made, True) if f.feature is Feature.BPDU]
+        assert [flow.hard_timeout for flow in traps] == [seconds]
+        assert EffectWriter(made, True).trap_bpdus() == codec.add_flow(traps[0])
+
+    def test_without_spanning_tree_nothing_is_trapped(self) -> None:
+        made = bridge()
+        assert flows.trap_seconds(made, 1) == 0
+        assert EffectWriter(made, True).trap_bpdus() == b""
+
+
+class TestDeclaration:
+    def test_every_flow_of_a_bridge_is_declared(self) -> None:
+        used = {(flow.table, check(flow).name) for flow in flows.desired_flows(bridge(), True)}
+        used |= {(flow.table, check(flow).name) for flow in flows.learned_flows(1, 0, 5, 1, 300)}
+        group4, group6, source4, source6 = (
+            bytes([239, 1, 1, 1]),
+            b"\xff" + bytes(14) + b"\x09",
+            bytes([10, 0, 0, 1]),
+            b"\xfe\x80" + bytes(13) + b"\x01",
+        )
+        keys = [mdb.Key(7, family, None, None) for family in Family]
+        keys += [mdb.key_of(7, group4, source) for source in (None, source4)]
+        keys += [mdb.key_of(7, group6, source) for source in (None, source6)]
+        others = [
+            *flows.possible_port_flows(1),
+            *flows.snooping_flows(),
+            *flows.snoop_flows(1, True),
+        ]
+        others += [mdb.entry_flow(key, mdb.FIRST_GROUP) for key in keys]
+        used |= {(flow.table, check(flow).name) for flow in others}
+        assert used == {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"priority": 77},
+            {"match": (Match("eth_dst", 5),)},
+            {"feature": Feature.BASE},
+            {"goto": TableId.ADMISSION},
+            {"goto": None},
+            {"actions": (Output(1),)},
+            {"table": TableId.DESTINATION},
+        ],
+    )
+    def test_what_is_not_declared_is_refused(self, change: dict[str, object]) -> None:
+        _, source = flows.learned_flows(1, 0, 5, 1, 300)
+        with pytest.raises(PipelineError):
+            check(dataclasses.replace(source, **change))
+
+    def test_rules_lead_onwards_only(self) -> None:
+        for table in PIPELINE:
+            for rule in table.rules:
+                assert rule.goto is None or rule.goto > table.id
+
+    def test_each_table_says_what_happens_to_a_miss(self) -> None:
+        """But `source` and `snoop`, which nothing enters unless its port has a flow there."""
+        misses = {table.id for table in PIPELINE if any(rule.priority == 0 for rule in table.rules)}
+        assert misses == set(TableId) - {TableId.SOURCE, TableId.SNOOP}
+
+    def test_cookies_are_told_apart(self) -> None:
+        assert parse_cookie(make_cookie(Feature.LEARNED, 5)) == (Feature.LEARNED, 1, 5)
+        assert parse_cookie(0x1234) is None
+
+
+class TestReconcile:
+    @pytest.mark.parametrize("metered", [True, False])
+    def test_a_switch_in_line_is_left_alone(self, metered: bool) -> None:
+        desired = list(flows.desired_flows(bridge(), metered))
+        held = [hold(codec.add_flow(flow)) for flow in desired]
+        assert reconcile.flow_changes(desired, held) == []
+
+    def test_a_field_order_of_its_own_is_no_difference(self) -> None:
+        (wanted,) = (
+            flow
+            for flow in flows.desired_flows(bridge(), True)
+            if check(flow).name == "bpdu-pass" and flow.match[0].value == 1
+        )
+        held = hold(codec.add_flow(wanted))
+        turned = held._replace(match=held.match[8:] + held.match[:8])
+        assert reconcile.flow_changes([wanted], [turned]) == []
+
+    def test_what_is_missing_is_added_before_what_is_superfluous_goes(self) -> None:
+        desired = list(flows.desired_flows(bridge(), True))
+        stale = hold(codec.add_flow(flows.port_flows(9, PortState.FORWARDING)[0]))
+        held = [hold(codec.add_flow(flow)) for flow in desired[1:]]
+        added, removed = reconcile.flow_changes(desired, [*held, stale])
+        assert added == codec.add_flow(desired[0])
+        assert removed == codec.delete_flow(flows.port_flows(9, PortState.FORWARDING)[0])
+
+    @pytest.mark.parametrize(
+        "difference",
+        [
+            {"cookie": make_cookie(Feature.PORT, 3)},
+            {"idle_timeout": 9},
+            {"flags": 1},
+            {"instructions": b""},
+        ],
+    )
+    def test_what_differs_is_put_right(self, difference: dict[str, object]) -> None:
+        (wanted, *_) = flows.port_flows(1, PortState.FORWARDING)
+        held = hold(codec.add_flow(wanted))._replace(**difference)  # type: ignore[arg-type]
+        assert reconcile.flow_changes([wanted], [held]) == [codec.add_flow(wanted)]
+
+    def test_flows_of_others_are_left_alone(self) -> None:
+        foreign = hold(codec.add_flow(Flow(0, 5, (), Feature.BASE)))._replace(cookie=0x1234)
+        assert reconcile.flow_changes([], [foreign]) == []
+
+    def test_a_flow_known_from_the_switch_is_deleted_exactly(self) -> None:
+        message = codec.add_flow(flows.pin_flows(next(iter(bridge().pinned)))[0])
+        held = hold(message)
+        deletion = codec.delete_raw(held.table, held.priority, held.match, held.cookie)
+        cookie, mask = struct.unpack_from("!8xQQ", deletion)
+        assert (cookie, mask) == (held.cookie, EXACT)
+        assert deletion[52 : 52 + len(held.match)] == held.match
+
+    def test_groups_and_meters_change_when_they_differ(self) -> None:
+        group, meter = Group(1, frozenset({1, 2})), Meter(4, 1000)
+        assert reconcile.group_changes([group], {1: frozenset({1, 2})}) == []
+        assert reconcile.group_changes([group], {1: frozenset({1})}) == [group]
+        assert reconcile.group_changes([group], {}) == [group]
+        assert reconcile.meter_changes([meter], {4: 1000}) == []
+        assert reconcile.meter_changes([meter], {4: 10}) == [meter]

@@ -1,0 +1,211 @@
+"""Multicast snooping in the configuration file: names, merging, and what is refused where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ofapp.bridge.multicast import ParamError, Params, PortParams, VlanParams
+from ofapp.config import Config, ConfigError, load_config
+from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
+
+DPID = "0000000000000001"
+
+
+def load(text: str, path: Path) -> Config:
+    file = path / "ofapp.yaml"
+    file.write_text(text)
+    return load_config(file)
+
+
+def refusal(text: str, path: Path) -> list[str]:
+    with pytest.raises(ConfigError) as refused:
+        load(text, path)
+    return [line.partition(": ")[2] for line in str(refused.value).splitlines()]
+
+
+def test_without_a_word_it_is_on_with_the_cores_defaults() -> None:
+    params = Config().bridge_params(1)
+    assert params.multicast == Params()
+    assert params.multicast_vlans == {}
+    assert params.port("eth0").multicast == PortParams()
+
+
+def test_the_names_are_the_cores() -> None:
+    """Every parameter of the core can be set, and no other."""
+
+    def names(core: type[Any]) -> set[str]:
+        return set(core.__dataclass_fields__)
+
+    assert set(MulticastVlan.model_fields) == names(VlanParams)
+    assert set(MulticastBridge.model_fields) == names(VlanParams) | names(Params) - {"vlan"} | {
+        "vlans"
+    }
+    assert set(MulticastPort.model_fields) == names(PortParams)
+
+
+def test_a_bridges_own_values_go_on_top_of_the_defaults(tmp_path: Path) -> None:
+    config = load(
+        f"""
+        defaults:
+          multicast:
+            mcast_query_response_interval: 2
+            mcast_querier: true
+            vlans: {{10: {{mcast_igmp_version: 2}}}}
+        bridges:
+          "{DPID}":
+            multicast:
+              mcast_query_interval: 5
+              mcast_hash_max: 100
+              vlans: {{10: {{mcast_querier: false}}, 20: {{}}}}
+            ports:
+              eth0: {{multicast: {{mcast_router: 2, mcast_fast_leave: true}}}}
+        """,
+        tmp_path,
+    )
+    params = config.bridge_params(1)
+    vlan = VlanParams(mcast_query_response_interval=2, mcast_query_interval=5, mcast_querier=True)
+    assert params.multicast == Params(mcast_hash_max=100, vlan=vlan)
+    assert params.multicast_vlans == {
+        10: VlanParams(
+            mcast_query_response_interval=2, mcast_query_interval=5, mcast_igmp_version=2
+        ),
+        20: vlan,
+    }
+    assert params.port("eth0").multicast == PortParams(mcast_router=2, mcast_fast_leave=True)
+    other = config.bridge_params(2)
+    assert other.multicast_vlans[10].mcast_querier
+    assert other.multicast == Params(
+        vlan=VlanParams(mcast_query_response_interval=2, mcast_querier=True)
+    )
+
+
+def test_it_is_turned_off_for_a_bridge_or_for_a_vlan(tmp_path: Path) -> None:
+    config = load(
+        f"""
+        defaults: {{multicast: {{mcast_snooping: false}}}}
+        bridges:
+          "{DPID}": {{multicast: {{mcast_snooping: true, vlans: {{7: {{mcast_snooping: false}}}}}}}}
+        """,
+        tmp_path,
+    )
+    assert config.bridge_params(2).multicast is None
+    params = config.bridge_params(1)
+    assert params.multicast == Params()
+    assert not params.multicast_vlans[7].mcast_snooping
+
+
+def test_permanent_entries_are_written_as_people_write_them(tmp_path: Path) -> None:
+    entries = """
+            mdb:
+            - {group: 239.1.1.1, port: eth0}
+            - {group: FF05:0::3, port: eth0, vlan: 7, source: "2001:DB8::1"}
+    """
+    config = load(f'bridges:\n    "{DPID}":{entries}', tmp_path)
+    assert [(e.group, e.port, e.vlan, e.source) for e in config.mdb(1)] == [
+        ("239.1.1.1", "eth0", 0, None),
+        ("ff05::3", "eth0", 7, "2001:db8::1"),
+    ]
+    assert config.mdb(2) == ()
+
+
+def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
+    text = f"""
+    defaults:
+      multicast:
+        mcast_hash_max: 0
+        mcast_querier: "yes"
+        mcast_query_interval: .inf
+        mcast_querier_address4: 239.1.1.1
+        mcast_speed: 1
+        vlans: {{5000: {{}}}}
+    bridges:
+      "{DPID}":
+        multicast: {{vlans: {{7: {{mcast_mld_version: 3, strict: true}}}}}}
+        ports: {{eth0: {{multicast: {{mcast_router: true}}}}}}
+        mdb:
+        - {{group: 224.0.0.5, port: eth0}}
+        - {{group: 239.1.1.1, port: eth0, source: "fe80::1"}}
+        - {{group: me, port: eth0}}
+    """
+    own = f"bridges.{DPID}"
+    told = dict(line.split(": ", 1) for line in refusal(text, tmp_path))
+    assert told == {
+        "defaults.multicast.mcast_hash_max": "Value error, must be a whole number from 1 to"
+        " 16777216, not 0",
+        "defaults.multicast.mcast_querier": "Input should be a valid boolean",
+        "defaults.multicast.mcast_query_interval": "Value error, must be a number from 1 to 31744,"
+        " not inf",
+        "defaults.multicast.mcast_querier_address4": "Value error, must be an IPv4 host address or"
+        " 0.0.0.0, not '239.1.1.1'",
+        "defaults.multicast.mcast_speed": "Extra inputs are not permitted",
+        "defaults.multicast.vlans": "Value error, 5000 is not a VID: 0 (untagged) to 4094",
+        f"{own}.multicast.vlans.7.mcast_mld_version": "Value error, must be a whole number from 1"
+        " to 2, not 3",
+        f"{own}.multicast.vlans.7.strict": "Extra inputs are not permitted",
+        f"{own}.ports.eth0.multicast.mcast_router": "Input should be a valid integer",
+        f"{own}.mdb.0": "Value error, 224.0.0.5 is not a multicast group that can have an entry",
+        f"{own}.mdb.1": "Value error, fe80::1 cannot be a source of 239.1.1.1",
+        f"{own}.mdb.2.group": "Value error, 'me' does not appear to be an IPv4 or IPv6 address",
+    }
+
+
+RELATION = "mcast_query_response_interval: must be less than mcast_query_interval (RFC 3376 8.3)"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("defaults: {multicast: {mcast_query_interval: 5}}", "defaults.multicast: "),
+        (
+            "defaults: {multicast: {vlans: {7: {mcast_query_interval: 5}}}}",
+            "defaults.multicast: vlans.7.",
+        ),
+        (
+            f"bridges: {{'{DPID}': {{multicast: {{mcast_query_interval: 5}}}}}}",
+            f"bridges.{DPID}, with the defaults: ",
+        ),
+    ],
+)
+def test_values_that_do_not_go_together_are_told_with_their_place(
+    text: str, place: str, tmp_path: Path
+) -> None:
+    (told,) = refusal(text, tmp_path)
+    assert told.startswith(f"the file: Value error, {place}{RELATION}")
+
+
+@pytest.mark.parametrize("model", [MulticastBridge, MulticastPort])
+def test_the_documents_bounds_are_the_cores(model: type[MulticastBridge | MulticastPort]) -> None:
+    """Alone each bound is taken; the step beyond is not."""
+    bounded = 0
+    for name, schema in model.model_json_schema()["properties"].items():
+        if "minimum" not in schema:
+            continue
+        bounded += 1
+        step = 1 if schema.get("type") == "integer" else 0.01
+        for bound, beyond in (
+            (schema["minimum"], schema["minimum"] - step),
+            (schema["maximum"], schema["maximum"] + step),
+        ):
+            assert not blamed(model, name, bound), (name, bound)
+            assert blamed(model, name, beyond), (name, beyond)
+    assert bounded == (13 if model is MulticastBridge else 2)
+
+
+def blamed(model: type[MulticastBridge | MulticastPort], name: str, value: float) -> bool:
+    try:
+        model(**{name: value})
+    except ValueError:
+        return True
+    return False
+
+
+def test_a_change_is_checked_as_a_whole() -> None:
+    settings = MulticastBridge(mcast_query_response_interval=2)
+    assert settings.changed({"mcast_query_interval": 5}).mcast_query_interval == 5
+    with pytest.raises(ParamError) as refused:
+        settings.changed({"vlans": {7: MulticastVlan(mcast_query_interval=1)}})
+    assert refused.value.field == "vlans.7.mcast_query_response_interval"
+    assert MulticastPort().changed({"mcast_router": 0}).params() == PortParams(mcast_router=0)

@@ -1,0 +1,250 @@
+"""Connections: who may speak for a datapath id, and what is forgotten for whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ofapp.hub  # noqa: F401
+
+# isort: split
+from ofapp import network
+from ofapp.bridge.bridge import InputError
+from ofapp.bridge.event import Event
+from ofapp.bridge.multicast import parse
+from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.ports import Port
+from ofapp.config import Config
+from ofapp.config.multicast import MulticastBridge
+from ofapp.config.stp import StpBridge
+from ofapp.events import EventLog
+from ofapp.network import Network
+from ofapp.openflow.session import Session
+from ofapp.state import MdbEntry, State, StateError, StaticEntry
+
+
+class FakeChannel:
+    """A connection as far as `Network` looks at it."""
+
+    def __init__(self, datapath_id: int) -> None:
+        self.id = datapath_id
+        self.address = ("192.0.2.1", datapath_id)
+        self.dead = self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeSession:
+    """A session that does nothing and is as alive as it is told."""
+
+    answers = True
+
+    def __init__(self, channel: Any, bridge: Any, tell: Any, adopt_static: bool) -> None:
+        self.channel, self.bridge, self.adopt_static = channel, bridge, adopt_static
+        self.stopped = False
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def apply(self, effects: Any) -> None:
+        pass
+
+    def look_soon(self) -> None:
+        pass
+
+    def alive(self, _patience: float) -> bool:
+        return self.answers
+
+
+@pytest.fixture(autouse=True)
+def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "Session", FakeSession)
+    monkeypatch.setattr(network.hub, "spawn", lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(FakeSession, "answers", True)
+
+
+def make(state: State | None = None) -> Network:
+    return Network(Config(), state or State(None), EventLog())
+
+
+def connect(net: Network, datapath_id: int) -> FakeChannel:
+    channel: Any = FakeChannel(datapath_id)
+    if net.admit(channel, datapath_id):
+        net.connected(channel)
+    return channel
+
+
+def kinds(net: Network) -> list[str]:
+    return [record.event.kind for record in net.events.since(0)]
+
+
+def test_a_second_switch_with_the_same_id_is_refused_and_the_first_stays() -> None:
+    net = make()
+    first = connect(net, 1)
+    second = connect(net, 1)
+    assert kinds(net) == ["bridge.connected", "bridge.duplicate"]
+    assert net.sessions[1].channel is first
+    assert not first.closed
+    net.connected(second)  # type: ignore[arg-type]
+    assert second.closed
+
+
+def test_a_silent_switch_makes_room_for_its_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = make()
+    first = connect(net, 1)
+    monkeypatch.setattr(FakeSession, "answers", False)
+    connect(net, 1)
+    assert first.closed
+
+
+def test_a_connection_known_to_be_over_is_in_nobodys_way() -> None:
+    net = make()
+    first = connect(net, 1)
+    first.dead = True
+    second = connect(net, 1)
+    assert net.sessions[1].channel is second
+    assert kinds(net) == ["bridge.connected", "bridge.disconnected", "bridge.connected"]
+    net.disconnected(first)  # type: ignore[arg-type]  # os-ken tells at last
+    assert net.sessions[1].channel is second
+
+
+def test_a_bridge_outlives_its_connection() -> None:
+    net = make()
+    channel = connect(net, 1)
+    bridge = net.bridges[1]
+    net.disconnected(channel)  # type: ignore[arg-type]
+    assert net.find("0000000000000001") is bridge
+    connect(net, 1)
+    assert net.bridges[1] is bridge
+
+
+def test_invented_datapath_ids_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "MAX_BRIDGES", 2)
+    net = make()
+    away = connect(net, 1)
+    connect(net, 2)
+    net.disconnected(away)  # type: ignore[arg-type]
+    connect(net, 3)
+    assert set(net.bridges) == {2, 3}
+    assert kinds(net)[-2:] == ["bridge.forgotten", "bridge.connected"]
+    connect(net, 4)
+    assert set(net.bridges) == {2, 3}
+    assert kinds(net)[-1] == "bridge.limit"
+
+
+def test_a_forgotten_bridge_is_again_as_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "MAX_BRIDGES", 1)
+    net = make()
+    channel = connect(net, 1)
+    net.set_stp(net.bridges[1], StpBridge(priority=4096))
+    net.set_multicast(net.bridges[1], MulticastBridge(mcast_snooping=False))
+    assert net.stp_settings(net.bridges[1]).priority == 4096
+    assert not net.multicast_settings(net.bridges[1]).mcast_snooping
+    for datapath_id in (2, 1):
+        net.disconnected(channel)  # type: ignore[arg-type]
+        channel = connect(net, datapath_id)
+    bridge = net.bridges[1]
+    assert bridge.params.stp is not None
+    assert net.stp_settings(bridge).priority == bridge.params.stp.priority == 32768
+    assert net.multicast_settings(bridge) == MulticastBridge()
+    assert bridge.params.multicast is not None
+
+
+class TestState:
+    def test_static_entries_outlive_the_process(self, tmp_path: Path) -> None:
+        entry = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
+        State(tmp_path).remember(1, [entry])
+        again = State(tmp_path)
+        assert again.static_entries(1) == (entry,)
+        assert again.static_entries(2) is None
+        net = make(again)
+        connect(net, 1)
+        assert net.bridges[1].pinned.static == {(7, 0x02000000000A): "eth0"}
+
+    def test_permanent_multicast_entries_outlive_the_process(self, tmp_path: Path) -> None:
+        """Those of the file are the file's to remember."""
+        config = {
+            "bridges": {f"{1:016x}": {"mdb": [{"group": "239.9.9.9", "port": "eth0"}]}},
+        }
+        net = Network(Config.model_validate(config), State(tmp_path), EventLog())
+        connect(net, 1)
+        bridge = net.bridges[1]
+        bridge.put_port(Port(1, "eth0", 1, True), 0.0)
+        kept = PermanentEntry(7, parse("ff05::7"), "eth0", parse("fe80::1"))
+        gone = PermanentEntry(0, parse("239.1.1.1"), "eth0")
+        net.add_permanent(bridge, kept)
+        net.add_permanent(bridge, gone)
+        net.remove_permanent(bridge, gone)
+        with pytest.raises(InputError, match="has no port 'eth9'"):
+            net.add_permanent(bridge, kept._replace(port="eth9"))
+        again = State(tmp_path)
+        assert again.mdb_entries(1) == (MdbEntry(7, "ff05::7", "eth0", "fe80::1"),)
+        assert again.mdb_entries(2) == ()
+        net = make(again)
+        connect(net, 1)
+        assert net.bridges[1].permanent.all() == [kept]
+
+    def test_a_file_from_before_there_were_multicast_entries_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "state.json").write_text('{"version": 1, "bridges": {"1": {"static": []}}}')
+        state = State(tmp_path)
+        assert (state.static_entries(1), state.mdb_entries(1)) == ((), ())
+
+    def test_without_a_directory_nothing_is_kept(self) -> None:
+        state = State(None)
+        state.remember(1, [])
+        state.snapshots.save(1, {})
+        assert state.snapshots.load(1) is None
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[]",
+            '{"version": 9, "bridges": {}}',
+            '{"version": 1, "bridges": {"x": {"static": []}}}',
+            '{"version": 1, "bridges": {"1": {"static": [{"vlan": 1, "mac": "no", "port": "p"}]}}}',
+            '{"version": 1, "bridges": {"1": {"static": [{"vlan": "1", "mac": "2:0:0:0:0:1"}]}}}',
+            '{"version": 1, "bridges": {"1": {"static": [], "mdb": [{"group": "239.1.1.1"}]}}}',
+            '{"version": 1, "bridges": {"1": {"static": [], '
+            '"mdb": [{"vlan": 1, "group": "10.0.0.1", "port": "p"}]}}}',
+            '{"version": 1, "bridges": {"1": {"static": [], '
+            '"mdb": [{"vlan": "1", "group": "239.1.1.1", "port": "p"}]}}}',
+        ],
+    )
+    def test_a_file_that_is_none_says_so(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "state.json").write_text(text)
+        with pytest.raises(StateError, match=r"state\.json is not a state file"):
+            State(tmp_path)
+
+    def test_a_snapshot_that_is_none_is_ignored(self, tmp_path: Path) -> None:
+        state = State(tmp_path)
+        state.snapshots.save(1, {"a": float("-inf")})
+        assert state.snapshots.load(1) == {"a": float("-inf")}
+        (tmp_path / "bridge-0000000000000001.json").write_text("{")
+        assert state.snapshots.load(1) is None
+
+    def test_a_disk_that_fails_is_not_fatal(self, tmp_path: Path) -> None:
+        state = State(tmp_path / "gone")
+        state.remember(1, [])
+        state.snapshots.save(1, {})
+        assert state.static_entries(1) == ()
+
+
+class TestEvents:
+    def test_only_the_last_are_remembered_and_all_are_counted(self) -> None:
+        log = EventLog(size=3)
+        for number in range(5):
+            log.tell(1, Event("x", str(number)))
+        assert [record.number for record in log.since(0)] == [3, 4, 5]
+        assert [record.event.message for record in log.since(4)] == ["4"]
+        assert log.counts["x"] == 5
+
+
+def test_the_session_is_the_real_ones_shape() -> None:
+    assert {"start", "stop", "apply", "alive"} <= set(dir(Session))

@@ -1,0 +1,254 @@
+"""The controller under test: ``ofapp-manager ofapp.app`` as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.vswitchd.ovs import Bridge
+from tests.vswitchd.waiting import wait_for
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer: its status and its JSON (None for an empty body)."""
+
+    status: int
+    body: Any
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+class Controller:
+    """One run of the application after another on the same ports and the same state."""
+
+    def __init__(self, config: str = "", *, options: tuple[str, ...] = ()) -> None:
+        self.dir = Path(tempfile.mkdtemp(prefix="ofapp-ctl-"))
+        self.ofp_port = free_port()
+        self.api_port = free_port()
+        self.config_file = self.dir / "ofapp.yaml"
+        settings = yaml.safe_load(config) or {}
+        # Spanning tree keeps a new port closed for seconds: only its own tests turn it on.
+        settings.setdefault("defaults", {}).setdefault("stp", {"enabled": False})
+        self.config_file.write_text(yaml.safe_dump(settings))
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start it and wait until both its ports are open."""
+        program = Path(sys.executable).with_name("ofapp-manager")
+        command = [str(program)] if program.exists() else [sys.executable, "-m", "ofapp.manager"]
+        with open(self.log_path, "ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *command,
+                    "ofapp.app",
+                    *(
+                        "--ofp-listen-host",
+                        "127.0.0.1",
+                        "--ofp-tcp-listen-port",
+                        str(self.ofp_port),
+                    ),
+                    *("--wsapi-port", str(self.api_port), "--state-dir", str(self.dir / "state")),
+                    *("--config-file", str(self.config_file)),
+                    *self._options,
+                ],
+                cwd=ROOT,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        wait_for(self._listening, "the controller to listen", seconds=20)
+
+    def kill9(self) -> None:
+        """The hardest end there is."""
+        self._end(signal.SIGKILL)
+
+    def terminate(self) -> int:
+        """Ask it to stop; its exit status."""
+        return self._end(signal.SIGTERM)
+
+    def restart(self) -> None:
+        """kill -9 and start again."""
+        self.kill9()
+        self.start()
+
+    def pause(self) -> None:
+        """Stop it in its tracks: connections stay, nothing is answered."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it run on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """End it, hung or not, and remove its directory."""
+        if self.alive:
+            self.resume()
+            with contextlib.suppress(AssertionError):
+                self.terminate()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    @property
+    def alive(self) -> bool:
+        """True while the process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def log_path(self) -> Path:
+        """Where its output goes, over all its runs."""
+        return self.dir / "log"
+
+    def log(self) -> str:
+        """All it has said."""
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def log_tail(self, lines: int = 40) -> str:
+        """The end of its log."""
+        return "\n".join(self.log().splitlines()[-lines:])
+
+    @property
+    def target(self) -> str:
+        """What a bridge's controller is set to."""
+        return f"tcp:127.0.0.1:{self.ofp_port}"
+
+    # --- switches -----------------------------------------------------------------------------
+
+    def connect(self, bridge: Bridge) -> None:
+        """Point *bridge* here and wait until it has been set up."""
+        bridge.set_controller(self.target)
+        self.wait_ready(bridge)
+
+    def wait_ready(self, bridge: Bridge) -> None:
+        """Wait until *bridge* is connected and holds what it should."""
+
+        def ready() -> bool:
+            reply = self.api("GET", f"/v1/bridges/{bridge.dpid16}")
+            return reply.status == 200 and reply.body["connected"] and reply.body["in_line"]
+
+        wait_for(ready, f"{bridge.name} to be set up", tick=bridge.switch.step)
+
+    # --- the API ------------------------------------------------------------------------------
+
+    def api(
+        self, method: str, path: str, body: object = None, timeout: float = 10, **query: object
+    ) -> Reply:
+        """One request; *query* becomes the query string."""
+        url = f"http://127.0.0.1:{self.api_port}{path}"
+        if query:
+            url += "?" + urllib.parse.urlencode(query)
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data=data, method=method)
+        if data is not None:
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answer:
+                return Reply(answer.status, _json(answer.read()))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Reply(error.code, _json(error.read()))
+
+    def get(self, path: str, **query: object) -> Any:
+        """The body of a GET that must succeed."""
+        reply = self.api("GET", path, None, 10, **query)
+        assert reply.status == 200, f"GET {path}: {reply}"
+        return reply.body
+
+    def bridge(self, bridge: Bridge) -> Any:
+        """What the API tells of *bridge*."""
+        return self.get(f"/v1/bridges/{bridge.dpid16}")
+
+    def flush(self, bridge: Bridge, **query: object) -> int:
+        """Forget learned entries of *bridge* that *query* selects; how many."""
+        path = f"/v1/bridges/{bridge.dpid16}/fdb"
+        reply = self.api("DELETE", path, None, 10, **query)
+        assert reply.status == 200, reply
+        return int(reply.body["flushed"])
+
+    def put_static(self, bridge: Bridge, mac: str, port: int, vlan: int = 0) -> Reply:
+        """Ask for a static entry on the port of that number."""
+        path = f"/v1/bridges/{bridge.dpid16}/fdb/{vlan}/{mac}"
+        return self.api("PUT", path, {"port": bridge.port_name(port)})
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """The events of that kind that are remembered, oldest first."""
+        return [event for event in self.get("/v1/events")["events"] if event["kind"] == kind]
+
+    def fdb(self, bridge: Bridge, **query: object) -> list[dict[str, Any]]:
+        """All entries of *bridge*'s forwarding database that *query* selects."""
+        entries: list[dict[str, Any]] = []
+        while True:
+            page = self.get(f"/v1/bridges/{bridge.dpid16}/fdb", **query)
+            entries += page["entries"]
+            if not page["next"]:
+                return entries
+            query["cursor"] = page["next"]
+
+    def where(self, bridge: Bridge, mac: str, vlan: int = 0) -> int | None:
+        """The OpenFlow port that *mac* is behind, or None if it is not known."""
+        found = [e for e in self.fdb(bridge, mac=mac, vlan=vlan) if e["type"] != "local"]
+        assert len(found) <= 1, found
+        return found[0]["port"]["number"] if found else None
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _listening(self) -> bool:
+        assert self._process is not None
+        if self._process.poll() is not None:
+            raise AssertionError(
+                f"the controller ended with {self._process.returncode}:\n{self.log_tail()}"
+            )
+        for port in (self.ofp_port, self.api_port):
+            with socket.socket() as sock, contextlib.suppress(OSError):
+                sock.settimeout(1)
+                sock.connect(("127.0.0.1", port))
+                continue
+            return False
+        return True
+
+    def _end(self, sig: int) -> int:
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.send_signal(sig)
+        try:
+            return self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(5)
+            raise AssertionError(f"did not end on signal {sig}:\n{self.log_tail()}") from None
+
+
+def _json(data: bytes) -> Any:
+    if not data:
+        return None
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode(errors="replace")

@@ -1,0 +1,443 @@
+"""A private Open vSwitch on dummy interfaces and a virtual clock.
+
+Everything lives in one temporary directory: database, sockets, logs and a pcap file for each
+port, so that several can run beside each other and beside the machine's own.  Frames are injected
+with ``netdev-dummy/receive`` and read back from the pcap files.
+
+The datapath polls its ports in the main loop and handles misses in line, and every command is
+sent over a connection of its own, accepted only in a later round of that loop.  So once a command
+that follows ``receive`` is answered, the frame has left by every port it leaves by:
+:meth:`VSwitchd.barrier` uses that, and it is why a test may say that a frame did *not* come.
+
+The clock is stopped at start.  OVS's own reconnect backoff runs on it as well, so whoever waits
+for a connection has to warp while waiting (``tick=vswitchd.step``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.vswitchd.waiting import wait_for
+
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
+PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
+LOCAL = 0xFFFFFFFE
+
+_HEAD = re.compile(r"(\w+)=([^,\s]*)")
+
+
+def missing() -> str | None:
+    """Why no vswitchd can run here, or None if one can."""
+    absent = [name for name in PROGRAMS if shutil.which(name) is None]
+    if absent:
+        return f"not installed: {', '.join(absent)} (Debian: openvswitch-switch)"
+    return None if SCHEMA.exists() else f"no {SCHEMA}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow as ``ovs-ofctl dump-flows`` tells it."""
+
+    table: int
+    priority: int
+    match: str
+    actions: str
+    cookie: int
+    idle_timeout: int
+    flags: str
+    packets: int = field(compare=False)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Everything but the counters."""
+        return (
+            self.table,
+            self.priority,
+            self.match,
+            self.actions,
+            self.cookie,
+            self.idle_timeout,
+            self.flags,
+        )
+
+
+def parse_flow(line: str) -> Flow:
+    """Read one line of ``ovs-ofctl dump-flows --no-names``."""
+    head, _, actions = line.strip().partition("actions=")
+    values: dict[str, str] = {}
+    flags: list[str] = []
+    *stats, last = head.split(", ")
+    words = last.split()
+    for item in stats:
+        name, _, value = item.partition("=")
+        values[name] = value
+    match = ""
+    for word in words:
+        if "=" not in word and "," not in word and word in {"send_flow_rem", "reset_counts"}:
+            flags.append(word)
+        elif word.split("=")[0] in {"idle_timeout", "hard_timeout", "idle_age", "n_bytes"}:
+            name, _, value = word.partition("=")
+            values[name] = value
+        else:
+            match = word
+    priority = 0x8000
+    parts = [part for part in match.split(",") if part]
+    if parts and parts[0].startswith("priority="):
+        priority = int(parts.pop(0).partition("=")[2])
+    return Flow(
+        table=int(values["table"]),
+        priority=priority,
+        match=",".join(parts),
+        actions=actions,
+        cookie=int(values["cookie"], 0),
+        idle_timeout=int(values.get("idle_timeout", "0")),
+        flags=" ".join(flags),
+        packets=int(values["n_packets"]),
+    )
+
+
+def read_pcap(path: Path, offset: int) -> tuple[list[bytes], int]:
+    """Frames of the pcap file *path* from *offset* on, and the offset after them."""
+    frames: list[bytes] = []
+    if not path.exists():
+        return frames, offset
+    data = path.read_bytes()
+    at = max(offset, 24)
+    while at + 16 <= len(data):
+        (length,) = struct.unpack_from("<I", data, at + 8)
+        if at + 16 + length > len(data):
+            break
+        frames.append(data[at + 16 : at + 16 + length])
+        at += 16 + length
+    return frames, at
+
+
+class VSwitchd:
+    """One ovsdb-server and one ovs-vswitchd, with their clock in the test's hands."""
+
+    def __init__(self) -> None:
+        self.dir = Path(tempfile.mkdtemp(prefix="ofapp-ovs-"))
+        self.env = os.environ | dict.fromkeys(
+            ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"), str(self.dir)
+        )
+        self._db: subprocess.Popen[bytes] | None = None
+        self._switch: subprocess.Popen[bytes] | None = None
+        self._bridges = 0
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the database (made on first use) and the switch, and stop its clock."""
+        if self._db is None:
+            if not (self.dir / "conf.db").exists():
+                self._run("ovsdb-tool", "create", "conf.db", str(SCHEMA))
+            self._db = self._spawn(
+                "ovsdb-server", f"--remote=punix:{self.dir}/db.sock", str(self.dir / "conf.db")
+            )
+            wait_for((self.dir / "db.sock").exists, "ovsdb-server's socket")
+            self._run("ovs-vsctl", f"--db=unix:{self.dir}/db.sock", "--no-wait", "init")
+        self._switch = self._spawn(
+            "ovs-vswitchd",
+            "--enable-dummy=override",
+            "--disable-system",
+            "--disable-system-route",
+            f"unix:{self.dir}/db.sock",
+        )
+        wait_for(self._ctl.exists, "ovs-vswitchd's control socket")
+        self.appctl("time/stop")
+        # Any change to the database is waited for: afterwards its bridges exist.
+        self.vsctl("set", "Open_vSwitch", ".", "external_ids:started=1")
+
+    def stop_switch(self, sig: int = signal.SIGTERM) -> None:
+        """End ovs-vswitchd alone; the database stays."""
+        _end(self._switch, sig)
+        self._switch = None
+
+    def restart_switch(self) -> None:
+        """As a crash and restart of ovs-vswitchd: no flow survives, the database does."""
+        self.stop_switch(signal.SIGKILL)
+        self.start()
+
+    def close(self) -> None:
+        """End both daemons and remove their directory."""
+        _end(self._switch, signal.SIGTERM)
+        _end(self._db, signal.SIGTERM)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def log_tail(self, lines: int = 30) -> str:
+        """The end of ovs-vswitchd's log."""
+        path = self.dir / "ovs-vswitchd.log"
+        return "\n".join(path.read_text().splitlines()[-lines:]) if path.exists() else ""
+
+    # --- commands -----------------------------------------------------------------------------
+
+    def appctl(self, command: str, *args: str) -> str:
+        """What ``ovs-appctl`` does: one command over a fresh connection."""
+        with socket.socket(socket.AF_UNIX) as conn:
+            conn.settimeout(30)
+            conn.connect(str(self._ctl))
+            request = {"id": 0, "method": command, "params": list(args)}
+            conn.sendall(json.dumps(request).encode())
+            data = b""
+            while chunk := conn.recv(65536):
+                data += chunk
+                with contextlib.suppress(json.JSONDecodeError):
+                    answer = json.loads(data)
+                    break
+            else:
+                raise AssertionError(f"ovs-vswitchd hung up on {command}")
+        if answer["error"] is not None:
+            raise AssertionError(f"{command} {' '.join(args)}: {answer['error']}")
+        return str(answer["result"])
+
+    def vsctl(self, *args: str) -> str:
+        """Run ovs-vsctl; returns once ovs-vswitchd has taken the change in."""
+        return self._run("ovs-vsctl", "--timeout=10", f"--db=unix:{self.dir}/db.sock", *args)
+
+    def ofctl(self, *args: str) -> str:
+        """Run ovs-ofctl over OpenFlow 1.3."""
+        return self._run("ovs-ofctl", "-O", "OpenFlow13", "--timeout=20", *args)
+
+    def barrier(self) -> None:
+        """Return once every frame injected so far has left by the ports it leaves by."""
+        self.appctl("version")
+
+    def settle(self) -> None:
+        """Take in the counters of the frames so far, and let changed flows take effect.
+
+        Revalidation would do both, but half a second later; emptying the datapath's cache does it
+        at once.
+        """
+        self.barrier()
+        self.appctl("revalidator/purge")
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def warp(self, seconds: float) -> None:
+        """Let *seconds* pass, after the counters of the frames so far have been taken in."""
+        self.settle()
+        self.appctl("time/warp", str(int(seconds * 1000)))
+        self.barrier()
+
+    def step(self) -> None:
+        """A little time: what waits for OVS's own timers (reconnecting) ticks with this."""
+        self.appctl("time/warp", "300")
+
+    # --- bridges ------------------------------------------------------------------------------
+
+    def add_bridge(self, *, ports: int = 0, dpid: int | None = None) -> Bridge:
+        """A new bridge in secure mode that speaks OpenFlow 1.3, with *ports* dummy ports."""
+        self._bridges += 1
+        name = f"br{self._bridges}"
+        bridge = Bridge(self, name, self._bridges if dpid is None else dpid)
+        self.vsctl(
+            *("add-br", name, "--", "set", "Bridge", name, "datapath_type=dummy"),
+            *("fail_mode=secure", "protocols=OpenFlow13"),
+            f"other_config:datapath-id={bridge.dpid16}",
+            *("--", "set", "Interface", name, f"options:tx_pcap={self.dir}/{name}.pcap"),
+        )
+        for number in range(1, ports + 1):
+            bridge.add_port(number)
+        return bridge
+
+    # --- inside -------------------------------------------------------------------------------
+
+    @property
+    def _ctl(self) -> Path:
+        pid = self._switch.pid if self._switch else 0
+        return self.dir / f"ovs-vswitchd.{pid}.ctl"
+
+    def _spawn(self, program: str, *args: str) -> subprocess.Popen[bytes]:
+        with open(self.dir / f"{program}.out", "ab") as out:
+            return subprocess.Popen(
+                [program, "--no-chdir", "--pidfile", "--log-file", "-vconsole:off", *args],
+                cwd=self.dir,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
+
+    def _run(self, *command: str) -> str:
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd=self.dir,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(command)}: {done.stderr.strip()}")
+        return done.stdout
+
+
+class Bridge:
+    """One bridge of a :class:`VSwitchd`.  Ports go by their OpenFlow number."""
+
+    def __init__(self, switch: VSwitchd, name: str, dpid: int) -> None:
+        self.switch = switch
+        self.name = name
+        self.dpid = dpid
+        self._names: dict[int, str] = {LOCAL: name}
+        self._read: dict[int, int] = {}
+
+    @property
+    def dpid16(self) -> str:
+        """The datapath id as the API writes it."""
+        return f"{self.dpid:016x}"
+
+    @property
+    def ports(self) -> list[int]:
+        """Numbers of the ports, LOCAL last."""
+        return sorted(self._names)
+
+    def port_name(self, number: int) -> str:
+        """The interface's name."""
+        return self._names[number]
+
+    def add_port(self, number: int, name: str | None = None) -> None:
+        """Plug in a dummy interface as OpenFlow port *number*."""
+        name = name or f"{self.name}p{number}"
+        self.switch.vsctl(
+            *("add-port", self.name, name, "--", "set", "Interface", name, "type=dummy"),
+            f"ofport_request={number}",
+            f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap",
+        )
+        self._names[number] = name
+
+    def del_port(self, number: int) -> None:
+        """Unplug the port."""
+        self.switch.vsctl("del-port", self.name, self._names.pop(number))
+
+    def replace_port(self, number: int, name: str) -> None:
+        """In one transaction: the interface of that number goes, another called *name* comes."""
+        self.switch.vsctl(
+            *("del-port", self.name, self._names[number], "--"),
+            *("add-port", self.name, name, "--", "set", "Interface", name, "type=dummy"),
+            f"ofport_request={number}",
+            f"options:tx_pcap={self.switch.dir}/{self.name}-{number}.pcap",
+        )
+        self._names[number] = name
+
+    def link(self, number: int, *, up: bool) -> None:
+        """Set the port's link state."""
+        state = "up" if up else "down"
+        self.switch.appctl("netdev-dummy/set-admin-state", self._names[number], state)
+
+    def destroy(self) -> None:
+        """Remove the bridge."""
+        self.switch.vsctl("--if-exists", "del-br", self.name)
+
+    # --- frames -------------------------------------------------------------------------------
+
+    def inject(self, port: int, *frames: bytes) -> None:
+        """Let *frames* arrive at *port*."""
+        self.switch.settle()
+        for frame in frames:
+            self.switch.appctl("netdev-dummy/receive", self._names[port], frame.hex())
+
+    def sent(self, port: int) -> list[bytes]:
+        """Frames that left by *port* since this was last asked."""
+        self.switch.barrier()
+        stem = self.name if port == LOCAL else f"{self.name}-{port}"
+        frames, self._read[port] = read_pcap(
+            self.switch.dir / f"{stem}.pcap", self._read.get(port, 0)
+        )
+        return frames
+
+    def forget_sent(self) -> None:
+        """Start afresh: what has left so far does not count."""
+        for port in self.ports:
+            self.sent(port)
+
+    def send(self, port: int, frame: bytes) -> set[int]:
+        """Let *frame* arrive at *port*; the ports by which exactly that frame left, once each."""
+        self.forget_sent()
+        self.inject(port, frame)
+        out = {number: self.sent(number).count(frame) for number in self.ports}
+        doubled = [number for number, count in out.items() if count > 1]
+        assert not doubled, f"frame left more than once by {doubled}"
+        return {number for number, count in out.items() if count}
+
+    # --- OpenFlow -----------------------------------------------------------------------------
+
+    def set_controller(self, target: str | None) -> None:
+        """Point the bridge at *target* (``tcp:127.0.0.1:PORT``), or at nobody.
+
+        No inactivity probe: a warp of minutes would look to OVS like a silent controller.
+        """
+        if target is None:
+            self.switch.vsctl("del-controller", self.name)
+            return
+        self.switch.vsctl("set-controller", self.name, target)
+        self.switch.vsctl(
+            *("set", "Controller", self.name, "inactivity_probe=0", "max_backoff=1000"),
+            "connection_mode=out-of-band",  # in-band looks for routes, and there are none here
+        )
+
+    def disconnect(self) -> None:
+        """Lose the controller.  OVS flushes its flows when it is told that there is none any
+        more, so it is told of one that does not answer."""
+        self.set_controller("tcp:127.0.0.1:1")
+
+    @property
+    def connected(self) -> bool:
+        """True while OVS says that its controller is there."""
+        return "true" in self.switch.vsctl(
+            "--columns=is_connected",
+            "--format=csv",
+            "--no-headings",
+            "list",
+            "Controller",
+            self.name,
+        )
+
+    def flows(self) -> list[Flow]:
+        """All flows, in the order of OVS's dump."""
+        lines = self.switch.ofctl("dump-flows", "--no-names", self.name).splitlines()
+        return [parse_flow(line) for line in lines if "cookie=" in line]
+
+    def groups(self) -> dict[int, set[int | str]]:
+        """Group id -> the ports of its buckets (name of a reserved port as it is)."""
+        found: dict[int, set[int | str]] = {}
+        for line in self.switch.ofctl("dump-groups", "--no-names", self.name).splitlines():
+            if number := re.search(r"group_id=(\d+)", line):
+                outputs = re.findall(r"(?:output:|actions=)(LOCAL|\d+)\b", line)
+                found[int(number[1])] = {LOCAL if out == "LOCAL" else int(out) for out in outputs}
+        return found
+
+    def meters(self) -> dict[int, str]:
+        """Meter id -> its line in the dump."""
+        text = self.switch.ofctl("dump-meters", self.name)
+        return {int(m[1]): m[0] for m in re.finditer(r"meter=(\d+)[^\n]*(?:\n[^\n]+)?", text)}
+
+    def meter_packets(self) -> dict[int, int]:
+        """Meter id -> the packets it has seen."""
+        text = self.switch.ofctl("meter-stats", self.name)
+        found = re.findall(r"meter:(\d+).*?packet_in_count:(\d+)", text)
+        return {int(number): int(packets) for number, packets in found}
+
+
+def _end(process: subprocess.Popen[bytes] | None, sig: int) -> None:
+    if process is None:
+        return
+    if process.poll() is None:
+        process.send_signal(sig)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)

@@ -1,0 +1,101 @@
+"""Steering multicast snooping over REST: on and off, a querier for a VLAN, permanent entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import yaml
+
+from ofapp.openflow.cookie import Feature, parse_cookie
+from ofapp.openflow.pipeline import FLOOD_GROUP
+from tests.vswitchd import mcframes
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.mcast import (
+    QUICK,
+    entries,
+    hear_querier,
+    heard,
+    wait_entry,
+    wait_restricted,
+)
+from tests.vswitchd.ovs import LOCAL, Bridge
+from tests.vswitchd.waiting import wait_for
+
+ROUTER = 3
+GROUP, OTHER = "239.1.1.1", "239.2.2.2"
+
+
+@pytest.fixture(scope="module")
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
+    """One whose queriers do not wait for long."""
+    return controller_factory(yaml.safe_dump({"defaults": {"multicast": QUICK}}))
+
+
+def set_(controller: Controller, bridge: Bridge, below: str = "", **values: object) -> None:
+    reply = controller.api("PATCH", f"/v1/bridges/{bridge.dpid16}/multicast{below}", values)
+    assert reply.status == 200, reply
+
+
+def has_snooping_flows(bridge: Bridge) -> bool:
+    cookies = [parse_cookie(flow.cookie) for flow in bridge.flows()]
+    return any(cookie is not None and cookie.feature == Feature.SNOOP for cookie in cookies)
+
+
+def test_off_nothing_of_it_is_left_and_on_it_begins_anew(
+    bridge: Bridge, controller: Controller
+) -> None:
+    hear_querier(bridge, ROUTER)
+    joining = mcframes.join(1, GROUP)
+    heard(bridge, 1, joining, {ROUTER})
+    wait_entry(bridge, GROUP, {1, ROUTER})
+    set_(controller, bridge, mcast_snooping=False)
+    wait_for(lambda: not has_snooping_flows(bridge), "the snooping flows to go")
+    assert entries(bridge) == {}
+    assert set(bridge.groups()) == {FLOOD_GROUP}
+    heard(bridge, 1, joining, {2, ROUTER, LOCAL})
+    set_(controller, bridge, mcast_snooping=True)
+    wait_for(lambda: has_snooping_flows(bridge), "the snooping flows to come back")
+    hear_querier(bridge, ROUTER)
+    heard(bridge, 2, mcframes.join(2, GROUP), {ROUTER})
+    wait_entry(bridge, GROUP, {2, ROUTER})
+
+
+def test_a_vlan_gets_a_querier_before_anybody_has_spoken(
+    bridge: Bridge, controller: Controller
+) -> None:
+    bridge.forget_sent()
+    set_(controller, bridge, "/vlans/7", mcast_querier=True)
+    wait_restricted(bridge, set(), vid=7)
+    assert [frame[12:16] for frame in bridge.sent(1)] == [b"\x81\x00\x00\x07"] * 2  # IGMP, MLD
+    heard(bridge, 1, mcframes.join(1, GROUP, vlan=7), set())
+    wait_entry(bridge, GROUP, {1}, vid=7)
+
+
+def test_a_permanent_entry_needs_nobody_to_ask_for_it_and_survives_kill_9(
+    bridge: Bridge, controller: Controller
+) -> None:
+    mdb = f"/v1/bridges/{bridge.dpid16}/mdb"
+    name = bridge.port_name(2)
+    assert controller.api("PUT", f"{mdb}/0/{GROUP}/{name}").status == 201
+    reply = controller.api("PUT", f"{mdb}/0/{OTHER}/{name}", source="10.9.0.1")
+    assert reply.status == 201
+    hear_querier(bridge, ROUTER)
+    wait_entry(bridge, GROUP, {2, ROUTER})
+    wait_entry(bridge, OTHER, {2, ROUTER}, source="10.9.0.1")
+    wait_entry(bridge, OTHER, {ROUTER})
+    held = entries(bridge)
+    controller.restart()
+    controller.wait_ready(bridge)
+    assert entries(bridge) == held
+    told = controller.get(mdb)["entries"]
+    assert [(entry["group"], entry["source"], entry["type"]) for entry in told] == [
+        (GROUP, None, "permanent"),
+        (OTHER, "10.9.0.1", "permanent"),
+    ]
+    bridge.replace_port(2, "spare")
+    wait_entry(bridge, GROUP, None)
+    assert controller.api("DELETE", f"{mdb}/0/{GROUP}/{name}").status == 204
+    bridge.replace_port(2, name)
+    wait_entry(bridge, OTHER, {2, ROUTER}, source="10.9.0.1")
+    assert (0, GROUP, None) not in entries(bridge)

@@ -1,0 +1,114 @@
+"""What the switch holds is what the pipeline declares, and what PIPELINE.md shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ofapp.openflow.cookie import parse_cookie
+from ofapp.openflow.pipeline import PIPELINE, TableId
+from tests.vswitchd import frames, mcframes
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import learn
+from tests.vswitchd.mcast import hear_querier, wait_entry
+from tests.vswitchd.ovs import Bridge
+from tests.vswitchd.waiting import wait_for
+
+FIELDS = {
+    "in_port": {"in_port"},
+    "dl_src": {"eth_src"},
+    "dl_dst": {"eth_dst"},
+    "vlan_tci": {"vlan_vid"},
+    "dl_vlan": {"vlan_vid"},
+    "ip": {"eth_type"},
+    "ipv6": {"eth_type"},
+    "icmp6": {"eth_type", "ip_proto"},
+    "icmp_type": {"icmpv6_type"},
+    "nw_proto": {"ip_proto"},
+    "nw_src": {"ipv4_src"},
+    "nw_dst": {"ipv4_dst"},
+    "ipv6_src": {"ipv6_src"},
+    "ipv6_dst": {"ipv6_dst"},
+}
+A, B, S = (frames.host(number) for number in (1, 2, 3))
+
+
+RuleKey = tuple[int, int, int, frozenset[str]]
+
+DPID = 0x57B
+STP = f"""
+bridges:
+  {DPID:016x}:
+    stp: {{enabled: true, forward_delay: 4, max_age: 6}}
+    ports:
+      slow: {{stp: {{auto_edge: false}}}}
+"""
+
+
+def rules_used(bridge: Bridge) -> set[RuleKey]:
+    """What the switch holds, each flow as the key of the rule that it should be one of."""
+    held = set()
+    for flow in bridge.flows():
+        cookie = parse_cookie(flow.cookie)
+        assert cookie is not None, flow
+        names = [part.partition("=")[0] for part in flow.match.split(",") if part]
+        fields = frozenset().union(*(FIELDS[name] for name in names))
+        held.add((flow.table, flow.priority, cookie.feature, fields))
+    return held
+
+
+def test_every_flow_is_declared_and_every_rule_is_used(
+    bridge: Bridge, controller: Controller, controller_factory: Callable[[str], Controller]
+) -> None:
+    declared: dict[RuleKey, str] = {
+        (table.id, rule.priority, rule.feature, rule.match): rule.name
+        for table in PIPELINE
+        for rule in table.rules
+    }
+    assert controller.put_static(bridge, S, 2).status == 201
+    learn(controller, bridge, 1, port=1)
+    for family, group, source in ((4, "232.1.1.1", "10.0.0.9"), (6, "ff3e::1", "fd00::9")):
+        hear_querier(bridge, 3, family=family)
+        bridge.inject(1, mcframes.report(1, (mcframes.ALLOW, group, (source,))))
+        wait_entry(bridge, group, {1, 3}, source=source)
+    held = rules_used(bridge)
+    # The rest of the rules are of spanning tree; a port that is not an edge comes to learn.
+    treed = bridge.switch.add_bridge(dpid=DPID)
+    treed.add_port(1, "slow")
+    controller_factory(STP).connect(treed)
+
+    def unused() -> set[str]:
+        held.update(rules_used(treed))
+        return {name for key, name in declared.items() if key not in held}
+
+    wait_for(lambda: not unused(), "every rule to be used")
+    assert held == set(declared)
+    treed.destroy()
+
+
+def test_a_trace_goes_through_the_tables_in_order(bridge: Bridge, controller: Controller) -> None:
+    learn(controller, bridge, 1, port=1)
+    learn(controller, bridge, 2, port=2)
+
+    def tables(flow: str) -> tuple[list[int], str]:
+        text = bridge.switch.appctl("ofproto/trace", bridge.name, flow)
+        steps = [
+            int(line.strip().partition(".")[0])
+            for line in text.splitlines()
+            if line.strip()[:1].isdigit()
+        ]
+        return steps, text.rpartition("Datapath actions:")[2].strip()
+
+    path, actions = tables(f"in_port=1,dl_src={A},dl_dst={B}")
+    assert path[:3] == [TableId.ADMISSION, TableId.SOURCE, TableId.DESTINATION]
+    assert "userspace" not in actions
+    path, actions = tables(f"in_port=1,dl_src={S},dl_dst={B}")
+    assert "userspace" in actions  # the copy to the controller, in the same pass
+    path, actions = tables(f"in_port=1,dl_src={A},dl_dst={frames.BROADCAST}")
+    assert path == [*TableId][:4]
+    path, actions = tables(f"in_port=1,dl_src={A},dl_dst=01:00:5e:00:00:16,ip,nw_proto=2")
+    assert path == [*TableId]
+    assert "userspace" in actions  # whose messages are the controller's alone to forward
+    assert not set("23") & set(re.sub(r"userspace\(.*?\)\)", "", actions))
+    path, actions = tables("in_port=1,dl_src=01:00:00:00:00:01,dl_dst=ff:ff:ff:ff:ff:ff")
+    assert (path, actions) == ([TableId.ADMISSION], "drop")

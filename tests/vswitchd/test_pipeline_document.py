@@ -1,0 +1,107 @@
+"""PIPELINE.md shows the declared rules and a real switch's flows, and both are today's."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ofapp.openflow
+from ofapp.openflow.pipeline import PIPELINE, Rule, Table
+from tests.vswitchd import frames, mcframes
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import learn, wait_learned
+from tests.vswitchd.mcast import hear_querier, wait_entry
+from tests.vswitchd.ovs import Bridge, VSwitchd
+
+DOCUMENT = Path(ofapp.openflow.__file__).parent / "PIPELINE.md"
+MARK = "<!-- generated -->\n"
+STATISTICS = re.compile(r"(duration|n_packets|n_bytes)=[^ ]*,? *|, (?=reset_counts)")
+
+
+STP = """
+defaults:
+  stp: {enabled: true}
+bridges:
+  "00000000000000d0":
+    ports:
+      shown1: {stp: {admin_edge: true}}
+      shown2: {stp: {admin_edge: true}}
+"""
+
+
+@pytest.fixture
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
+    """One with spanning tree, as is the default."""
+    return controller_factory(STP)
+
+
+def test_the_document_is_todays(vswitchd: VSwitchd, controller: Controller) -> None:
+    bridge = vswitchd.add_bridge(dpid=0xD0)
+    for number in (1, 2):
+        bridge.add_port(number, f"shown{number}")
+    controller.connect(bridge)
+    names = {learn(controller, bridge, 1, port=1): "A", frames.host(3): "S"}
+    learn_in_vlan = learn(controller, bridge, 2, port=2, vlan=7)
+    names[learn_in_vlan] = "B"
+    static = f"/v1/bridges/{bridge.dpid16}/fdb/0/{frames.host(3)}"
+    assert controller.api("PUT", static, {"port": bridge.port_name(2)}).status == 201
+    names[_own_address(controller, bridge)] = "OWN"
+    hear_querier(bridge, 2)
+    wait_learned(controller, bridge, frames.host(250), 2)
+    bridge.inject(1, mcframes.join(1, "239.1.1.1"))
+    wait_entry(bridge, "239.1.1.1", {1, 2})
+    bridge.inject(1, mcframes.report(1, (mcframes.ALLOW, "232.1.1.1", ("10.0.0.9",))))
+    wait_entry(bridge, "232.1.1.1", {1, 2}, source="10.0.0.9")
+    names[frames.host(250)] = "R"
+
+    text = "\n".join(_section(table, bridge, names) for table in PIPELINE) + _groups(bridge)
+    if os.environ.get("OFAPP_WRITE_PIPELINE"):
+        DOCUMENT.write_text(DOCUMENT.read_text().partition(MARK)[0] + MARK + text)
+    assert DOCUMENT.read_text().partition(MARK)[2] == text
+    bridge.destroy()
+
+
+def _section(table: Table, bridge: Bridge, names: dict[str, str]) -> str:
+    rules = "\n".join(f"- **{rule.name}** ({_terms(rule)}): {rule.about}" for rule in table.rules)
+    dump = "\n".join(_flows(table, bridge, names))
+    return (
+        f"\n## `{table.id.name.lower()}` (table {table.id})\n\n{table.about}\n\n{rules}\n\n"
+        f"```text\n{dump}\n```\n"
+    )
+
+
+def _terms(rule: Rule) -> str:
+    matched = ", ".join(sorted(rule.match)) or "everything else"
+    return f"priority {rule.priority}, matches {matched}"
+
+
+def _flows(table: Table, bridge: Bridge, names: dict[str, str]) -> list[str]:
+    text = bridge.switch.ofctl(
+        "--no-names", "--sort", "dump-flows", bridge.name, f"table={table.id}"
+    )
+    lines = []
+    for line in text.splitlines():
+        if "cookie=" not in line:
+            continue
+        line = STATISTICS.sub("", line).replace(f"table={table.id}, ", "").strip()
+        for mac, name in names.items():
+            line = line.replace(mac, name)
+        lines.append(line)
+    return lines
+
+
+def _groups(bridge: Bridge) -> str:
+    text = bridge.switch.ofctl("--no-names", "dump-groups", bridge.name)
+    lines = sorted(line.strip() for line in text.splitlines() if "group_id=" in line)
+    dump = "\n".join(lines)
+    return f"\n\n## Groups\n\n```text\n{dump}\n```\n"
+
+
+def _own_address(controller: Controller, bridge: Bridge) -> str:
+    reply = controller.api("GET", f"/v1/bridges/{bridge.dpid16}/fdb?type=local")
+    (entry,) = reply.body["entries"]
+    return str(entry["mac"])

@@ -1,0 +1,62 @@
+"""Many switches on one controller, and two that claim to be the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.vswitchd import frames
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import learn
+from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
+from tests.vswitchd.waiting import wait_for
+
+A, B = frames.host(1), frames.host(2)
+
+
+def test_each_switch_is_a_bridge_of_its_own(
+    bridge_factory: Callable[..., Bridge], controller: Controller
+) -> None:
+    bridges = [bridge_factory() for _ in range(4)]
+    for index, bridge in enumerate(bridges):
+        learn(controller, bridge, 1, port=1 + index % 3)
+    listed = {bridge["datapath_id"] for bridge in controller.get("/v1/bridges")["bridges"]}
+    assert {bridge.dpid16 for bridge in bridges} <= listed
+    for index, bridge in enumerate(bridges):
+        assert controller.where(bridge, A) == 1 + index % 3
+    found = controller.get("/v1/fdb", mac=A)["entries"]
+    assert {entry["datapath_id"] for entry in found} >= {bridge.dpid16 for bridge in bridges}
+    bridges[0].link(1, up=False)
+    wait_for(lambda: controller.where(bridges[0], A) is None, "the flush on the first")
+    assert controller.where(bridges[1], A) == 2
+
+
+def test_a_second_switch_of_the_same_datapath_id_is_refused(
+    bridge: Bridge, controller: Controller, vswitchd_factory: Callable[[], VSwitchd]
+) -> None:
+    learn(controller, bridge, 1, port=1)
+    learn(controller, bridge, 2, port=2)
+    before = {flow.identity for flow in bridge.flows()}
+    peer = controller.bridge(bridge)["peer"]
+    twin = vswitchd_factory().add_bridge(ports=2, dpid=bridge.dpid)
+    twin.set_controller(controller.target)
+
+    def told() -> bool:
+        twin.switch.step()
+        return bool(controller.events("bridge.duplicate"))
+
+    wait_for(told, "an event about the duplicate")
+    assert bridge.dpid16 in controller.log()
+    assert "bridge.duplicate" in controller.log()
+    assert twin.flows() == []
+    # The one that was there first does not notice.
+    assert controller.bridge(bridge)["peer"] == peer
+    assert {flow.identity for flow in bridge.flows()} == before
+    assert bridge.send(1, frames.ethernet(B, A)) == {2}
+    learn(controller, bridge, 3, port=3)
+    # When it has gone, the other may take its place.
+    bridge.set_controller(None)
+    controller.wait_ready(twin)
+    learn(controller, twin, 4, port=1)
+    assert twin.send(2, frames.ethernet(frames.host(4), B)) == {1}
+    assert twin.send(1, frames.arp_request(A)) == {2, LOCAL}
+    twin.set_controller(None)

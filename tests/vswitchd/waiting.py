@@ -1,0 +1,33 @@
+"""Waiting for a condition with a deadline: no test sleeps for a fixed time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_for(
+    condition: Callable[[], T],
+    what: str,
+    *,
+    seconds: float = 10.0,
+    tick: Callable[[], object] | None = None,
+) -> T:
+    """Call *condition* until what it returns is true, and return that.
+
+    *tick* runs between tries (a virtual clock to advance).  An :class:`AssertionError` naming
+    *what* and the last value ends the wait after *seconds* of real time.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:g} s in vain for {what}; last: {value!r}")
+        if tick is not None:
+            tick()
+        time.sleep(0.01)
