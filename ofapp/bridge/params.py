@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
+from ofapp.bridge.policy import Policies, PortPolicy
+from ofapp.bridge.vlan import TRANSPARENT, PortVlans
 
 MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
 
@@ -18,6 +21,8 @@ class PortParams:
     fdb_max_learned: int | None = None
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
     multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
+    vlans: PortVlans = TRANSPARENT
+    policy: PortPolicy = field(default_factory=PortPolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,11 @@ class BridgeParams:
         the controller; the frames themselves are never held back.
     stp: spanning tree, None for a bridge that runs none.
     multicast: IGMP and MLD snooping, None for a bridge that floods all multicast.
-    ports: parameters by port name; ports that are not named have the defaults.
+    ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;
+        the longest pattern wins.  Other ports have the defaults.
     multicast_vlans: snooping of the VLANs that have parameters of their own, by VID.
+    numbered: parameters by port number, for ports that `ports` does not name in full.
+    policies: VLAN limits, mirrors, access lists.
     """
 
     ageing_time: int = 300
@@ -41,10 +49,16 @@ class BridgeParams:
     multicast: snooping.Params | None = None
     ports: Mapping[str, PortParams] = field(default_factory=dict)
     multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
+    numbered: Mapping[int, PortParams] = field(default_factory=dict)
+    policies: Policies = field(default_factory=Policies)
 
-    def port(self, name: str) -> PortParams:
-        """The parameters of the port called `name`."""
-        return self.ports.get(name, _DEFAULT_PORT)
+    def port(self, name: str, number: int = 0) -> PortParams:
+        """The parameters of the port called `name`, with this number."""
+        found = self.ports.get(name) or self.numbered.get(number)
+        if found is not None:
+            return found
+        fitting = [pattern for pattern in self.ports if fnmatchcase(name, pattern)]
+        return self.ports[max(fitting, key=len)] if fitting else _DEFAULT_PORT
 
 
 _DEFAULT_PORT = PortParams()

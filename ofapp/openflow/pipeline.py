@@ -21,10 +21,29 @@ class TableId(IntEnum):
     """Numbers are apart so that later tables fit between."""
 
     ADMISSION = 0
+    VLAN = 10
+    STORM = 20
+    ACL = 30
     SOURCE = 40
     DESTINATION = 60
+    FLOOD = 65
     MULTICAST = 70
     SNOOP = 80
+    EGRESS = 90
+
+
+class Register(IntEnum):
+    """What a frame carries through the tables, in Open vSwitch's registers.
+
+    EGRESS: the port that it is about to leave by.  ISOLATED: 1 from an isolated port.  FLOODED: 1
+    on its way out of a port that it floods to.  ACL: the access list of the port it came from, 0 for
+    none.
+    """
+
+    EGRESS = 0
+    ISOLATED = 1
+    FLOODED = 2
+    ACL = 3
 
 
 FLOOD_GROUP = 1
