@@ -245,7 +245,7 @@ class Alignment:
             (table.id, rule.priority): rule.name
             for table in PIPELINE
             for rule in table.rules
-            if rule.goto is None and not rule.actions
+            if None in rule.goto and not rule.actions
         }
         drops: Counter[str] = Counter()
         for flow in held:

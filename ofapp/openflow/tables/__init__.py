@@ -1,0 +1,1 @@
+"""The tables, declared; `ofapp.openflow.pipeline` puts them together."""
