@@ -1,4 +1,5 @@
-"""A small network of real namespaces on the machine's own Open vSwitch (userspace datapath).
+"""A small network of real namespaces on the machine's own Open vSwitch (userspace datapath, unless
+another is asked for: tests/guest runs this inside a machine that has the kernel's).
 
 Plain `ip` and `ovs-vsctl`: Mininet names its switches s1, s2, ... and replaces what it finds by
 that name.  Here every name begins with a tag of the run, and only what bears it is removed.
@@ -263,7 +264,8 @@ class Stream:
 class Lab:
     """Makes switches, hosts and links, and removes them again."""
 
-    def __init__(self) -> None:
+    def __init__(self, datapath: str = "netdev") -> None:
+        self.datapath = datapath
         number = next(_labs)
         self.tag = f"oa{os.getpid() % 65536:04x}{number:x}"
         self._dpids = itertools.count(0x0A00_0000_0001 + (number << 8))
@@ -277,8 +279,9 @@ class Lab:
         switch = Switch(name, dpid or next(self._dpids))
         self.switches.append(switch)
         vsctl(
-            *("add-br", name, "--", "set", "Bridge", name, "datapath_type=netdev"),
-            *("fail_mode=secure", "protocols=OpenFlow13", "other_config:disable-in-band=true"),
+            *("add-br", name, "--", "set", "Bridge", name),
+            *(f"datapath_type={self.datapath}", "fail_mode=secure", "protocols=OpenFlow13"),
+            "other_config:disable-in-band=true",
             f"other_config:datapath-id={switch.dpid16}",
         )
         quiet(name)
