@@ -38,18 +38,19 @@ need_packages() {
         apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
 
-# need_venv: $VENV, of the system's Python and just what the lock names.  Of Debian's own Python
+# need_venv: $VENV, of the system's Python and just what the locks name.  Of Debian's own Python
 # packages only mininet is let in: others stand in for locked ones, or break with them (an old
 # pyOpenSSL with a new cryptography).
 need_venv() {
-    local lock=$REPO/deploy/requirements.txt stamp site
-    stamp=$(cat "$lock" "$REPO/setup.cfg" "${BASH_SOURCE[0]}" | sha256sum)" $REPO"
+    local lock=("$REPO"/deploy/requirements{,-test}.txt) stamp site
+    stamp=$(cat "${lock[@]}" "$REPO/setup.cfg" "${BASH_SOURCE[0]}" | sha256sum)" $REPO"
     [[ $(cat "$VENV/lock" 2>/dev/null) == "$stamp" ]] && return 0
     say "making the virtual environment $VENV"
     run "making the virtual environment" /usr/bin/python3 -m venv --clear "$VENV"
     run "installing the Python packages" \
-        "$VENV/bin/pip" install --disable-pip-version-check --quiet -r "$lock"
-    # With the lock's setuptools: nothing that the lock does not name is fetched.
+        "$VENV/bin/pip" install --disable-pip-version-check --quiet \
+        -r "${lock[0]}" -r "${lock[1]}"
+    # With the locked setuptools: nothing that the locks do not name is fetched.
     run "installing ofapp" "$VENV/bin/pip" install --disable-pip-version-check --quiet \
         --no-deps --no-build-isolation -e "$REPO"
     site=$("$VENV/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
