@@ -92,17 +92,20 @@ class AclMatch:
 
 @dataclass(frozen=True, slots=True)
 class AclRule:
-    """The first rule that matches decides.
+    """The first rule of its list that matches decides.
 
-    matches: with their OpenFlow prerequisites; allow: pass or drop; mirror: the port, by name, that
-    gets a copy; rate: frames a second that pass, the rest is dropped, None for no limit.
+    name: no other rule of the list has it; matches: alternatives, of which one has to fit whole,
+    each with its OpenFlow prerequisites; allow: pass or drop; mirror: the port, by name, that gets
+    a copy; rate: frames a second that pass, of all ports with the list together, the rest is
+    dropped, None for no limit; about: what it matches, for people.
     """
 
     name: str
-    matches: tuple[AclMatch, ...] = ()
+    matches: tuple[tuple[AclMatch, ...], ...] = ((),)
     allow: bool = True
     mirror: str | None = None
     rate: int | None = None
+    about: str = "any"
 
 
 @dataclass(frozen=True, slots=True)
