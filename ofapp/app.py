@@ -49,6 +49,11 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         _calm_garbage_collection()
         return self._api.start()
 
+    def service_status(self) -> str:
+        """How many switches are served, in words for `systemctl status`."""
+        count = len(self.network.sessions)
+        return f"{count} switch{'' if count == 1 else 'es'} connected"
+
     def close(self) -> None:
         """Let go of the switches; they keep forwarding."""
         self._api.stop()

@@ -8,7 +8,8 @@ os-ken 4 ships no launcher.  This one differs from ryu-manager where that left i
   registers work beside ours.  Modules come before such options;
 - when the OpenFlow listener or the REST server dies the process ends with status 1, for a service
   manager to restart, where ryu-manager would linger;
-- SIGTERM and SIGINT end it with status 0.  Switches keep their flows.
+- SIGTERM and SIGINT end it with status 0.  Switches keep their flows;
+- systemd is told when it is ready and that it is alive, see `ofapp.watchdog`.
 
 By default only this machine is listened to; `ofapp.options` says why.
 """
@@ -27,7 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import ofapp
-from ofapp import hub, preflight
+from ofapp import hub, preflight, watchdog
 from ofapp.options import CONF
 from ofapp.preflight import StartError
 
@@ -180,15 +181,24 @@ def _run(manager: AppManager) -> int:
         if app.main_thread is not None:
             hub.spawn(_watch, app, endings)
     LOG.info("listening for switches on %s", preflight.ofp_address())
+    watchdog.ready(_status(manager))
+    hub.spawn(watchdog.watch, lambda: _status(manager))
     reason: str
     status: int
     reason, status = endings.get()
     LOG.log(logging.ERROR if status else logging.INFO, "stopping: %s", reason)
+    watchdog.stopping(f"stopping: {reason}")
     with hub.Timeout(STOP_SECONDS, False):
         manager.close()
         return status
     LOG.warning("the applications did not stop within %s s", STOP_SECONDS)
     return status
+
+
+def _status(manager: AppManager) -> str:
+    """One line for `systemctl status`: ours, then what an application's own `service_status()` says."""
+    own = (app.service_status() for app in manager.applications.values() if hasattr(app, "service_status"))
+    return "; ".join([f"listening for switches on {preflight.ofp_address()}", *own])
 
 
 def _watch(app: Any, endings: Any) -> None:
