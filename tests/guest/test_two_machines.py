@@ -1,0 +1,132 @@
+"""Guests on two machines: two bridges and the uplink between them; frames of 1500 and 9000 bytes; a
+guest that moves from one machine to the other while someone talks to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import signal
+import subprocess
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from tests.guest.site import Site
+from tests.mininet.lab import Lab, sh
+from tests.vswitchd.waiting import wait_for
+
+EVERY = 0.005
+"""Seconds from one echo request to the next while a guest moves."""
+
+
+@pytest.fixture(scope="module")
+def place(image, controller):
+    """A guest and another host on the first machine, a guest on the second."""
+    site = Site(Lab(), image)
+    try:
+        left, right = site.lab.switch(), site.lab.switch()
+        site.lab.link(left, right)
+        guests = [site.guest(left), site.guest(right)]
+        host = site.lab.host(left)
+        for switch in (left, right):
+            controller.connect(switch)
+        for placed in guests:
+            placed.ready()
+        yield SimpleNamespace(
+            site=site, left=left, right=right, one=guests[0], other=guests[1], host=host
+        )
+    finally:
+        site.close()
+
+
+def set_mtu(place, mtu):
+    """On every wire of both machines, as someone who sets up a bridge for it would."""
+    for switch in (place.left, place.right):
+        for interface in switch.ports:
+            sh("ip", "link", "set", interface, "mtu", mtu)
+    place.host.run("ip", "link", "set", "eth0", "mtu", mtu)
+    for placed in (place.one, place.other):
+        placed.guest.run(f"ip link set eth0 mtu {mtu}")
+
+
+def passes_whole(place, address, size):
+    """Whether an echo request of that many bytes, headers included, arrives undivided."""
+    ping = ("ping", "-n", "-c", 1, "-W", 1, "-M", "do", "-s", size - 28, address)
+    return " 1 received" in place.host.run(*ping, check=False)
+
+
+def test_guests_reach_each_other_over_the_uplink(place, controller):
+    for address in (place.other.ip, place.other.ip6):
+        wait_for(lambda a=address: place.one.guest.reaches(a), "the guests to reach each other")
+    assert place.other.guest.reaches(place.host.ip)
+    uplink = next(port for port, end in place.left.links.items() if end is place.right)
+    wait_for(
+        lambda: controller.where(place.left, place.other.mac) == uplink,
+        "the other machine's guest to be known behind the uplink",
+    )
+
+
+@pytest.mark.parametrize("mtu", [1500, 9000])
+def test_the_largest_frames_pass(place, mtu):
+    set_mtu(place, mtu)
+    try:
+        for placed in (place.one, place.other):
+            wait_for(
+                lambda ip=placed.ip: passes_whole(place, ip, mtu), f"{mtu} bytes to {placed.tap}"
+            )
+            assert not passes_whole(place, placed.ip, mtu + 1)
+        assert place.one.guest.reaches(place.other.ip, size=mtu - 28)
+    finally:
+        set_mtu(place, 1500)
+
+
+def migrated(guest):
+    """What QEMU says of the migration once it is over."""
+    said = guest.ask("query-migrate")
+    assert said["status"] not in ("failed", "cancelled"), said
+    return said if said["status"] == "completed" else None
+
+
+def port_state(controller, switch, port):
+    stp = controller.get(f"/v1/bridges/{switch.dpid16}/stp")
+    return next(entry["state"] for entry in stp["ports"] if entry["number"] == port)
+
+
+@contextlib.contextmanager
+def asking(host, address, heard):
+    """Echo requests all the time; in the end `heard` holds when each answer came, and the end."""
+    ping = ["ip", "netns", "exec", host.namespace, "ping", "-n", "-D", "-i", str(EVERY), address]
+    process = subprocess.Popen(ping, stdout=subprocess.PIPE, text=True)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=10)
+        heard += [float(when) for when in re.findall(r"^\[([\d.]+)\] \d+ bytes from", said, re.M)]
+        heard.append(time.time())
+
+
+def test_a_guest_moves_to_the_other_machine(place, controller, figure):
+    """QEMU's own live migration, and what someone who talks to the guest notices of it."""
+    moving, heard = place.one, []
+    channel = moving.guest.path("migration")
+    tap = place.site.tap(place.right)
+    arrived = place.site.arriving(moving, tap, channel)
+    port = place.right.ports[tap]
+    wait_for(lambda: port_state(controller, place.right, port) == "forwarding", "the port to open")
+    wait_for(lambda: place.host.reaches(moving.ip), "the guest to answer")
+    with asking(place.host, moving.ip, heard):
+        moving.guest.ask("migrate", uri=f"unix:{channel}")
+        status = wait_for(lambda: migrated(moving.guest), "the migration", seconds=60)
+        wait_for(lambda: controller.where(place.right, moving.mac) == port, "the guest to be known")
+        wait_for(lambda: place.host.reaches(moving.ip), "the guest to answer where it is now")
+    gap = max(later - earlier for earlier, later in itertools.pairwise(heard))
+    figure(
+        f"live migration: no answer of the guest for {gap * 1000:.0f} ms, of which it stood still "
+        f"for {status['downtime']} ms ({len(heard) - 1} answers)"
+    )
+    assert gap < status["downtime"] / 1000 + 2
+    assert arrived.guest.reaches(place.other.ip)
