@@ -196,9 +196,10 @@ def _run(manager: AppManager) -> int:
 
 
 def _status(manager: AppManager) -> str:
-    """One line for `systemctl status`: ours, then what an application's own `service_status()` says."""
-    own = (app.service_status() for app in manager.applications.values() if hasattr(app, "service_status"))
-    return "; ".join([f"listening for switches on {preflight.ofp_address()}", *own])
+    """One line for `systemctl status`: ours, then what applications add (`service_status()`)."""
+    telling = [app for app in manager.applications.values() if hasattr(app, "service_status")]
+    own = [f"listening for switches on {preflight.ofp_address()}"]
+    return "; ".join(own + [app.service_status() for app in telling])
 
 
 def _watch(app: Any, endings: Any) -> None:
