@@ -1,0 +1,248 @@
+"""The test bed: two ends and a monitor, each in a namespace of its own, cabled to the device.
+
+The cables are veth pairs, made anew for every device, or interfaces that are given: those that the
+generator gets are moved into the namespaces for the time of a run and come back as they were, which
+is why they must not carry an address.  All that is made here begins with the tag of the run, and
+only that is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ofapp.bench import BenchError
+from ofapp.bench.frames import ADDRESS, GATEWAY, Side, mac
+from ofapp.bench.processes import run
+from ofapp.bench.spaces import FOLDER, command, inside, netlink, sysctl
+
+DEVICE_SPACE = "dev"
+ENDS = ("tx", "rx", "mon")
+_OFFLOADS = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Interfaces of the machine to use instead of veth pairs: the generator's and the device's."""
+
+    tx: str
+    rx: str
+    ports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where frames are sent and counted: the interface eth0 (or a given one) of a namespace."""
+
+    namespace: str
+    interface: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """As sockets take it."""
+        return self.namespace, self.interface
+
+    def run(self, *words: object) -> list[str]:
+        """A command's words, to run there."""
+        return command(self.namespace, *words)
+
+
+@dataclass
+class Bed:
+    """The namespaces of a run; a context manager."""
+
+    tag: str
+    mtu: int
+    given: Given | None = None
+    ends: dict[str, End] = field(default_factory=dict)
+    _moved: list[tuple[End, str]] = field(default_factory=list)
+
+    def __enter__(self) -> Bed:
+        for name in (*ENDS, DEVICE_SPACE):
+            if (FOLDER / self.space(name)).exists():
+                raise BenchError(
+                    f"the namespace {self.space(name)} exists: another ofapp bench runs, or one was"
+                    " killed. Use another --tag, or remove its rests with `ofapp bench clean`"
+                )
+        check_given(self.given)
+        try:
+            for name in (*ENDS, DEVICE_SPACE):
+                run("ip", "netns", "add", self.space(name))
+                self.ends[name] = End(self.space(name), "eth0")
+            if self.given:
+                self._take("tx", self.given.tx)
+                self._take("rx", self.given.rx)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for end, name in self._moved:
+            move(name, None, end.namespace)
+        self._moved.clear()
+        clean(self.tag)
+
+    @property
+    def monitored(self) -> bool:
+        """Whether there is a third port: with veth pairs."""
+        return self.given is None
+
+    @property
+    def sides(self) -> list[str]:
+        """The names of the ends that are cabled."""
+        return [name for name in ENDS if name != "mon" or self.monitored]
+
+    def space(self, name: str) -> str:
+        """The name of a namespace of this run."""
+        return f"{self.tag}-{name}"
+
+    @contextlib.contextmanager
+    def cabled(self, space: str | None) -> Iterator[list[str]]:
+        """The device's ports in the namespace `space`, up, cabled to the ends; by name."""
+        if self.given is None:
+            ports = port_names(self.tag)
+            with self._veths(ports, space):
+                yield ports
+            return
+        ports = list(self.given.ports)
+        for port in ports:
+            move(port, space, None)
+            raise_up(space, port, self.mtu)
+        try:
+            self._ready_ends()
+            yield ports
+        finally:
+            for port in ports:
+                move(port, None, space)
+
+    @contextlib.contextmanager
+    def wire(self) -> Iterator[None]:
+        """No device: one cable from the sending end to the receiving one."""
+        tx, rx = self.ends["tx"], self.ends["rx"]
+        with netlink(None) as kernel:
+            peer = {"ifname": rx.interface, "net_ns_fd": rx.namespace}
+            kernel.link("add", ifname=tx.interface, kind="veth", net_ns_fd=tx.namespace, peer=peer)
+        try:
+            self._ready_ends("tx", "rx")
+            yield
+        finally:
+            remove_link(tx.namespace, tx.interface)
+
+    @contextlib.contextmanager
+    def addressed(self, routed: bool) -> Iterator[None]:
+        """Addresses on both ends: of one network, or of one each with a router between them."""
+        with contextlib.ExitStack() as stack:
+            for side, name in ((Side.TX, "tx"), (Side.RX, "rx")):
+                stack.enter_context(_addressed(self.ends[name], side, routed))
+            yield
+
+    @contextlib.contextmanager
+    def _veths(self, ports: Sequence[str], space: str | None) -> Iterator[None]:
+        with netlink(None) as kernel:
+            for name, port in zip(ENDS, ports, strict=True):
+                end = self.ends[name]
+                peer = {"ifname": end.interface, "net_ns_fd": end.namespace}
+                here = {} if space is None else {"net_ns_fd": space}
+                kernel.link("add", ifname=port, kind="veth", peer=peer, **here)
+        try:
+            self._ready_ends()
+            for port in ports:
+                raise_up(space, port, self.mtu)
+            yield
+        finally:
+            for port in ports:
+                remove_link(space, port)
+
+    def _ready_ends(self, *names: str) -> None:
+        for name in names or self.sides:
+            end = self.ends[name]
+            raise_up(end.namespace, end.interface, self.mtu)
+            run(*end.run("ethtool", "-K", end.interface, *_OFFLOADS))
+
+    def _take(self, name: str, interface: str) -> None:
+        end = End(self.space(name), interface)
+        move(interface, end.namespace, None)
+        self._moved.append((end, interface))
+        self.ends[name] = end
+
+
+def port_names(tag: str) -> list[str]:
+    """The device's ends of the veth pairs."""
+    return [f"{tag}p{number}" for number in range(1, len(ENDS) + 1)]
+
+
+def check_given(given: Given | None) -> None:
+    """BenchError when an interface is not there or carries an address."""
+    if given is None:
+        return
+    with netlink(None) as kernel:
+        for name in (given.tx, given.rx, *given.ports):
+            found = kernel.link_lookup(ifname=name)
+            if not found:
+                raise BenchError(f"{name}: there is no such interface (see `ip link`)")
+            for message in kernel.get_addr(index=found[0]):
+                if message["scope"] != 253:  # not link-local
+                    raise BenchError(
+                        f"{name} has the address {message.get_attr('IFA_ADDRESS')}: a benchmark"
+                        " takes its interfaces for itself; remove it, or choose another interface"
+                    )
+
+
+def raise_up(space: str | None, interface: str, mtu: int) -> None:
+    """Bring an interface up, keep the IP stack from talking on it, and set its MTU."""
+    with inside(space):
+        sysctl(f"ipv6/conf/{interface}/disable_ipv6", 1)
+        sysctl(f"ipv4/conf/{interface}/arp_ignore", 8 if space is None else 0)
+    with netlink(space) as kernel:
+        (index,) = kernel.link_lookup(ifname=interface)
+        kernel.link("set", index=index, mtu=mtu, state="up")
+
+
+@contextlib.contextmanager
+def _addressed(end: End, side: Side, routed: bool) -> Iterator[None]:
+    with netlink(end.namespace) as kernel:
+        (index,) = kernel.link_lookup(ifname=end.interface)
+        (link,) = kernel.get_links(index)
+        kernel.link("set", index=index, address=mac(side).hex(":"))
+        prefix = 24 if routed else 15
+        kernel.addr("replace", index=index, address=ADDRESS[side], prefixlen=prefix)
+        if routed:
+            kernel.route("replace", dst="default", gateway=GATEWAY[side], oif=index)
+        try:
+            yield
+        finally:
+            kernel.flush_addr(index=index)
+            kernel.link("set", index=index, address=link.get_attr("IFLA_ADDRESS"))
+
+
+def move(interface: str, to: str | None, origin: str | None) -> None:
+    """Move an interface between namespaces; None is the one that the program runs in."""
+    if to == origin:
+        return
+    target = "/proc/thread-self/ns/net" if to is None else str(FOLDER / to)
+    with open(target) as there, netlink(origin) as kernel:
+        (index,) = kernel.link_lookup(ifname=interface)
+        kernel.link("set", index=index, net_ns_fd=there.fileno())
+
+
+def remove_link(space: str | None, interface: str) -> None:
+    """Remove an interface if it is there."""
+    with netlink(space) as kernel:
+        for index in kernel.link_lookup(ifname=interface):
+            kernel.link("del", index=index)
+
+
+def clean(tag: str) -> list[str]:
+    """Remove the namespaces and veth pairs of a tag; the names of what there was."""
+    gone = [name for name in (f"{tag}-{end}" for end in (*ENDS, DEVICE_SPACE)) if _exists(name)]
+    for name in gone:
+        run("ip", "netns", "del", name)
+    for port in port_names(tag):
+        remove_link(None, port)
+    return gone
+
+
+def _exists(name: str) -> bool:
+    return (FOLDER / name).exists()

@@ -1,0 +1,74 @@
+"""Who used the processors: the kernel and the device's programs, against everybody else.
+
+A frame's cost is mostly the kernel's, in whatever context it happens to run, so the kernel's time
+is taken as a whole.  This program spins and so do those that it starts and waits for: their user
+time never counts.  /proc counts in hundredths of a second: too coarse for less than half a second.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_HZ = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Of a stretch of time, in cores.
+
+    device: the kernel, generator's sending included, and the device's programs; others: programs
+    that have no part in it, without what they do in the kernel.
+    """
+
+    device: float
+    others: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    at: float
+    user: float
+    kernel: float
+    device: float
+    own: float
+
+
+class Meter:
+    """Runs from when it is made."""
+
+    def __init__(self, programs: Sequence[int] = ()) -> None:
+        self._programs = programs
+        self._begun = self._read()
+
+    def usage(self) -> Usage:
+        """Since it was made."""
+        now, begun = self._read(), self._begun
+        wall = max(now.at - begun.at, 1e-9)
+        device, own = now.device - begun.device, now.own - begun.own
+        others = now.user - begun.user - device - own
+        return Usage((now.kernel - begun.kernel + device) / wall, max(0.0, others) / wall)
+
+    def _read(self) -> _Reading:
+        mine = os.times()
+        words = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+        user, nice, system, _, _, irq, softirq = (int(word) / _HZ for word in words[:7])
+        return _Reading(
+            time.monotonic(),
+            user + nice,
+            system + irq + softirq,
+            sum(_user_time(program) for program in self._programs),
+            mine.user + mine.children_user,
+        )
+
+
+def _user_time(process: int) -> float:
+    """Seconds in user mode of all its threads; 0 when it is gone."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return 0.0
+    return int(text.rsplit(")", 1)[1].split()[11]) / _HZ

@@ -1,0 +1,81 @@
+"""What the kernel forwards with by itself: nothing, its bridge, its routing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ofapp.bench.bed import DEVICE_SPACE, Bed, raise_up, remove_link
+from ofapp.bench.devices import Device, Up
+from ofapp.bench.frames import ADDRESS, GATEWAY, Side, mac
+from ofapp.bench.spaces import netlink, sysctl
+
+_ROUTER_HOST = 0xFFFFFE
+
+
+class Wire(Device):
+    """A cable: what the generator and the ends can do."""
+
+    label = "wire"
+    learns = False
+
+    @contextmanager
+    def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
+        with bed.wire():
+            yield Up()
+
+
+class External(Device):
+    """Whatever somebody else has put between the given interfaces."""
+
+    label = "external"
+
+    @contextmanager
+    def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
+        with bed.cabled(None):
+            yield Up()
+
+
+class LinuxBridge(Device):
+    """The kernel's bridge as it is made by default, without spanning tree or snooping."""
+
+    label = "Linux bridge"
+
+    @contextmanager
+    def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
+        space = bed.space(DEVICE_SPACE)
+        with bed.cabled(space) as ports:
+            with netlink(space) as kernel:
+                kernel.link("add", ifname="br0", kind="bridge", br_stp_state=0, br_mcast_snooping=0)
+                (bridge,) = kernel.link_lookup(ifname="br0")
+                for port in ports:
+                    (index,) = kernel.link_lookup(ifname=port)
+                    kernel.link("set", index=index, master=bridge)
+            raise_up(space, "br0", bed.mtu)
+            try:
+                yield Up()
+            finally:
+                remove_link(space, "br0")
+
+
+class LinuxRouter(Device):
+    """The kernel's IPv4 forwarding between two networks."""
+
+    label = "Linux router"
+    learns = False
+
+    @contextmanager
+    def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
+        space = bed.space(DEVICE_SPACE)
+        with bed.cabled(space) as ports:
+            with netlink(space) as kernel:
+                sysctl("ipv4/ip_forward", 1)
+                for side, port in zip(Side, ports, strict=False):
+                    (index,) = kernel.link_lookup(ifname=port)
+                    own, other = mac(side, _ROUTER_HOST).hex(":"), mac(side).hex(":")
+                    kernel.link("set", index=index, address=own)
+                    kernel.addr("replace", index=index, address=GATEWAY[side], prefixlen=24)
+                    kernel.neigh(
+                        "replace", dst=ADDRESS[side], lladdr=other, ifindex=index, state="permanent"
+                    )
+            yield Up(gateway=mac(Side.TX, _ROUTER_HOST))

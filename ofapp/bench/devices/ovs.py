@@ -1,0 +1,176 @@
+"""Open vSwitch on any of its datapaths, with NORMAL or under ofapp.
+
+Of a running Open vSwitch only the bridge is ours.  What is set for the daemon as a whole, such as
+the cores of its polling threads, is taken as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ofapp.bench import BenchError
+from ofapp.bench.bed import Bed
+from ofapp.bench.devices import Device, Up
+from ofapp.bench.devices.controller import DPID, Controller
+from ofapp.bench.names import Datapath
+from ofapp.bench.processes import run, wait_until
+
+RUN_DIR = Path("/var/run/openvswitch")
+AFXDP_LARGEST = 2048 - 256 - 32
+"""A frame must fit a chunk of the shared memory, behind the kernel's headroom."""
+_NO_ROOM_GIVEN = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class OpenVSwitch:
+    """A running ovsdb-server and ovs-vswitchd, by their run directory."""
+
+    run_dir: Path = RUN_DIR
+
+    @property
+    def _env(self) -> Mapping[str, str]:
+        return os.environ | {"OVS_RUNDIR": str(self.run_dir)}
+
+    def vsctl(self, *words: object) -> str:
+        """ovs-vsctl, which returns when ovs-vswitchd has done it."""
+        database = f"--db=unix:{self.run_dir}/db.sock"
+        return run("ovs-vsctl", "--timeout=20", database, *words, env=self._env).strip()
+
+    def appctl(self, *words: object) -> str:
+        """A command of ovs-vswitchd."""
+        return run("ovs-appctl", "--timeout=10", *words, env=self._env)
+
+    def has_bridge(self, name: str) -> bool:
+        """Whether there is a bridge of that name."""
+        return name in self.vsctl("list-br").split()
+
+    def process(self) -> int:
+        """The id of ovs-vswitchd."""
+        path = self.run_dir / "ovs-vswitchd.pid"
+        try:
+            return int(path.read_text())
+        except OSError as error:
+            raise BenchError(
+                f"Open vSwitch does not run: {path} is missing; start it, or give --ovs-rundir"
+            ) from error
+
+    def supports(self, datapath: Datapath) -> str:
+        """Why it does not have this datapath; empty when it has."""
+        self.process()
+        if datapath is Datapath.SYSTEM and not Path("/sys/module/openvswitch").exists():
+            return "the kernel has no openvswitch module loaded"
+        kind = {"system": "system", "netdev": "system"}.get(datapath.value, datapath.value)
+        if kind not in re.findall(r"[\w-]+", self.vsctl("get", "Open_vSwitch", ".", "iface_types")):
+            return f"this Open vSwitch has no interfaces of the type {kind}"
+        return ""
+
+
+class OvsBridge(Device):
+    """A bridge of Open vSwitch; what makes it forward is its subclasses' matter."""
+
+    def __init__(self, switch: OpenVSwitch, datapath: Datapath, name: str) -> None:
+        self.switch, self.datapath, self.name = switch, datapath, name
+        if datapath is Datapath.AFXDP:
+            self.largest = AFXDP_LARGEST
+
+    @contextmanager
+    def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
+        self.switch.vsctl("--if-exists", "del-br", self.name)
+        with bed.cabled(None) as ports:
+            try:
+                self._make(ports, bed.mtu, hosts)
+                yield Up(self._programs(), self._spinning())
+            finally:
+                self.switch.vsctl("--if-exists", "del-br", self.name)
+
+    def _settings(self, hosts: int) -> list[str]:
+        """Columns of the bridge."""
+        raise NotImplementedError
+
+    def _programs(self) -> tuple[int, ...]:
+        return (self.switch.process(),)
+
+    def _make(self, ports: list[str], mtu: int, hosts: int) -> None:
+        kind = "system" if self.datapath is Datapath.SYSTEM else "netdev"
+        words = ["add-br", self.name, "--", "set", "Bridge", self.name, f"datapath_type={kind}"]
+        words += ["protocols=OpenFlow13", *self._settings(hosts)]
+        for number, port in enumerate(ports, 1):
+            name = self.port(port)
+            words += ["--", "add-port", self.name, name]
+            words += ["--", "set", "Interface", name, f"ofport_request={number}"]
+            words += self._interface(port, mtu)
+        self.switch.vsctl(*words)
+        for port in ports:
+            found = self.switch.vsctl("get", "Interface", self.port(port), "ofport", "error")
+            number_, _, error = found.partition("\n")
+            if not number_.isdigit():
+                raise BenchError(f"{self.label}: Open vSwitch cannot use {port}: {error.strip()}")
+
+    def port(self, interface: str) -> str:
+        """What the switch calls a port: DPDK's are not the interfaces that they drive."""
+        return f"d{interface}" if self.datapath is Datapath.DPDK else interface
+
+    def _interface(self, port: str, mtu: int) -> list[str]:
+        if self.datapath is Datapath.AFXDP:
+            return ["type=afxdp"]
+        if self.datapath is not Datapath.DPDK:
+            return []
+        device = port if ":" in port else f"net_af_xdp_{port},iface={port}"
+        return ["type=dpdk", f'options:dpdk-devargs="{device}"', f"mtu_request={mtu}"]
+
+    def _spinning(self) -> frozenset[int]:
+        if self.datapath not in (Datapath.AFXDP, Datapath.DPDK):
+            return frozenset()
+        shown = self.switch.appctl("dpif-netdev/pmd-rxq-show")
+        return frozenset(int(core) for core in re.findall(r"core_id (\d+)", shown))
+
+
+class Normal(OvsBridge):
+    """The switch's own learning, NORMAL."""
+
+    def __init__(self, switch: OpenVSwitch, datapath: Datapath, name: str) -> None:
+        super().__init__(switch, datapath, name)
+        self.label = f"OVS NORMAL {datapath}"
+
+    def _settings(self, hosts: int) -> list[str]:
+        size = max(_NO_ROOM_GIVEN, 2 * hosts)
+        return ["fail_mode=standalone", f"other_config:mac-table-size={size}"]
+
+
+class Ofapp(OvsBridge):
+    """The same under ofapp, with all that it does by default."""
+
+    controller: Controller
+    """To be set before it is set up."""
+
+    def __init__(self, switch: OpenVSwitch, datapath: Datapath, name: str) -> None:
+        super().__init__(switch, datapath, name)
+        self.label = f"ofapp {datapath}"
+
+    def _settings(self, hosts: int) -> list[str]:
+        return ["fail_mode=secure", f"other_config:datapath-id={DPID}"]
+
+    def _programs(self) -> tuple[int, ...]:
+        return (*super()._programs(), self.controller.process)
+
+    def _make(self, ports: list[str], mtu: int, hosts: int) -> None:
+        super()._make(ports, mtu, hosts)
+        target = self.controller.target
+        self.switch.vsctl(
+            *("set-controller", self.name, target, "--"),
+            *("set", "Controller", self.name, "connection_mode=out-of-band", "max_backoff=1000"),
+        )
+        if not wait_until(self._connected, 15):
+            raise BenchError(
+                f"{self.label}: the bridge is not connected to {target} after 15 s."
+                f" The controller said:\n{self.controller.log_tail()}"
+            )
+
+    def _connected(self) -> bool:
+        words = ("--columns=is_connected", "--format=csv", "--no-headings")
+        return "true" in self.switch.vsctl(*words, "list", "Controller", self.name)

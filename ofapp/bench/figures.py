@@ -1,0 +1,47 @@
+"""Many runs in one figure: the median and its spread, and ratios of runs side by side.
+
+The speed of a shared machine drifts by a factor of two within minutes.  A ratio is therefore taken
+between two devices within one repetition, and the median is one of those ratios.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The median of some runs, and the least and greatest of them."""
+
+    middle: float
+    low: float
+    high: float
+    runs: int
+
+    @property
+    def spread(self) -> float:
+        """Half the range beside the median: 0.05 is plus or minus 5 %."""
+        return (self.high - self.low) / 2 / self.middle if self.middle else 0.0
+
+
+def summary(values: Sequence[float]) -> Summary:
+    """Of at least one value; ValueError (from statistics) without any."""
+    return Summary(median(values), min(values), max(values), len(values))
+
+
+def ratios(ours: Mapping[int, float], theirs: Mapping[int, float]) -> list[float]:
+    """`ours` beside `theirs` in every repetition (the keys) that both have a figure of."""
+    common = sorted(ours.keys() & theirs.keys())
+    return [ours[turn] / theirs[turn] for turn in common if theirs[turn]]
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile: the least value that `share` (0 to 1) of all do not exceed.
+
+    `ordered` is ascending and not empty.
+    """
+    rank = math.ceil(share * len(ordered))
+    return ordered[max(rank, 1) - 1]

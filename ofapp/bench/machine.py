@@ -1,0 +1,60 @@
+"""The machine, as a reader needs to know it to judge the figures."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import ofapp
+from ofapp.bench.model import Machine
+
+_PROGRAMS = {
+    "Open vSwitch": ("ovs-vswitchd", "--version"),
+    "iperf3": ("iperf3", "--version"),
+    "sockperf": ("sockperf", "--version"),
+}
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+
+
+def describe() -> Machine:
+    """Of what /proc and the programs say."""
+    versions = {"ofapp": ofapp.__version__, "Python": platform.python_version()}
+    for name, command in _PROGRAMS.items():
+        if found := _VERSION.search(_said(command)):
+            versions[name] = found[0]
+    return Machine(
+        processor=_field("/proc/cpuinfo", "model name") or platform.machine(),
+        cores=os.cpu_count() or 1,
+        kernel=platform.release(),
+        system=platform.freedesktop_os_release().get("PRETTY_NAME", "Linux"),
+        memory_mib=int(_field("/proc/meminfo", "MemTotal").split()[0]) // 1024,
+        virtual=_virtual(),
+        versions=versions,
+    )
+
+
+def _field(path: str, name: str) -> str:
+    for line in Path(path).read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""
+
+
+def _virtual() -> str:
+    """What kind of virtual machine it is, if it says so."""
+    if "User Mode Linux" in _field("/proc/cpuinfo", "vendor_id"):
+        return "user-mode Linux"
+    flags = _field("/proc/cpuinfo", "flags").split()
+    return "virtual machine" if "hypervisor" in flags else "none seen"
+
+
+def _said(command: tuple[str, ...]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except OSError:
+        return ""
+    return done.stdout + done.stderr

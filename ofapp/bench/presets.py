@@ -1,0 +1,59 @@
+"""How much to measure when nothing is said: quick, as usual, in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ofapp.bench.model import JUMBO, STANDARD_SIZES, Plan
+from ofapp.bench.names import Datapath, Dut, Measurement
+
+_BASE = (Measurement.THROUGHPUT, Measurement.LATENCY, Measurement.TCP, Measurement.TRANSACTIONS)
+_USUAL = (*_BASE, Measurement.UDP, Measurement.FLOODING, Measurement.LEARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """What a plan is made of besides what was asked for."""
+
+    tests: tuple[Measurement, ...]
+    sizes: tuple[int, ...]
+    addresses: tuple[int, ...]
+    repetitions: int
+    seconds: float
+
+
+QUICK = Preset(_BASE, (64, 1518), (1, 1_000), 1, 0.3)
+USUAL = Preset(_USUAL, (64, 512, 1518), (1, 1_000, 10_000), 3, 0.5)
+FULL = Preset(
+    tuple(Measurement), (*STANDARD_SIZES, JUMBO), (1, 100, 1_000, 10_000, 100_000), 3, 0.5
+)
+DUTS = (Dut.WIRE, Dut.LINUX, Dut.ROUTER, Dut.NORMAL, Dut.OFAPP)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a person gave; empty and None are for the preset to fill in."""
+
+    duts: Sequence[Dut] = ()
+    datapaths: Sequence[Datapath] = ()
+    tests: Sequence[Measurement] = ()
+    sizes: Sequence[int] = ()
+    addresses: Sequence[int] = ()
+    repetitions: int | None = None
+    seconds: float | None = None
+    loss: float = 0.001
+
+
+def plan(asked: Asked, preset: Preset) -> Plan:
+    """The plan; what was asked for comes first, once each, sizes and addresses in order."""
+    return Plan(
+        duts=tuple(dict.fromkeys(asked.duts or DUTS)),
+        datapaths=tuple(dict.fromkeys(asked.datapaths or (Datapath.NETDEV,))),
+        tests=tuple(dict.fromkeys(asked.tests or preset.tests)),
+        sizes=tuple(sorted(set(asked.sizes or preset.sizes))),
+        addresses=tuple(sorted(set(asked.addresses or preset.addresses))),
+        repetitions=asked.repetitions or preset.repetitions,
+        seconds=asked.seconds or preset.seconds,
+        loss=asked.loss,
+    )

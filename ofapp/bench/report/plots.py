@@ -1,0 +1,135 @@
+"""The plots, by matplotlib, as SVG files of a few ten kilobytes with their text as text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from ofapp.bench.figures import summary
+from ofapp.bench.model import Results
+from ofapp.bench.report.metrics import ADDRESSES, CORES, P50, P99, THROUGHPUT, Metric
+from ofapp.bench.report.tables import by_point, devices
+
+_COLOURS = {"wire": "0.6", "Linux bridge": "tab:green", "Linux router": "tab:olive"}
+_OVS_COLOURS = {"OVS NORMAL": "tab:blue", "ofapp": "tab:red"}
+_DASHES = {"system": "-", "netdev": "-", "afxdp": "--", "dpdk": "-."}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A figure against a parameter, for one device."""
+
+    label: str
+    device: str
+    values: dict[float, float]
+
+
+def lines(results: Results, metric: Metric) -> list[Line]:
+    """Medians of every device; of several sizes the first (smallest) where size is not the axis."""
+    found = []
+    for device in devices(results):
+        values: dict[float, float] = {}
+        for at, runs in sorted(by_point(results, metric, device).items()):
+            parameters = dict(at)
+            values.setdefault(parameters[metric.column], summary(list(runs.values())).middle)
+        if len(values) > 1:
+            found.append(Line(device, device, dict(sorted(values.items()))))
+    return found
+
+
+def _draw(axes: Axes, line: Line, dashes: str = "", *, alpha: float = 1.0) -> None:
+    kind, _, datapath = line.device.rpartition(" ")
+    colour = _COLOURS.get(line.device) or _OVS_COLOURS.get(kind, "tab:purple")
+    style = dashes or _DASHES.get(datapath, "-")
+    axes.plot(
+        list(line.values),
+        list(line.values.values()),
+        style,
+        label=line.label,
+        color=colour,
+        alpha=alpha,
+        marker="o",
+        markersize=3,
+    )
+
+
+def _plain(axis: Callable[[FuncFormatter], None]) -> None:
+    axis(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _throughput(results: Results, axes: Axes) -> bool:
+    found = lines(results, THROUGHPUT)
+    for line in found:
+        _draw(axes, line)
+    axes.set(xscale="log", yscale="log", xlabel="frame size, octets", ylabel=THROUGHPUT.unit)
+    ticks = sorted({size for line in found for size in line.values})
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    return bool(found)
+
+
+def _latency(results: Results, axes: Axes) -> bool:
+    found = lines(results, P50)
+    for line in found:
+        _draw(axes, line)
+    for line in lines(results, P99):
+        _draw(axes, Line("_", line.device, line.values), ":", alpha=0.6)
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="load, frames/s",
+        ylabel="latency, µs: median, and dotted the 99th percentile",
+    )
+    return bool(found)
+
+
+def _cpu(results: Results, axes: Axes) -> bool:
+    found = lines(results, CORES)
+    for line in found:
+        _draw(axes, line)
+    axes.set(xlabel="load, frames/s", ylabel="cores busy, the generator's user time not counted")
+    return bool(found)
+
+
+def _addresses(results: Results, axes: Axes) -> bool:
+    found = lines(results, ADDRESSES)
+    for line in found:
+        _draw(axes, line)
+    axes.set(xscale="log", xlabel="hosts in turn", ylabel=ADDRESSES.unit, ylim=(0, None))
+    return bool(found)
+
+
+_PLOTS: dict[str, tuple[str, Callable[[Results, Axes], bool]]] = {
+    "throughput": ("Throughput against frame size", _throughput),
+    "latency": ("Latency against load", _latency),
+    "cpu": ("CPU occupancy against load", _cpu),
+    "addresses": ("Forwarding against the number of hosts", _addresses),
+}
+
+
+def plots(results: Results) -> dict[str, str]:
+    """The SVG documents by name; only those that there is something to draw in."""
+    made = {}
+    for name, (title, draw) in _PLOTS.items():
+        with matplotlib.rc_context(
+            {"svg.fonttype": "none", "svg.hashsalt": "ofapp", "font.size": 9}
+        ):
+            figure = Figure(figsize=(7, 4), layout="constrained")
+            axes = figure.add_subplot(title=title)
+            if not draw(results, axes):
+                continue
+            _plain(axes.xaxis.set_major_formatter)
+            _plain(axes.yaxis.set_major_formatter)
+            axes.grid(alpha=0.3)
+            axes.legend(frameon=False)
+            buffer = io.StringIO()
+            figure.savefig(buffer, format="svg", metadata={"Date": None})
+        text = buffer.getvalue()
+        made[name] = text[text.index("<svg") :]
+    return made

@@ -1,0 +1,223 @@
+"""From samples to tables: pure, and the same for Markdown and HTML."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ofapp.bench.figures import Summary, ratios, summary
+from ofapp.bench.model import Results, Sample
+from ofapp.bench.report.metrics import CHAPTERS, COMPARED, THROUGHPUT, Chapter, Metric
+
+Point = tuple[tuple[str, float], ...]
+"""The parameters of a sample, sorted."""
+OURS = "ofapp "
+PEERS = ("OVS NORMAL", "Linux bridge")
+DISTURBED = 0.1
+"""Cores in use by others from which on a figure is not to be trusted alone."""
+AT_THE_WIRE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells of text, the first column being names."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A chapter that there is something to tell in."""
+
+    chapter: Chapter
+    tables: list[Table]
+
+
+def point(sample: Sample) -> Point:
+    """Its parameters."""
+    return tuple(sorted(sample.at.items()))
+
+
+def by_point(results: Results, metric: Metric, device: str) -> dict[Point, dict[int, float]]:
+    """The figures of a device by parameters, and by repetition."""
+    found: dict[Point, dict[int, float]] = defaultdict(dict)
+    for sample in results.samples:
+        if sample.test is metric.test and sample.device == device and metric.key in sample.values:
+            found[point(sample)][sample.repetition] = sample.values[metric.key] * metric.factor
+    return found
+
+
+def devices(results: Results) -> list[str]:
+    """In the order in which they were measured first."""
+    return list(dict.fromkeys(sample.device for sample in results.samples))
+
+
+def number(value: float) -> str:
+    """Three digits that count, or all before the point."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def cell(found: Summary, capped: bool = False) -> str:
+    """Median and spread; `≥` for what the generator and not the device limits."""
+    spread = f" ±{found.spread:.0%}" if found.runs > 1 else ""
+    return f"{'≥ ' if capped else ''}{number(found.middle)}{spread}"
+
+
+def chapters(results: Results) -> list[Filled]:
+    """Those with at least one table."""
+    made = [
+        Filled(chapter, [table for metric in chapter.metrics for table in _tables(results, metric)])
+        for chapter in CHAPTERS
+    ]
+    return [filled for filled in made if filled.tables]
+
+
+def _tables(results: Results, metric: Metric) -> list[Table]:
+    """One table a metric; with `size` beside another column, one a size."""
+    kinds = sorted(
+        {
+            tuple(part for part in at if part[0] != metric.column)
+            for device in devices(results)
+            for at in by_point(results, metric, device)
+        }
+    )
+    return [_table(results, metric, kind) for kind in kinds]
+
+
+def _table(results: Results, metric: Metric, kind: Point) -> Table:
+    rows: dict[str, dict[float, str]] = {}
+    for device in devices(results):
+        for at, runs in by_point(results, metric, device).items():
+            rest = tuple(part for part in at if part[0] != metric.column)
+            if rest == kind:
+                column = dict(at).get(metric.column, 0.0)
+                capped = _capped(results, metric, device, at)
+                rows.setdefault(device, {})[column] = cell(summary(list(runs.values())), capped)
+    columns = sorted({column for cells in rows.values() for column in cells})
+    return Table(
+        f"{metric.name}{_said(kind)}",
+        ["", *(_column(metric, column) for column in columns)],
+        [
+            [device, *(cells.get(column, "") for column in columns)]
+            for device, cells in rows.items()
+        ],
+    )
+
+
+def _capped(results: Results, metric: Metric, device: str, at: Point) -> bool:
+    """Whether most runs were limited by the generator."""
+    if metric.key in ("cpu_us", "overload"):
+        return False
+    flags = [
+        sample.values["limited"]
+        for sample in results.samples
+        if sample.test is metric.test
+        and sample.device == device
+        and point(sample) == at
+        and "limited" in sample.values
+    ]
+    return bool(flags) and sum(flags) * 2 > len(flags)
+
+
+def _column(metric: Metric, value: float) -> str:
+    if not metric.column:
+        return metric.unit
+    if metric.column == "rate":
+        return f"{value / 1000:g} k/s"
+    if metric.column == "share":
+        return f"{value:.0%}"
+    return f"{value:,.0f}"
+
+
+def _said(kind: Point) -> str:
+    """The parameters that a whole table shares."""
+    units = {"size": "octets", "addresses": "addresses", "offered": "offered"}
+    return "".join(f", {value:,.0f} {units.get(name, name)}" for name, value in kind)
+
+
+def comparison(runs: Sequence[Results], peer: str) -> Table | None:
+    """ofapp beside a peer: a row a figure, a column a datapath (of a run); None without any."""
+    columns: list[str] = []
+    rows: dict[str, dict[str, str]] = {}
+    for results in runs:
+        names = devices(results)
+        for ours in (name for name in names if name.startswith(OURS)):
+            datapath = ours.removeprefix(OURS)
+            theirs = next((name for name in names if name in (peer, f"{peer} {datapath}")), None)
+            if theirs is None:
+                continue
+            column = datapath if len(runs) == 1 else f"{datapath} ({results.title})"
+            columns.append(column)
+            for name, text in _compare(results, ours, theirs):
+                rows.setdefault(name, {})[column] = text
+    if not rows:
+        return None
+    body = [[name, *(cells.get(column, "") for column in columns)] for name, cells in rows.items()]
+    return Table(f"ofapp beside {peer}", ["", *columns], body)
+
+
+def _compare(results: Results, ours: str, theirs: str) -> list[tuple[str, str]]:
+    found = []
+    for metric in COMPARED:
+        own, other = (by_point(results, metric, device) for device in (ours, theirs))
+        shared = [at for at in own if at in other]
+        for at in _telling(metric, shared):
+            each = ratios(own[at], other[at])
+            if each:
+                middle = summary(each)
+                span = f" ({middle.low:.2f} to {middle.high:.2f})" if middle.runs > 1 else ""
+                less = " (less is better)" if metric.less else ""
+                found.append((f"{metric.title}{_where(at)}{less}", f"{middle.middle:.3f}{span}"))
+    return found
+
+
+def _telling(metric: Metric, points: list[Point]) -> list[Point]:
+    """All sizes and addresses; of a row of loads one in its middle."""
+    if metric.column != "rate":
+        return points
+    return [at for at in points if dict(at)["rate"] == 10_000]
+
+
+def _where(at: Point) -> str:
+    texts = {"size": "{:,.0f} octets", "rate": "{:,.0f} frames/s", "addresses": "{:,.0f} hosts"}
+    return "".join(f", {texts.get(name, name + ' {:g}').format(value)}" for name, value in at)
+
+
+def remarks(results: Results) -> list[str]:
+    """What a reader must know of this run: limits of the generator, disturbances, failures."""
+    said = []
+    if at_limit := _at_the_wire(results):
+        said.append(
+            "The generator was the limit, within 5 % of what it sends over a wire: "
+            + "; ".join(at_limit)
+        )
+    noisy = [sample for sample in results.samples if sample.disturbed > DISTURBED]
+    if noisy:
+        worst = max(sample.disturbed for sample in noisy)
+        said.append(
+            f"Other programs used the processors during {len(noisy)} of {len(results.samples)}"
+            f" measurements (up to {worst:.1f} cores): trust the ratios, which are of runs side by"
+            " side, more than the figures."
+        )
+    said += [f"Not measured: {problem}" for problem in results.problems]
+    return said
+
+
+def _at_the_wire(results: Results) -> list[str]:
+    wire = by_point(results, THROUGHPUT, "wire")
+    found = []
+    for device in devices(results):
+        own = by_point(results, THROUGHPUT, device)
+        shares = {at: ratios(own[at], wire[at]) for at in own if at in wire and device != "wire"}
+        sizes = [at for at, each in shares.items() if each and summary(each).middle >= AT_THE_WIRE]
+        if sizes:
+            listed = ", ".join(f"{dict(at)['size']:,.0f}" for at in sorted(sizes))
+            found.append(f"{device} at {listed} octets")
+    return found

@@ -1,0 +1,82 @@
+"""`ofapp bench run`: a plan carried out, with a progress bar, and its results kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ofapp.bench import BenchError
+from ofapp.bench.bed import Bed, clean
+from ofapp.bench.choose import Where, bridge_name, check, devices
+from ofapp.bench.devices.ovs import OpenVSwitch
+from ofapp.bench.frames import FCS
+from ofapp.bench.model import Plan, Results
+from ofapp.bench.runner import Runner, Turn
+
+ETHERNET = 14
+"""Octets of a frame that its MTU does not count."""
+
+
+def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
+    """Measure all of it; results are written to `out` as they come.
+
+    BenchError when it cannot begin.  What fails on the way is told in the results.
+    """
+    if os.geteuid():
+        raise BenchError("making namespaces and bridges takes root: run it with sudo")
+    check(plan, where)
+    out.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, _stop)  # so that all contexts are left
+    console, begun = Console(stderr=True), time.time()
+    with ExitStack() as stack:
+        mtu = max(1500, max(plan.sizes) - FCS - ETHERNET)
+        bed = stack.enter_context(Bed(where.tag, mtu, where.given))
+        made, left_out = devices(plan, where, stack)
+        for reason in left_out:
+            console.print(f"left out: {reason}", highlight=False)
+        runner = Runner(plan, made, bed, problems=list(left_out))
+        _with_progress(runner, console, lambda: runner.results(title, begun).write(out))
+        return runner.results(title, begun)
+
+
+def _with_progress(runner: Runner, console: Console, keep: Callable[[], None]) -> None:
+    """Drawn between trials only, as a thread that draws during one would disturb it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    turns = runner.turns()
+    with Progress(*columns, TimeRemainingColumn(), console=console, auto_refresh=False) as bar:
+        task = bar.add_task("", total=len(turns))
+
+        def announce(turn: Turn) -> None:
+            said = f"{turn.repetition + 1}/{runner.plan.repetitions} {turn.task.test}"
+            bar.update(task, description=f"{said}: {turn.device.label}", refresh=True)
+
+        known = len(runner.problems)
+        for _ in runner.run(announce):
+            for problem in runner.problems[known:]:
+                bar.console.print(problem, highlight=False, markup=False)
+            known = len(runner.problems)
+            bar.advance(task)
+            keep()
+
+
+def remove_rests(tag: str, run_dir: Path) -> list[str]:
+    """What a run that was killed has left behind: the names of what is removed now."""
+    gone = clean(tag)
+    switch = OpenVSwitch(run_dir)
+    if (run_dir / "db.sock").exists() and switch.has_bridge(bridge_name(tag)):
+        switch.vsctl("del-br", bridge_name(tag))
+        gone.append(bridge_name(tag))
+    return gone
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
