@@ -93,7 +93,7 @@ class NetworkCollector(Collector):
                 labels = [f"{datapath_id:016x}", bridge.name, port.name]
                 up.add_metric(labels, port.up)
                 learned.add_metric(labels, bridge.fdb.learned_by_port.get(port.number, 0))
-                cap = bridge.learning.port_caps.get(port.number)
+                cap = bridge.learning.caps.ports.get(port.number)
                 refused.add_metric(labels, 0 if cap is None else cap.refused)
                 if session is not None:
                     for kind, ports in session.held_back.items():

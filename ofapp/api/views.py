@@ -67,7 +67,7 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
             "learned": fdb.learned,
             "static": len(bridge.pinned.static),
             "local": len(learning.local),
-            "refused": learning.bridge_cap.refused,
+            "refused": learning.caps.bridge.refused,
             "learned_by_port": {
                 port_ref(bridge, number)["name"]: count
                 for number, count in sorted(fdb.learned_by_port.items())
@@ -91,7 +91,7 @@ def port_json(network: Network, bridge: Bridge, port: Port) -> Json:
     session = network.sessions.get(bridge.datapath_id)
     held_back = {} if session is None else session.held_back
     state = bridge.relay.states.get(port.number)
-    cap = bridge.learning.port_caps.get(port.number)
+    cap = bridge.learning.caps.ports.get(port.number)
     return {
         "number": port.number,
         "name": port.name,

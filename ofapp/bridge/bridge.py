@@ -16,7 +16,6 @@ from ofapp.bridge.effects import ClosePort, Effect, SendFrame
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT, Fdb
 from ofapp.bridge.learning import Learning
-from ofapp.bridge.limits import Cap
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
@@ -101,10 +100,10 @@ class Bridge:
             effects += self.pinned.set_local(port.mac)
         if old is None or old.name != port.name:
             effects += self._snoop(port, now)
+            own = self.params.port(port.name, port.number)
+            effects += self.learning.set_port(port, own, now)
         effects += self._followed(self._set_link(port, old, now), now)
         if old is None or old.name != port.name:
-            limit = self.params.port(port.name).fdb_max_learned
-            self.learning.port_caps[port.number] = Cap(limit, port.number, f"port {port.name}")
             effects += self.pinned.place(port.name, port.number)
         return effects
 
@@ -121,7 +120,7 @@ class Bridge:
             for entry in self.permanent.on(port.name):
                 effects += self._withdraw(entry, number, now)
             effects += self.multicasting.remove_port(number, now)
-        self.learning.port_caps.pop(number, None)
+        effects += self.learning.drop_port(number)
         if number == LOCAL_PORT:
             effects += self.pinned.set_local(None)
         effects += self.pinned.place(port.name, NO_PORT)
@@ -179,7 +178,7 @@ class Bridge:
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
-        effects: list[Effect] = []
+        effects = self.learning.tick(now)
         if self.spanning is not None:
             effects += self._followed(self.spanning.tick(now), now)
         if self.multicasting is not None:
@@ -190,6 +189,7 @@ class Bridge:
         """When `tick` is due, None when nothing is."""
         running = [self.spanning, self.multicasting]
         due = [protocol.next_wakeup() for protocol in running if protocol is not None]
+        due.append(self.learning.next_wakeup())
         return min((instant for instant in due if instant is not None), default=None)
 
     def pause(self, now: float) -> None:

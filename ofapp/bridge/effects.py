@@ -23,6 +23,16 @@ class InstallEntry(NamedTuple):
     old_port: int
 
 
+class InstallSticky(NamedTuple):
+    """The same for an address that neither ages nor moves."""
+
+    port: int
+    vid: int
+    mac: int
+    serial: int
+    old_port: int
+
+
 class InstallDestination(NamedTuple):
     """Put back only the destination half of a learned address."""
 
@@ -98,14 +108,56 @@ class SetFlood:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Take all learned addresses out of the datapath: those behind `port`, in `vid`, or all."""
+    """Take all learned addresses out of the datapath: those behind `port`, in `vid`, or all.
+
+    sticky: those that are sticky as well.
+    """
 
     port: int | None = None
     vid: int | None = None
+    sticky: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetGate:
+    """Frames of unknown sources are dropped (closed), or pass: those of a port, or of a VLAN.
+
+    One of `port` and `vid` is None.
+    """
+
+    port: int | None
+    vid: int | None
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HoldDown:
+    """Drop frames from an address but for those on the port it is known on.
+
+    It ends with `LetGo`, or by itself in the switch after `seconds`.
+    """
+
+    vid: int
+    mac: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """The end of `HoldDown`."""
+
+    vid: int
+    mac: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reprogram:
+    """Ports or parameters have changed: the datapath should hold what the bridge wants now."""
 
 
 Effect = (
     InstallEntry
+    | InstallSticky
     | InstallDestination
     | RemoveSource
     | RemoveDestination
@@ -119,6 +171,10 @@ Effect = (
     | RemoveGroup
     | SetUnregistered
     | SetFlood
+    | Reprogram
     | Flush
+    | SetGate
+    | HoldDown
+    | LetGo
     | Event
 )

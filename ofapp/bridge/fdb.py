@@ -19,9 +19,13 @@ NO_PORT = 0  # OpenFlow numbers ports from 1
 
 
 class EntryType(Enum):
-    """Where an entry comes from; only learned ones move and age."""
+    """Where an entry comes from; only learned ones move and age.
+
+    STICKY: learned on a sticky port: it stays there, and neither moves nor ages.
+    """
 
     LEARNED = "learned"
+    STICKY = "sticky"
     STATIC = "static"
     LOCAL = "local"
 
@@ -59,14 +63,28 @@ class Entry:
         self.destination_packets = 0
         self.mark = 0
 
+    @property
+    def is_sticky(self) -> bool:
+        """Whether it was learned for good."""
+        return self.type is EntryType.STICKY
+
+    @property
+    def was_learned(self) -> bool:
+        """Whether nobody has set it: it counts towards the limits and can be flushed."""
+        return self.type is EntryType.LEARNED or self.type is EntryType.STICKY
+
 
 class Fdb:
-    """The entries and how many each port has learned; it keeps no limits, decides nothing."""
+    """The entries and how many each port has learned; it keeps no limits, decides nothing.
+
+    learned, learned_by_port: how many were learned, the sticky ones among them.
+    """
 
     def __init__(self) -> None:
         self.tables: dict[int, dict[int, Entry]] = {}
         self.learned = 0
         self.learned_by_port: dict[int, int] = {}
+        self._set: Counter[int] = Counter()  # entries that were not learned, by VID
         self.serial = 0
 
     def __len__(self) -> int:
@@ -83,6 +101,11 @@ class Fdb:
         table = self.tables.get(vid)
         return table.get(mac) if table is not None else None
 
+    def learned_in(self, vid: int) -> int:
+        """How many are learned in a VLAN."""
+        table = self.tables.get(vid)
+        return 0 if table is None else len(table) - self._set[vid]
+
     def next_serial(self) -> int:
         """A number not used lately; it wraps after four billion."""
         self.serial = (self.serial + 1) & SERIAL_MASK
@@ -91,9 +114,11 @@ class Fdb:
     def add(self, vid: int, mac: int, entry: Entry) -> None:
         """Put a new entry in; there must be none for the address."""
         self.tables.setdefault(vid, {})[mac] = entry
-        if entry.type is EntryType.LEARNED:
+        if entry.type is EntryType.LEARNED or entry.type is EntryType.STICKY:
             self.learned += 1
             self.learned_by_port[entry.port] = self.learned_by_port.get(entry.port, 0) + 1
+        else:
+            self._set[vid] += 1
 
     def remove(self, vid: int, mac: int) -> Entry:
         """Take an entry out; KeyError when there is none."""
@@ -101,9 +126,11 @@ class Fdb:
         entry = table.pop(mac)
         if not table:
             del self.tables[vid]
-        if entry.type is EntryType.LEARNED:
+        if entry.was_learned:
             self.learned -= 1
             self._uncount(entry.port)
+        else:
+            self._set[vid] -= 1
         return entry
 
     def move(self, entry: Entry, port: int) -> None:
@@ -112,18 +139,22 @@ class Fdb:
         entry.port = port
         self.learned_by_port[port] = self.learned_by_port.get(port, 0) + 1
 
-    def drop_learned(self, ports: Collection[int] | None, vid: int | None) -> Counter[int]:
+    def drop_learned(
+        self, ports: Collection[int] | None, vid: int | None, sticky: bool
+    ) -> Counter[int]:
         """Take out the learned entries behind any of `ports` and in `vid`, None for any.
 
-        Gives how many there were, by port.
+        sticky: those that are sticky as well.  Gives how many there were, by port.
         """
         gone: Counter[int] = Counter()
+        learned, stuck = EntryType.LEARNED, EntryType.STICKY if sticky else EntryType.LEARNED
         for its_vid in list(self.tables) if vid is None else [vid]:
             table = self.tables.get(its_vid, {})
             doomed = [
                 (mac, entry.port)
                 for mac, entry in table.items()
-                if entry.type is EntryType.LEARNED and (ports is None or entry.port in ports)
+                if (entry.type is learned or entry.type is stuck)
+                and (ports is None or entry.port in ports)
             ]
             for mac, _port in doomed:
                 del table[mac]

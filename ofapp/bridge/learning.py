@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from ofapp.bridge.effects import Effect, InstallEntry, RemoveDestination, RemoveSource
+from ofapp.bridge.caps import Caps
+from ofapp.bridge.effects import (
+    Effect,
+    Flush,
+    InstallEntry,
+    InstallSticky,
+    RemoveDestination,
+    RemoveSource,
+)
 from ofapp.bridge.fdb import NO_PORT, Entry, EntryType, Fdb
-from ofapp.bridge.limits import Cap
+from ofapp.bridge.guard import Address, Guard
 from ofapp.bridge.mac import is_group
-from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.ports import Port
 
 # Copies of a new host's frames keep arriving until its flows are in place: so long they are not
 # news.  Later ones mean that the switch has lost the flows, and they are installed again.
@@ -24,18 +33,28 @@ Sample = tuple[int, int, int]
 
 
 class Learning:
-    """Decides what the FDB learns, within the caps."""
+    """Decides what the FDB learns: on which ports, within the caps, and what may move.
+
+    open_ports: where addresses are learned; holding: ports that learn but do not forward yet, so
+    what they learn is installed later; sticky: ports whose addresses stay; local: the bridge's
+    own addresses, mac -> port.
+    """
 
     def __init__(self, fdb: Fdb, params: BridgeParams) -> None:
         self.fdb = fdb
         self.counters: Counter[str] = Counter()
         self.open_ports: set[int] = set()
         self.holding: set[int] = set()
-        """Ports that learn but do not forward yet: what they learn is installed later."""
+        self.sticky: set[int] = set()
         self.local: dict[int, int] = {}
-        """The bridge's own addresses: mac -> port."""
-        self.bridge_cap = Cap(params.fdb_max_learned, None, "the bridge")
-        self.port_caps: dict[int, Cap] = {}
+        self.caps = Caps(fdb, params.fdb_max_learned, self.counters)
+        self.caps.set_vlans(params.policies.vlans)
+        self.guard = Guard(params.policies.move_guard, self.counters)
+        self._active: set[int] = set()  # ports that are not discarding
+        self._quiet: set[int] = set()  # ports that must not learn
+        self._special: set[int] = set()  # holding or sticky
+
+    # What is seen
 
     def learn(self, samples: Iterable[Sample], now: float) -> list[Effect]:
         """Take a batch of sightings; install what is new, moved or lost."""
@@ -43,44 +62,64 @@ class Learning:
         add = effects.append
         tables = self.fdb.tables
         learned = EntryType.LEARNED
+        room = self.caps.room
         for port, vid, mac in samples:
             table = tables.get(vid)
             entry = None if table is None else table.get(mac)
             if entry is None:
-                if self._admissible(port, mac) and self._room(port, effects):
+                if self._admissible(port, mac) and room(port, vid, effects):
                     serial = self.fdb.next_serial()
-                    self.fdb.add(vid, mac, Entry(port, learned, serial, now))
-                    self.counters["learned"] += 1
-                    if port not in self.holding:
+                    if port in self._special:
+                        entry = Entry(port, self._type(port), serial, now)
+                        self.fdb.add(vid, mac, entry)
+                        effects += self._installed(vid, mac, entry, NO_PORT)
+                    else:
+                        self.fdb.add(vid, mac, Entry(port, learned, serial, now))
                         add(InstallEntry(port, vid, mac, serial, NO_PORT))
-            elif entry.type is not learned:
-                self.counters["static_elsewhere"] += entry.port != port
-            elif entry.port == port:
-                if now - entry.installed >= IN_FLIGHT and port not in self.holding:
-                    self._renew(entry, now)
-                    self.counters["reinstalled"] += 1
-                    add(InstallEntry(port, vid, mac, entry.serial, NO_PORT))
-            elif self._admissible(port, mac) and self._room_on_port(port, effects):
-                old_port, old_serial = entry.port, entry.serial
-                self.fdb.move(entry, port)
+                    self.counters["learned"] += 1
+            elif entry.port != port:
+                effects += self._elsewhere((vid, mac), entry, port, now)
+            elif now - entry.installed >= IN_FLIGHT and entry.was_learned and self.forwards(port):
                 self._renew(entry, now)
-                self.counters["moved"] += 1
-                if port not in self.holding:
-                    add(InstallEntry(port, vid, mac, entry.serial, old_port))
-                else:
-                    add(RemoveSource(old_port, vid, mac, old_serial))
-                    add(RemoveDestination(vid, mac, old_serial))
+                self.counters["reinstalled"] += 1
+                effects += self._installed(vid, mac, entry, NO_PORT)
         return effects
 
-    def release(self, port: int) -> list[Effect]:
-        """The port forwards from now on: install what it has learned so far."""
-        if port not in self.fdb.learned_by_port:
+    def _elsewhere(self, address: Address, entry: Entry, port: int, now: float) -> list[Effect]:
+        """A known address was seen on another port."""
+        if entry.type is EntryType.STATIC:
+            self.counters["static_elsewhere"] += 1
             return []
-        return [
-            InstallEntry(port, vid, mac, entry.serial, NO_PORT)
-            for vid, mac, entry in self.fdb
-            if entry.port == port and entry.type is EntryType.LEARNED
-        ]
+        if not self._admissible(port, address[1]):
+            return []
+        if held := self.guard.held.get(address):
+            return self.guard.seen(held, port, now)
+        if entry.is_sticky:
+            return self.guard.hold(address, entry, port, now)
+        effects: list[Effect] = []
+        if self.guard.exceeds(address, entry, now):
+            home = self.guard.home(address)
+            elsewhere = home != entry.port and home in self.open_ports
+            if elsewhere and self.caps.room_to_move(home, effects):
+                effects += self._move(address, entry, home, now)
+            return effects + self.guard.hold(address, entry, port, now)
+        if self.caps.room_to_move(port, effects):
+            old_port = entry.port
+            effects += self._move(address, entry, port, now)
+            self.guard.moved(address, old_port, entry, now)
+        return effects
+
+    def _move(self, address: Address, entry: Entry, port: int, now: float) -> list[Effect]:
+        old_port, old_serial = entry.port, entry.serial
+        self.fdb.move(entry, port)
+        entry.type = self._type(port)
+        self._renew(entry, now)
+        self.counters["moved"] += 1
+        effects = self._installed(*address, entry, old_port)
+        if not effects:
+            effects.append(RemoveSource(old_port, *address, old_serial))
+            effects.append(RemoveDestination(*address, old_serial))
+        return effects + self.caps.released([old_port], [])
 
     def expired(self, vid: int, mac: int, serial: int) -> list[Effect]:
         """The datapath aged an address out: its source half is gone, now the destination half.
@@ -94,22 +133,27 @@ class Learning:
         self.counters["expired"] += 1
         return [RemoveDestination(vid, mac, serial), *self.forget(vid, mac)]
 
+    # What is forgotten
+
     def forget(self, vid: int, mac: int) -> list[Effect]:
-        """Drop a learned entry from the FDB only; gives the events of caps that have room again."""
-        return self._released([self.fdb.remove(vid, mac).port])
+        """Drop a learned entry from the FDB only; gives what follows: who has room, who is free."""
+        port = self.fdb.remove(vid, mac).port
+        effects = self.caps.released([port], [vid])
+        return effects + self.guard.let_go((vid, mac)) if self.guard.held else effects
 
-    def forget_all(self, ports: Collection[int] | None, vid: int | None) -> list[Effect]:
-        """Drop the learned entries behind any of `ports` and in `vid` (None: any) at once."""
-        gone = self.fdb.drop_learned(ports, vid)
+    def forget_all(
+        self, ports: Collection[int] | None, vid: int | None, sticky: bool = False
+    ) -> list[Effect]:
+        """Drop the learned entries behind any of `ports` and in `vid` (None: any) at once.
+
+        sticky: those that are sticky as well.  The others' flows are the caller's to take out.
+        """
+        gone = self.fdb.drop_learned(ports, vid, sticky)
         self.counters["flushed"] += gone.total()
-        return self._released(gone)
-
-    def _released(self, ports: Iterable[int]) -> list[Effect]:
-        events = [self.bridge_cap.release(self.fdb.learned)]
-        for port in ports:
-            if cap := self.port_caps.get(port):
-                events.append(cap.release(self.fdb.learned_by_port.get(port, 0)))
-        return [event for event in events if event is not None]
+        effects = self.caps.released(gone, self.caps.vlans if vid is None else [vid])
+        if self.guard.held:
+            effects += self.guard.forget(lambda address: self.fdb.get(*address) is not None)
+        return effects
 
     def withdraw(self, vid: int, mac: int) -> list[Effect]:
         """Drop a learned entry from the FDB and the datapath."""
@@ -120,15 +164,150 @@ class Learning:
             *self.forget(vid, mac),
         ]
 
-    def adopt(self, port: int, vid: int, mac: int, serial: int, now: float) -> Entry | None:
-        """Take over an address whose flows a switch already holds; None when it may not be."""
-        if not self._admissible(port, mac) or not self._room(port, []):
-            return None
-        entry = Entry(port, EntryType.LEARNED, serial, now)
+    # What the datapath holds
+
+    def release(self, port: int) -> list[Effect]:
+        """The port forwards from now on: install what it has learned so far."""
+        if port not in self.fdb.learned_by_port:
+            return []
+        return [
+            effect
+            for vid, mac, entry in self.fdb
+            if entry.port == port and entry.was_learned
+            for effect in self._installed(vid, mac, entry, NO_PORT)
+        ]
+
+    def reinstall(self, vid: int, mac: int, entry: Entry, now: float) -> list[Effect]:
+        """The switch has lost a learned address: put it back."""
+        entry.installed = now
+        entry.source_packets = entry.destination_packets = 0
+        return self._installed(vid, mac, entry, NO_PORT)
+
+    def adopt(
+        self, port: int, vid: int, mac: int, serial: int, now: float, sticky: bool = False
+    ) -> tuple[Entry | None, list[Effect]]:
+        """Take over an address whose flows a switch already holds; None when it may not be.
+
+        sticky: what its flows say; the address is learned anew when that is not the port's way.
+        """
+        effects: list[Effect] = []
+        if sticky is not (port in self.sticky) or not self._adoptable(port, mac, sticky):
+            return None, effects
+        if not self.caps.room(port, vid, effects):
+            return None, effects
+        entry = Entry(port, self._type(port), serial, now)
         self.fdb.add(vid, mac, entry)
         self.fdb.serial = max(self.fdb.serial, serial)
         self.counters["adopted"] += 1
-        return entry
+        return entry, effects
+
+    def forwards(self, port: int) -> bool:
+        """Whether what is learned on the port belongs in the datapath."""
+        return port in self._active and port not in self.holding
+
+    # What ports may
+
+    def set_active(self, port: int, active: bool, holding: bool) -> None:
+        """The port's state changed: `active` unless discarding, `holding` while only learning."""
+        (self._active.add if active else self._active.discard)(port)
+        (self.holding.add if holding else self.holding.discard)(port)
+        self._classify(port)
+
+    def learns(self, port: int) -> bool:
+        """Whether policy lets addresses be learned on the port."""
+        return port not in self._quiet
+
+    def set_port(self, port: Port, params: PortParams, now: float) -> list[Effect]:
+        """A port is new, or has another name or other parameters.
+
+        One that does not learn any more forgets what it has learned, all of it when it is locked;
+        what is learned becomes sticky or ordinary as the port does.  A cap below what is learned
+        keeps that and refuses what is new.
+        """
+        number, policy = port.number, params.policy
+        effects: list[Effect] = []
+        quiet = policy.locked or not policy.learning
+        was_quiet, was_sticky = number in self._quiet, number in self.sticky
+        (self._quiet.add if quiet else self._quiet.discard)(number)
+        (self.sticky.add if policy.sticky else self.sticky.discard)(number)
+        self._classify(number)
+        if quiet and not was_quiet and number in self.fdb.learned_by_port:
+            effects.append(Flush(number, sticky=True))
+            effects += self.forget_all([number], None, sticky=True)
+        elif policy.sticky is not was_sticky:
+            effects += self._retype(number, now)
+        limit, drops = params.fdb_max_learned, policy.drop_over_limit
+        return effects + self.caps.set_port(number, port.name, limit, drops)
+
+    def drop_port(self, port: int) -> list[Effect]:
+        """A port is gone, and what is behind it: sticky addresses, which a flush leaves, too."""
+        effects: list[Effect] = []
+        if port in self.fdb.learned_by_port:
+            effects.append(Flush(port, sticky=True))
+            effects += self.forget_all([port], None, sticky=True)
+        effects += self.caps.set_port(port, "", None, False)
+        for ports in (self._active, self.holding, self._quiet, self.sticky):
+            ports.discard(port)
+        self._classify(port)
+        return effects
+
+    def set_policies(self, params: BridgeParams, ports: Iterable[Port], now: float) -> list[Effect]:
+        """The bridge has other parameters: limits, the guard over moves, and those of its ports.
+
+        Nothing that is learned is forgotten for a lower limit: what is new is refused, and dropped
+        where the limit says so, until there is room.  Who is held down stays so for the time he
+        was told.  Ports: see `set_port`.
+        """
+        effects = self.caps.set_bridge(params.fdb_max_learned)
+        effects += self.caps.set_vlans(params.policies.vlans)
+        self.guard.params = params.policies.move_guard
+        for port in ports:
+            effects += self.set_port(port, params.port(port.name, port.number), now)
+        return effects
+
+    # Time
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass; due at `next_wakeup`."""
+        return self.guard.tick(now)
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nothing is."""
+        return self.guard.next_wakeup()
+
+    # Inside
+
+    def _installed(self, vid: int, mac: int, entry: Entry, old_port: int) -> list[Effect]:
+        """What puts a learned address in the datapath, if it belongs there."""
+        port = entry.port
+        if not self.forwards(port):
+            return []
+        kind = InstallSticky if entry.is_sticky else InstallEntry
+        return [kind(port, vid, mac, entry.serial, old_port)]
+
+    def _retype(self, port: int, now: float) -> list[Effect]:
+        """What is learned on the port is sticky from now on, or not any more."""
+        if port not in self.fdb.learned_by_port:
+            return []
+        effects: list[Effect] = []
+        for vid, mac, entry in self.fdb:
+            if entry.port == port and entry.was_learned:
+                entry.type = self._type(port)
+                self._renew(entry, now)
+                if self.forwards(port):
+                    effects += self._installed(vid, mac, entry, NO_PORT)
+                elif port not in self._active and not entry.is_sticky:
+                    effects += self.forget(vid, mac)  # as an ordinary one would have been
+        return effects
+
+    def _type(self, port: int) -> EntryType:
+        return EntryType.STICKY if port in self.sticky else EntryType.LEARNED
+
+    def _classify(self, port: int) -> None:
+        opens = port in self._active and port not in self._quiet
+        (self.open_ports.add if opens else self.open_ports.discard)(port)
+        special = port in self.holding or port in self.sticky
+        (self._special.add if special else self._special.discard)(port)
 
     def _renew(self, entry: Entry, now: float) -> None:
         entry.serial = self.fdb.next_serial()
@@ -147,20 +326,8 @@ class Learning:
             return True
         return False
 
-    def _room(self, port: int, effects: list[Effect]) -> bool:
-        cap = self.bridge_cap
-        if cap.limit is not None and self.fdb.learned >= cap.limit:
-            self.counters["refused_bridge_limit"] += 1
-            if event := cap.refuse():
-                effects.append(event)
-            return False
-        return self._room_on_port(port, effects)
-
-    def _room_on_port(self, port: int, effects: list[Effect]) -> bool:
-        cap = self.port_caps.get(port)
-        if cap is None or cap.limit is None or self.fdb.learned_by_port.get(port, 0) < cap.limit:
+    def _adoptable(self, port: int, mac: int, sticky: bool) -> bool:
+        """A sticky address may be known on a port that is down."""
+        if sticky and port not in self._quiet and mac not in self.local:
             return True
-        self.counters["refused_port_limit"] += 1
-        if event := cap.refuse():
-            effects.append(event)
-        return False
+        return self._admissible(port, mac)

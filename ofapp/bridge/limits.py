@@ -1,9 +1,4 @@
-"""Limits: when one is reached, who is told, and when it counts as over.
-
-A cap that is reached stays "reached" until a twentieth of it is free again, so a bridge that ages
-and learns at the brim tells its story once and not once a second.  Learning itself resumes with
-the first free place.
-"""
+"""Rates: who sends too much, who is told, and when it counts as over."""
 
 from __future__ import annotations
 
@@ -11,50 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.event import Event, Severity
-
-
-class Cap:
-    """One cap: of the bridge (port None) or of a port."""
-
-    __slots__ = ("limit", "name", "port", "reached", "refused")
-
-    def __init__(self, limit: int | None, port: int | None, name: str) -> None:
-        self.limit = limit
-        self.port = port
-        self.name = name
-        self.reached = False
-        self.refused = 0
-
-    def refuse(self) -> Event | None:
-        """Count one address that was not learned; the event for the first of a series."""
-        self.refused += 1
-        if self.reached:
-            return None
-        self.reached = True
-        return Event(
-            "fdb.limit",
-            f"{self.name} has learned {self.limit} addresses, its limit: "
-            "frames of further hosts flood",
-            Severity.WARNING,
-            self.port,
-            {"limit": self.limit},
-        )
-
-    def release(self, count: int) -> Event | None:
-        """With `count` entries now, the event that says there is room again, once."""
-        if not self.reached or (self.limit is not None and count > self.limit - self._margin()):
-            return None
-        self.reached = False
-        return Event(
-            "fdb.limit.cleared",
-            f"{self.name} has room for addresses again",
-            Severity.INFO,
-            self.port,
-            {"limit": self.limit, "refused": self.refused},
-        )
-
-    def _margin(self) -> int:
-        return max(1, (self.limit or 0) // 20)
 
 
 class Policer:

@@ -55,7 +55,7 @@ class Pinned:
             raise InputError("mac", f"{format_mac(mac)} is the bridge's own address")
         effects: list[Effect] = []
         entry = self._fdb.get(vid, mac)
-        if entry is not None and entry.type is EntryType.LEARNED:
+        if entry is not None and entry.was_learned:
             effects += self._learning.withdraw(vid, mac)
         elif entry is not None:
             self._fdb.remove(vid, mac)
@@ -99,7 +99,7 @@ class Pinned:
             local[mac] = LOCAL_PORT
             for vid in list(self._fdb.tables):
                 entry = self._fdb.get(vid, mac)
-                if entry is not None and entry.type is EntryType.LEARNED:
+                if entry is not None and entry.was_learned:
                     effects += self._learning.withdraw(vid, mac)
             effects.append(Pin(mac, None, LOCAL_PORT))
         return effects

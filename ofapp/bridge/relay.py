@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ofapp.bridge.effects import ClosePort, Effect, Flush, SetFlood
-from ofapp.bridge.fdb import Entry, EntryType
+from ofapp.bridge.fdb import Entry
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.stp.effects import PortState, SetPortState
 
@@ -43,7 +43,7 @@ class Relay:
         if old is not state and PortState.FORWARDING in (old, state):
             effects.append(SetFlood(self.flood_ports))
         if state is PortState.DISCARDING and old not in (None, state):
-            effects += self.flush_ports([port])
+            effects += self.flush_ports([port], blocked=True)
         return effects
 
     def close(self, port: int) -> list[Effect]:
@@ -55,7 +55,7 @@ class Relay:
         effects: list[Effect] = [ClosePort(port)]
         if old is PortState.FORWARDING:
             effects.append(SetFlood(self.flood_ports))
-        return [*effects, *self.flush_ports([port])]
+        return [*effects, *self.flush_ports([port], blocked=True)]
 
     def flush(
         self, port: int | None = None, vid: int | None = None, mac: int | None = None
@@ -66,29 +66,29 @@ class Relay:
         """
         if mac is None and (port is None or vid is None):
             ports = None if port is None else [port]
-            return [Flush(port, vid), *self._learning.forget_all(ports, vid)]
+            forgotten = self._learning.forget_all(ports, vid, sticky=True)
+            return [Flush(port, vid, sticky=True), *forgotten]
         doomed = [
             (its_vid, its_mac)
             for its_vid, its_mac, entry in self._select(vid, mac)
-            if entry.type is EntryType.LEARNED and port in (None, entry.port)
+            if entry.was_learned and port in (None, entry.port)
         ]
         self._learning.counters["flushed"] += len(doomed)
         return [effect for address in doomed for effect in self._learning.withdraw(*address)]
 
-    def flush_ports(self, ports: Collection[int]) -> list[Effect]:
-        """Forget what is behind these ports, in one pass: a topology change flushes many."""
+    def flush_ports(self, ports: Collection[int], blocked: bool = False) -> list[Effect]:
+        """Forget what is behind these ports, in one pass: a topology change flushes many.
+
+        Sticky addresses stay known.  They stay in the datapath, too, unless the ports are blocked:
+        nothing may leave by those.
+        """
         known = [port for port in ports if port in self._fdb.learned_by_port]
         forgotten = self._learning.forget_all(known, None) if known else []
-        return [*(Flush(port) for port in ports), *forgotten]
+        return [*(Flush(port, sticky=blocked) for port in ports), *forgotten]
 
     def _admit(self, port: int, state: PortState) -> None:
-        learning = self._learning
-        learning.open_ports.discard(port)
-        learning.holding.discard(port)
-        if state is not PortState.DISCARDING:
-            learning.open_ports.add(port)
-        if state is PortState.LEARNING:
-            learning.holding.add(port)
+        active, holding = state is not PortState.DISCARDING, state is PortState.LEARNING
+        self._learning.set_active(port, active, holding)
 
     def _select(self, vid: int | None, mac: int | None) -> Iterator[tuple[int, int, Entry]]:
         for its_vid in list(self._fdb.tables) if vid is None else [vid]:

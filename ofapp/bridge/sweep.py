@@ -20,11 +20,11 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
     InstallDestination,
-    InstallEntry,
+    InstallSticky,
     RemoveDestination,
     RemoveSource,
 )
-from ofapp.bridge.fdb import NO_PORT, SERIAL_MASK, Entry, EntryType
+from ofapp.bridge.fdb import NO_PORT, SERIAL_MASK, Entry
 
 _SOURCE, _BOTH = 1, 2
 
@@ -52,9 +52,16 @@ class Sweep:
         self._started = started
 
     def source(
-        self, port: int, vid: int, mac: int, serial: int, packets: int, now: float
+        self,
+        port: int,
+        vid: int,
+        mac: int,
+        serial: int,
+        packets: int,
+        now: float,
+        sticky: bool = False,
     ) -> list[Effect]:
-        """The switch holds a source half that has counted `packets`."""
+        """The switch holds a source half that has counted `packets`; sticky: of which kind."""
         effects: list[Effect] = []
         entry = self._entry(vid, mac)
         if (
@@ -65,15 +72,15 @@ class Sweep:
         ):
             # Two source halves, left by a move that was cut short: the later is where the host is.
             effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
-            self._learning.forget(vid, mac)
+            effects += self._learning.forget(vid, mac)
             entry = None
         if entry is None and self._occasion is Occasion.CONNECTED:
-            entry = self._learning.adopt(port, vid, mac, serial, now)
+            entry, told = self._learning.adopt(port, vid, mac, serial, now, sticky)
+            effects += told
             if entry is not None:
                 entry.installed = self._started - 1  # by a controller before us
-        if entry is None or entry.port != port or entry.serial != serial:
-            if entry is None or entry.installed < self._started:
-                self._learning.counters["stale_flows"] += 1
+        entry = self._right(entry, port, serial, sticky)
+        if entry is None:
             return [*effects, RemoveSource(port, vid, mac, serial)]
         entry.mark = self._base + _SOURCE
         if packets != entry.source_packets:
@@ -82,13 +89,18 @@ class Sweep:
         return effects
 
     def destination(
-        self, port: int, vid: int, mac: int, serial: int, packets: int, now: float
+        self,
+        port: int,
+        vid: int,
+        mac: int,
+        serial: int,
+        packets: int,
+        now: float,
+        sticky: bool = False,
     ) -> list[Effect]:
-        """The switch holds a destination half that has counted `packets`."""
-        entry = self._entry(vid, mac)
-        if entry is None or entry.port != port or entry.serial != serial:
-            if entry is None or entry.installed < self._started:
-                self._learning.counters["stale_flows"] += 1
+        """The switch holds a destination half, likewise."""
+        entry = self._right(self._entry(vid, mac), port, serial, sticky)
+        if entry is None:
             return [RemoveDestination(vid, mac, serial)]
         if entry.mark == self._base + _SOURCE:
             entry.mark = self._base + _BOTH
@@ -97,32 +109,51 @@ class Sweep:
             entry.used = now
         return []
 
+    def redirected(self, put: InstallDestination) -> list[Effect]:
+        """The destination half just shown leads elsewhere than it should: in another way, not to
+        another port."""
+        entry = self._entry(put.vid, put.mac)
+        if entry is None or entry.serial != put.serial or entry.port != put.port:
+            return []  # it was taken out
+        self._learning.counters["mended"] += 1
+        return [InstallSticky(*put, NO_PORT) if entry.is_sticky else put]
+
     def finish(self, now: float) -> list[Effect]:
         """Everything was shown: judge the entries."""
         effects: list[Effect] = []
         for vid, mac, entry in self._bridge.fdb:
             if (
-                entry.type is not EntryType.LEARNED
+                not entry.was_learned
                 or entry.installed >= self._started
                 or entry.mark == self._base + _BOTH
-                or entry.port in self._learning.holding
+                or not self._learning.forwards(entry.port)
             ):
                 continue
-            if entry.mark == self._base + _SOURCE:
+            if entry.is_sticky:
+                self._learning.counters["mended"] += 1
+                effects += self._learning.reinstall(vid, mac, entry, now)
+            elif entry.mark == self._base + _SOURCE:
                 # Without its destination half a host is flooded to for as long as it talks.
                 self._learning.counters["mended"] += 1
                 effects.append(InstallDestination(entry.port, vid, mac, entry.serial))
             elif self._occasion is Occasion.RESTARTED:
-                entry.installed = now
-                entry.source_packets = entry.destination_packets = 0
-                effects.append(InstallEntry(entry.port, vid, mac, entry.serial, NO_PORT))
+                effects += self._learning.reinstall(vid, mac, entry, now)
             else:
                 effects += self._learning.expired(vid, mac, entry.serial)
         return effects
 
     def _entry(self, vid: int, mac: int) -> Entry | None:
         entry = self._bridge.fdb.get(vid, mac)
-        return entry if entry is not None and entry.type is EntryType.LEARNED else None
+        return entry if entry is not None and entry.was_learned else None
+
+    def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:
+        """The entry, if a half with this port, serial and kind is as it should be."""
+        held = port, serial, sticky
+        if entry is not None and held == (entry.port, entry.serial, entry.is_sticky):
+            return entry if self._learning.forwards(port) else None
+        if entry is None or entry.installed < self._started:
+            self._learning.counters["stale_flows"] += 1
+        return None
 
 
 def _later(serial: int, other: int) -> bool:

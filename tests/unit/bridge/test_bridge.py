@@ -134,7 +134,7 @@ class TestPorts:
         names = [type(effect).__name__ for effect in effects]
         assert names == ["ClosePort", "SetFlood", "Flush", "Event"]
         assert SetFlood(frozenset({2, 3, LOCAL_PORT})) in effects
-        assert Flush(port=1) in effects
+        assert Flush(port=1, sticky=True) in effects
         assert bridge.fdb.get(0, A) is None
 
     def test_nothing_changes_nothing(self) -> None:
@@ -273,7 +273,10 @@ class TestSweep:
         bridge = make(BridgeParams(fdb_max_learned=1))
         sweep = Sweep(bridge, 1, Occasion.CONNECTED, 1.0)
         assert sweep.source(1, 0, A, 1, 0, 1.0) == []
-        assert sweep.source(1, 0, B, 2, 0, 1.0) == [RemoveSource(1, 0, B, 2)]
+        told, *rest = sweep.source(1, 0, B, 2, 0, 1.0)
+        assert isinstance(told, Event)
+        assert told.kind == "fdb.limit"
+        assert rest == [RemoveSource(1, 0, B, 2)]
 
 
 class TestMac:

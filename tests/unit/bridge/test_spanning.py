@@ -141,7 +141,7 @@ class TestLearningState:
         assert effects == [
             SetPortState(1, PortState.DISCARDING),
             SetFlood(frozenset({LOCAL_PORT})),
-            Flush(1),
+            Flush(1, sticky=True),
         ]
         assert bridge.fdb.learned == 0
 

@@ -1,0 +1,184 @@
+"""Caps on learned addresses: of the bridge, of ports, of VLANs; and the gates of those that drop.
+
+A cap that is reached stays "reached" until a twentieth of it is free again, so a bridge that ages
+and learns at the brim tells its story once and not once a second.  Learning itself resumes with
+the first free place.
+
+Beyond a cap frames flood, or they are dropped: then a gate closes with the last place taken, so
+that not one frame of a host too many passes, and opens when the cap is not reached any more.  What
+a closed gate drops is still shown to the controller.  So a host that takes a place that was freed
+is let in at once, though the gate stays closed to all others; and one that is known and comes
+from another port of the same VLAN can move.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ofapp.bridge.effects import Effect, SetGate
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.fdb import Fdb
+from ofapp.bridge.policy import VlanPolicy
+
+
+class Cap:
+    """One cap.
+
+    port, vid: what it is about, both None for the bridge; drops: frames of hosts beyond it are
+    dropped and do not flood; reached: somebody was refused lately; closed: its gate is; refused:
+    how many sightings were not learned.
+    """
+
+    __slots__ = ("closed", "drops", "limit", "name", "port", "reached", "refused", "vid")
+
+    def __init__(
+        self, limit: int, name: str, port: int | None = None, vid: int | None = None
+    ) -> None:
+        self.limit = limit
+        self.name = name
+        self.port = port
+        self.vid = vid
+        self.drops = False
+        self.reached = False
+        self.closed = False
+        self.refused = 0
+
+    def refuse(self) -> list[Effect]:
+        """Count one address that was not learned; the event for the first of a series."""
+        self.refused += 1
+        if self.reached:
+            return []
+        self.reached = True
+        fate = "are dropped" if self.drops else "flood"
+        message = (
+            f"{self.name} has learned {self.limit} addresses, its limit: "
+            f"frames of further hosts {fate}"
+        )
+        data = self._data() | {"limit": self.limit, "drop": self.drops}
+        return [Event("fdb.limit", message, Severity.WARNING, self.port, data)]
+
+    def fill(self, count: int) -> list[Effect]:
+        """With `count` entries from now on: the gate, if it closes."""
+        if not self.drops or self.closed or count < self.limit:
+            return []
+        self.closed = True
+        return [SetGate(self.port, self.vid, True)]
+
+    def release(self, count: int) -> list[Effect]:
+        """With `count` entries now: the gate and the event, once there is room again."""
+        if not (self.reached or self.closed) or count > self.limit - max(1, self.limit // 20):
+            return []
+        return self.clear()
+
+    def clear(self) -> list[Effect]:
+        """It is not reached any more."""
+        effects: list[Effect] = []
+        if self.closed:
+            effects.append(SetGate(self.port, self.vid, False))
+        if self.reached:
+            message = f"{self.name} has room for addresses again"
+            data = self._data() | {"limit": self.limit, "refused": self.refused}
+            effects.append(Event("fdb.limit.cleared", message, Severity.INFO, self.port, data))
+        self.closed = self.reached = False
+        return effects
+
+    def administer(self, limit: int, drops: bool, count: int) -> list[Effect]:
+        """Another limit, or another fate of what is beyond; what is learned stays."""
+        self.limit, self.drops = limit, drops
+        effects = self.release(count)
+        if self.closed and not drops:
+            self.closed = False
+            effects.append(SetGate(self.port, self.vid, False))
+        return effects + self.fill(count)
+
+    def _data(self) -> dict[str, object]:
+        return {} if self.vid is None else {"vlan": self.vid}
+
+
+class Caps:
+    """All caps of a bridge.  Ports and VLANs without one are not in `ports` and `vlans`."""
+
+    def __init__(self, fdb: Fdb, limit: int, counters: Counter[str]) -> None:
+        self.bridge = Cap(limit, "the bridge")
+        self.ports: dict[int, Cap] = {}
+        self.vlans: dict[int, Cap] = {}
+        self._fdb = fdb
+        self._counters = counters
+
+    def room(self, port: int, vid: int, effects: list[Effect]) -> bool:
+        """Whether one more address can be learned, which must then be done."""
+        if self._fdb.learned >= self.bridge.limit:
+            self._counters["refused_bridge_limit"] += 1
+            effects += self.bridge.refuse()
+            return False
+        if port not in self.ports and vid not in self.vlans:
+            return True
+        if self._full(self.ports.get(port), "refused_port_limit", effects):
+            return False
+        if self._full(self.vlans.get(vid), "refused_vlan_limit", effects):
+            return False
+        for cap in (self.ports.get(port), self.vlans.get(vid)):
+            if cap is not None:
+                effects += cap.fill(self._count(cap) + 1)
+        return True
+
+    def room_to_move(self, port: int, effects: list[Effect]) -> bool:
+        """Whether a known address of the same VLAN can be learned on a port, which must be done."""
+        cap = self.ports.get(port)
+        if cap is None:
+            return True
+        if self._full(cap, "refused_port_limit", effects):
+            return False
+        effects += cap.fill(self._count(cap) + 1)
+        return True
+
+    def released(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
+        """Entries have gone there: what opens, and who has room again."""
+        effects = self.bridge.release(self._fdb.learned)
+        for caps, keys in ((self.ports, ports), (self.vlans, vids)):
+            if caps:
+                for key in keys:
+                    if cap := caps.get(key):
+                        effects += cap.release(self._count(cap))
+        return effects
+
+    def set_bridge(self, limit: int) -> list[Effect]:
+        """The bridge's limit."""
+        return self.bridge.administer(limit, False, self._fdb.learned)
+
+    def set_port(self, port: int, name: str, limit: int | None, drops: bool) -> list[Effect]:
+        """A port's limit, None for none, and what becomes of frames beyond it."""
+        if limit is None:
+            gone = self.ports.pop(port, None)
+            return [] if gone is None else gone.clear()
+        cap = self.ports.setdefault(port, Cap(limit, "", port))
+        cap.name = f"port {name}"
+        return cap.administer(limit, drops, self._count(cap))
+
+    def set_vlans(self, policies: Mapping[int, VlanPolicy]) -> list[Effect]:
+        """The limits of all VLANs."""
+        limits = {
+            vid: (policy.fdb_max_learned, policy.drop_over_limit)
+            for vid, policy in policies.items()
+            if policy.fdb_max_learned is not None
+        }
+        effects: list[Effect] = []
+        for vid in [vid for vid in self.vlans if vid not in limits]:
+            effects += self.vlans.pop(vid).clear()
+        for vid, (limit, drops) in limits.items():
+            cap = self.vlans.setdefault(vid, Cap(limit, f"VLAN {vid}", vid=vid))
+            effects += cap.administer(limit, drops, self._count(cap))
+        return effects
+
+    def _full(self, cap: Cap | None, counter: str, effects: list[Effect]) -> bool:
+        if cap is None or self._count(cap) < cap.limit:
+            return False
+        self._counters[counter] += 1
+        effects += cap.refuse()
+        return True
+
+    def _count(self, cap: Cap) -> int:
+        if cap.port is not None:
+            return self._fdb.learned_by_port.get(cap.port, 0)
+        return self._fdb.learned if cap.vid is None else self._fdb.learned_in(cap.vid)

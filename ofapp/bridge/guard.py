@@ -1,0 +1,226 @@
+"""The guard over moves: addresses that flap, or that were learned on a sticky port, are held down.
+
+An address that is seen here and there in turn tells of a loop or of somebody who poses as another
+host.  Every move makes flow-mods and sends the host's frames elsewhere, so after a few in a short
+time it has to stay where it was before they began: frames from it are dropped wherever else they
+come from.  That needs one flow in the switch, which the source half of the learned address goes
+before, and it ends by itself: by the bridge's timer, and in the switch, should the controller be
+away, by a hard timeout.  An address of a sticky port is held with the first frame from elsewhere.
+
+What is no flapping: a guest that migrates moves once or twice; a virtual router's address (VRRP,
+RFC 5798) once a failover; and a topology change of spanning tree makes addresses forgotten, so
+that they do not move at all.  An address that was forgotten has no history.
+
+Only moves pay for this.  Histories are kept for TRACKED addresses at most, and the one that moved
+longest ago makes room; each has as many instants as moves are allowed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, deque
+from collections.abc import Callable
+
+from ofapp.bridge.effects import Effect, HoldDown, LetGo
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.fdb import Entry
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.policy import MoveGuard
+
+TRACKED = 10_000
+MAX_HELD = 1024
+"""Addresses held at a time: each look at a switch goes through all of them."""
+LATE = 1.0
+"""Seconds after which a sighting of a held address means that the switch has lost its flow."""
+_LONGEST = 0xFFFF  # hard_timeout is 16 bits of seconds
+
+Address = tuple[int, int]
+"""(vid, mac)"""
+
+
+class Held:
+    """An address that is held down.
+
+    port: where it is known; elsewhere: where else it was seen; sticky: why, else for its moves;
+    since, until: core time; seconds: what the switch was told; sightings: those from elsewhere that
+    came to the controller all the same.
+    """
+
+    __slots__ = (
+        "elsewhere",
+        "mac",
+        "port",
+        "seconds",
+        "sent",
+        "sightings",
+        "since",
+        "sticky",
+        "until",
+        "vid",
+    )
+
+    def __init__(
+        self, address: Address, port: int, elsewhere: int, sticky: bool, now: float, hold: float
+    ) -> None:
+        self.vid, self.mac = address
+        self.port = port
+        self.elsewhere = elsewhere
+        self.sticky = sticky
+        self.since = self.sent = now
+        self.until = now + hold
+        self.seconds = min(max(math.ceil(hold), 1), _LONGEST)
+        self.sightings = 0
+
+    @property
+    def effect(self) -> HoldDown:
+        """What the switch is told."""
+        return HoldDown(self.vid, self.mac, self.seconds)
+
+
+class _Track:
+    """The moves of one address: where it was before them, its serial after the last, when."""
+
+    __slots__ = ("home", "serial", "times")
+
+    def __init__(self, home: int) -> None:
+        self.home = home
+        self.serial = 0
+        self.times: deque[float] = deque()
+
+
+class Guard:
+    """Counts moves and knows who is held.
+
+    held: in the order in which they began.
+    """
+
+    def __init__(self, params: MoveGuard, counters: Counter[str]) -> None:
+        self.params = params
+        self.held: dict[Address, Held] = {}
+        self._counters = counters
+        self._tracks: dict[Address, _Track] = {}
+        self._due: float | None = None
+        self._refused = False
+
+    def exceeds(self, address: Address, entry: Entry, now: float) -> bool:
+        """Whether one more move would be one too many."""
+        track = self._tracks.get(address)
+        if track is None:
+            return False
+        begin = now - self.params.window
+        if track.serial != entry.serial or track.times[-1] <= begin or not self.params.moves:
+            del self._tracks[address]  # an earlier life, or long ago
+            return False
+        while track.times[0] <= begin:
+            track.times.popleft()
+        return len(track.times) >= self.params.moves
+
+    def home(self, address: Address) -> int:
+        """Where an address was before its moves began; KeyError for one that has not moved."""
+        return self._tracks[address].home
+
+    def moved(self, address: Address, old_port: int, entry: Entry, now: float) -> None:
+        """An address has moved, and its entry is as it is from now on."""
+        if not self.params.moves:
+            return
+        tracks = self._tracks
+        track = tracks.pop(address, None) or _Track(old_port)
+        track.serial = entry.serial
+        track.times.append(now)
+        tracks[address] = track
+        begin = now - self.params.window
+        for _ in range(2):  # more than come in, so the stale ones go in time
+            oldest = next(iter(tracks))
+            if tracks[oldest].times[-1] > begin and len(tracks) <= TRACKED:
+                break
+            self._counters["move_histories_lost"] += tracks[oldest].times[-1] > begin
+            del tracks[oldest]
+
+    def hold(self, address: Address, entry: Entry, elsewhere: int, now: float) -> list[Effect]:
+        """Frames from an address are dropped from now on, but for those on its port."""
+        self._tracks.pop(address, None)
+        if len(self.held) >= MAX_HELD:
+            return self._refuse()
+        sticky = entry.is_sticky
+        held = Held(address, entry.port, elsewhere, sticky, now, self.params.hold)
+        self.held[address] = held
+        self._due = held.until if self._due is None else min(self._due, held.until)
+        self._counters["held"] += 1
+        params = self.params
+        why = (
+            "is sticky"
+            if sticky
+            else f"moved more than {params.moves} times in {params.window:g} s"
+        )
+        message = (
+            f"{_spoken(address)} {why} on port {entry.port}, and was seen on port {elsewhere}: "
+            f"held down for {held.seconds} s"
+        )
+        data = _data(held) | {"elsewhere": elsewhere, "seconds": held.seconds}
+        return [held.effect, Event("fdb.held", message, Severity.WARNING, data=data)]
+
+    def seen(self, held: Held, port: int, now: float) -> list[Effect]:
+        """A held address was seen elsewhere: its flow was not there in time, or is lost."""
+        held.elsewhere = port
+        held.sightings += 1
+        self._counters["held_sightings"] += 1
+        if now - held.sent < LATE:
+            return []
+        held.sent = now
+        return [held.effect]
+
+    def let_go(self, address: Address) -> list[Effect]:
+        """An address is not held any more, on request or because it is known no more."""
+        return self._let_go(lambda held: (held.vid, held.mac) == address)
+
+    def forget(self, is_known: Callable[[Address], bool]) -> list[Effect]:
+        """Let go of those that are not known any more."""
+        return self._let_go(lambda held: not is_known((held.vid, held.mac)))
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let go of those whose time is over; due at `next_wakeup`."""
+        if self._due is None or now < self._due:
+            return []
+        return self._let_go(lambda held: held.until <= now)
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nobody is held."""
+        return self._due
+
+    def _refuse(self) -> list[Effect]:
+        """There are too many: the address stays where it is, but its frames go on."""
+        self._counters["hold_refused"] += 1
+        if self._refused:
+            return []
+        self._refused = True
+        message = f"{MAX_HELD} addresses are held down, the most there can be"
+        return [Event("fdb.held.limit", message, Severity.WARNING, data={"limit": MAX_HELD})]
+
+    def _let_go(self, ends: Callable[[Held], bool]) -> list[Effect]:
+        effects: list[Effect] = []
+        for held in [held for held in self.held.values() if ends(held)]:
+            address = held.vid, held.mac
+            del self.held[address]
+            message = f"{_spoken(address)} is not held down any more"
+            effects.append(LetGo(*address))
+            effects.append(Event("fdb.held.cleared", message, data=_data(held)))
+        self._due = min((held.until for held in self.held.values()), default=None)
+        if self._refused and len(self.held) < MAX_HELD:
+            self._refused = False
+            effects.append(Event("fdb.held.limit.cleared", "addresses can be held down again"))
+        return effects
+
+
+def _spoken(address: Address) -> str:
+    vid, mac = address
+    return f"{format_mac(mac)} in VLAN {vid}" if vid else format_mac(mac)
+
+
+def _data(held: Held) -> dict[str, object]:
+    reason = "sticky" if held.sticky else "moves"
+    return {
+        "mac": format_mac(held.mac),
+        "vlan": held.vid,
+        "port": held.port,
+        "reason": reason,
+    }
