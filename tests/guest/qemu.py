@@ -51,8 +51,30 @@ class Shell:
         before, _, self._said = self._said.partition(text)
         return before
 
-    def run(self, command: str, seconds: float = 20) -> tuple[int, str]:
-        """Exit status and output of a command in the guest."""
+    def booted(self, seconds: float = 60) -> Shell:
+        """Wait until the guest is up."""
+        self.expect("the guest is up\n", seconds)
+        return self
+
+    def configure(self, *addresses: str, mtu: int = 1500) -> None:
+        """Bring its NIC up with addresses (with their prefix lengths)."""
+        self.run("echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad")
+        self.run(f"ip link set eth0 mtu {mtu} up")
+        for address in addresses:
+            self.run(f"ip addr add {address} dev eth0")
+
+    def reaches(self, address: str, size: int = 56, seconds: int = 3) -> bool:
+        """Whether one echo request of that many bytes is answered."""
+        command = f"ping -c 1 -W {seconds} -s {size} {address}"
+        return self._try(command, seconds + 10)[0] == 0
+
+    def run(self, command: str, seconds: float = 20) -> str:
+        """The output of a command; AssertionError when it fails."""
+        status, output = self._try(command, seconds)
+        assert status == 0, f"{command}: {output}"
+        return output
+
+    def _try(self, command: str, seconds: float) -> tuple[int, str]:
         marker = f"<{next(_markers)}:"
         self._socket.sendall(f"{command}\necho '{marker[:2]}''{marker[2:]}'$?'>'\n".encode())
         output = self.expect(marker, seconds)
@@ -84,12 +106,11 @@ class Guest:
             stdout=self._log,
             stderr=self._log,
         )
-        self.shell: Shell | None = None
         try:
-            wait_for(self._serial_there, "QEMU to open the serial line", seconds=20)
+            wait_for(self._ready, "QEMU to listen", seconds=20)
             self.shell = Shell(self.path("serial"))  # at once: what is said to nobody is lost
         except BaseException:
-            self.close()
+            self._end()
             raise
 
     @classmethod
@@ -102,29 +123,6 @@ class Guest:
     def path(self, name: str) -> Path:
         """A file of this guest on the host."""
         return Path(self._folder.name, name)
-
-    def booted(self, seconds: float = 60) -> Guest:
-        """Wait until it is up."""
-        self.shell.expect("the guest is up\n", seconds)
-        return self
-
-    def run(self, command: str, seconds: float = 20) -> str:
-        """The output of a command; AssertionError when it fails."""
-        status, output = self.shell.run(command, seconds)
-        assert status == 0, f"{command}: {output}"
-        return output
-
-    def configure(self, *addresses: str, mtu: int = 1500) -> None:
-        """Bring its NIC up with addresses (with their prefix lengths)."""
-        self.run("echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad")
-        self.run(f"ip link set eth0 mtu {mtu} up")
-        for address in addresses:
-            self.run(f"ip addr add {address} dev eth0")
-
-    def reaches(self, address: str, size: int = 56, seconds: int = 3) -> bool:
-        """Whether one echo request of that many bytes is answered."""
-        command = f"ping -c 1 -W {seconds} -s {size} {address}"
-        return self.shell.run(command, seconds + 10)[0] == 0
 
     def ask(self, command: str, **arguments: object) -> Any:
         """One command to QEMU (QMP); what it returns."""
@@ -145,14 +143,16 @@ class Guest:
 
     def close(self) -> None:
         """End it, as one pulls a plug."""
-        if self.shell is not None:
-            self.shell.close()
+        self.shell.close()
+        self._end()
+
+    def _end(self) -> None:
         self._process.kill()
         self._process.wait()
         self._log.close()
         self._folder.cleanup()
 
-    def _serial_there(self) -> bool:
+    def _ready(self) -> bool:
         if self._process.poll() is not None:
             raise AssertionError(f"QEMU ended: {self.path('log').read_text()}")
         return self.path("qmp").exists() and self.path("serial").exists()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.guest.image import Image
-from tests.guest.qemu import Guest
+from tests.guest.qemu import Guest, Shell
 from tests.mininet.lab import Lab, Switch, quiet, sh
 
 
@@ -20,6 +20,11 @@ class Placed:
     number: int
 
     @property
+    def shell(self) -> Shell:
+        """To be used once it is up."""
+        return self.guest.shell
+
+    @property
     def ip(self) -> str:
         """Of the same network as the lab's hosts."""
         return f"10.211.0.{self.number}"
@@ -30,8 +35,7 @@ class Placed:
 
     def ready(self, mtu: int = 1500) -> None:
         """Wait until it is up, and give it its addresses."""
-        self.guest.booted()
-        self.guest.configure(f"{self.ip}/24", f"{self.ip6}/64", mtu=mtu)
+        self.shell.booted().configure(f"{self.ip}/24", f"{self.ip6}/64", mtu=mtu)
 
 
 class Site:

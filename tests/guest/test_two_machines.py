@@ -49,7 +49,7 @@ def set_mtu(place, mtu):
             sh("ip", "link", "set", interface, "mtu", mtu)
     place.host.run("ip", "link", "set", "eth0", "mtu", mtu)
     for placed in (place.one, place.other):
-        placed.guest.run(f"ip link set eth0 mtu {mtu}")
+        placed.shell.run(f"ip link set eth0 mtu {mtu}")
 
 
 def passes_whole(place, address, size):
@@ -60,8 +60,8 @@ def passes_whole(place, address, size):
 
 def test_guests_reach_each_other_over_the_uplink(place, controller):
     for address in (place.other.ip, place.other.ip6):
-        wait_for(lambda a=address: place.one.guest.reaches(a), "the guests to reach each other")
-    assert place.other.guest.reaches(place.host.ip)
+        wait_for(lambda a=address: place.one.shell.reaches(a), "the guests to reach each other")
+    assert place.other.shell.reaches(place.host.ip)
     uplink = next(port for port, end in place.left.links.items() if end is place.right)
     wait_for(
         lambda: controller.where(place.left, place.other.mac) == uplink,
@@ -78,7 +78,7 @@ def test_the_largest_frames_pass(place, mtu):
                 lambda ip=placed.ip: passes_whole(place, ip, mtu), f"{mtu} bytes to {placed.tap}"
             )
             assert not passes_whole(place, placed.ip, mtu + 1)
-        assert place.one.guest.reaches(place.other.ip, size=mtu - 28)
+        assert place.one.shell.reaches(place.other.ip, size=mtu - 28)
     finally:
         set_mtu(place, 1500)
 
@@ -129,4 +129,4 @@ def test_a_guest_moves_to_the_other_machine(place, controller, figure):
         f"for {status['downtime']} ms ({len(heard) - 1} answers)"
     )
     assert gap < status["downtime"] / 1000 + 2
-    assert arrived.guest.reaches(place.other.ip)
+    assert arrived.shell.reaches(place.other.ip)

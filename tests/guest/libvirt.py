@@ -1,0 +1,119 @@
+"""A libvirtd of our own: without systemd, with its own folders, and gone with all its guests.
+
+It runs in a mount namespace, where its folders are ours, and in a process namespace, which ends
+whatever it has started.  Its network is the machine's: Open vSwitch and the taps are there.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tests.guest.image import Image
+from tests.mininet.lab import sh
+from tests.vswitchd.waiting import wait_for
+
+FOLDERS = ("etc/libvirt", "run/libvirt", "var/lib/libvirt", "var/log/libvirt", "var/cache/libvirt")
+
+SETTINGS = """
+user = "root"
+group = "root"
+security_driver = "none"
+cgroup_controllers = []
+namespaces = []
+remember_owner = 0
+stdio_handler = "file"
+"""
+
+DOMAIN = """
+<domain type='qemu'>
+  <name>{name}</name>
+  <memory unit='MiB'>192</memory>
+  <os>
+    <type arch='x86_64' machine='q35'>hvm</type>
+    <kernel>{image.kernel}</kernel>
+    <initrd>{image.initrd}</initrd>
+    <cmdline>console=ttyS0 quiet panic=-1</cmdline>
+  </os>
+  <cpu mode='maximum'/>
+  <devices>
+    <serial type='unix'><source mode='bind' path='{serial}'/></serial>
+    <interface type='bridge'>
+      <mac address='{mac}'/>
+      <source bridge='{bridge}'/>
+      <virtualport type='openvswitch'/>
+      <target dev='{tap}'/>
+      <model type='virtio'/>
+      <driver>
+        <host csum='off' gso='off'/>
+        <guest csum='off' tso4='off' tso6='off' ufo='off'/>
+      </driver>
+    </interface>
+  </devices>
+</domain>
+"""
+
+
+class Libvirt:
+    """The daemon, and virsh to talk to it."""
+
+    def __init__(self) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="ofapp-virt-")
+        self.folder = Path(self._temporary.name)
+        for folder in FOLDERS:
+            (self.folder / folder).mkdir(parents=True)
+            Path("/", folder).mkdir(parents=True, exist_ok=True)
+        (self.folder / "etc/libvirt/qemu.conf").write_text(SETTINGS)
+        (self.folder / "etc/libvirt/libvirtd.conf").write_text('auth_unix_rw = "none"\n')
+        mounts = "".join(f"mount --bind {self.folder / f} /{f}\n" for f in FOLDERS)
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("setpriv", "--pdeathsig", "KILL"),
+                    *("unshare", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child"),
+                    # The shell buries what libvirtd's guests leave: a first process has to.
+                    *("sh", "-ec", f"{mounts}libvirtd --pid-file {self.folder}/pid & wait"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def started(self) -> Libvirt:
+        """Wait until it answers."""
+        wait_for(self._answers, "libvirtd to answer", seconds=30)
+        return self
+
+    def virsh(self, *words: object) -> str:
+        """A virsh command."""
+        return sh("virsh", "-q", "-c", self._uri, *words)
+
+    def create(self, name: str, image: Image, bridge: str, tap: str, mac: str) -> Path:
+        """Start a guest, paused before its first instruction; its serial line."""
+        serial = self.folder / f"{name}.serial"
+        domain = self.folder / f"{name}.xml"
+        domain.write_text(
+            DOMAIN.format(name=name, image=image, serial=serial, mac=mac, bridge=bridge, tap=tap)
+        )
+        self.virsh("create", "--paused", domain)
+        return serial
+
+    def close(self) -> None:
+        """End it and its guests."""
+        self._process.kill()
+        self._process.wait()
+        self._temporary.cleanup()
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "log"
+
+    @property
+    def _uri(self) -> str:
+        return f"qemu:///system?socket={self.folder}/run/libvirt/libvirt-sock"
+
+    def _answers(self) -> bool:
+        if self._process.poll() is not None:
+            raise AssertionError(f"libvirtd ended: {self._log.read_text()[-2000:]}")
+        return bool(sh("virsh", "-q", "-c", self._uri, "capabilities", check=False))
