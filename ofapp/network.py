@@ -7,16 +7,12 @@ all work on this object and on nothing below it.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any
-
-from pydantic import BaseModel
+from collections.abc import Iterable
 
 from ofapp import hub
+from ofapp.administration import Administration
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.effects import Effect
@@ -24,14 +20,11 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import format_mac, parse_mac
 from ofapp.bridge.naming import naming_ports
 from ofapp.bridge.permanent import PermanentEntry
-from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
-from ofapp.config.multicast import MdbEntry as ConfiguredMdbEntry
-from ofapp.config.multicast import MulticastBridge, MulticastPort
-from ofapp.config.stp import StpBridge, StpPort
 from ofapp.events import EventLog
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.session import Session
+from ofapp.settings import Settings, permanent_entries, static_entries, static_keys
 from ofapp.state import MdbEntry, State, StaticEntry
 
 LOG = logging.getLogger(__name__)
@@ -50,14 +43,13 @@ class Network:
     """Bridges by datapath id, and their switches' sessions; times in the core are monotonic."""
 
     def __init__(self, config: Config, state: State, events: EventLog) -> None:
-        self.config = config
+        self.settings = Settings(config)
         self.events = events
         self.bridges: dict[int, Bridge] = {}
         self.sessions: dict[int, Session] = {}
         self._state = state
         events.audience_changed = self._set_traces
-        self._stp: dict[int, StpBridge] = {}  # what was set at run time, on or off
-        self._multicast: dict[int, MulticastBridge] = {}  # likewise
+        self.admin = Administration(self.settings, self._apply, self._tell, self._look)
         self._unsaved: set[int] = set()
         self._save = hub.Event()
 
@@ -166,79 +158,11 @@ class Network:
         """How it stands now; None while it does not run."""
         return bridge.stp_status(time.monotonic())
 
-    def stp_settings(self, bridge: Bridge) -> StpBridge:
-        """What the bridge is told, by the file or since."""
-        return self._stp.get(bridge.datapath_id) or self.config.stp(bridge.datapath_id)
-
-    def port_stp_settings(self, bridge: Bridge, port: Port) -> StpPort:
-        """What a port is told, by the file or since."""
-        return StpPort(**asdict(bridge.params.port(port.name).stp))
-
-    def set_stp(self, bridge: Bridge, settings: StpBridge) -> None:
-        """Administer the bridge, or start or stop its spanning tree, until ofapp restarts."""
-        changes = _changes(self.stp_settings(bridge), settings)
-        if not changes:
-            return
-        self._stp[bridge.datapath_id] = settings
-        self._tell(bridge, Event("stp.set", f"spanning tree: {_listed(changes)}", data=changes))
-        self._apply(bridge, bridge.set_stp(settings.params(), time.monotonic()))
-
-    def set_port_stp(self, bridge: Bridge, port: Port, settings: StpPort) -> None:
-        """Administer a port until ofapp restarts; InputError for LOCAL."""
-        _not_local(port)
-        changes = _changes(self.port_stp_settings(bridge, port), settings)
-        if not changes:
-            return
-        message = f"port {port.number}: {_listed(changes)}"
-        self._tell(bridge, Event("stp.port.set", message, port=port.number, data=changes))
-        self._apply(bridge, bridge.set_port_stp(port, settings.params(), time.monotonic()))
-
-    def recover_port(self, bridge: Bridge, port: Port) -> None:
-        """Free a port from the guard that holds it; InputError."""
-        _spanned(bridge, port)
-        self._apply(bridge, bridge.recover_port(port, time.monotonic()))
-
-    def check_migration(self, bridge: Bridge, port: Port) -> None:
-        """Have a port speak RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
-        _spanned(bridge, port)
-        self._apply(bridge, bridge.check_migration(port, time.monotonic()))
-
     # Multicast snooping
 
     def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
         """How it stands now; None while it is off."""
         return bridge.multicast_snapshot(time.monotonic())
-
-    def multicast_settings(self, bridge: Bridge) -> MulticastBridge:
-        """What the bridge is told, by the file or since."""
-        own = self._multicast.get(bridge.datapath_id)
-        return own or self.config.multicast(bridge.datapath_id)
-
-    def port_multicast_settings(self, bridge: Bridge, port: Port) -> MulticastPort:
-        """What a port is told, by the file or since."""
-        return MulticastPort(**asdict(bridge.params.port(port.name).multicast))
-
-    def set_multicast(self, bridge: Bridge, settings: MulticastBridge) -> None:
-        """Administer the bridge and its VLANs, or turn snooping on or off, until ofapp restarts."""
-        changes = _changes(self.multicast_settings(bridge), settings)
-        if not changes:
-            return
-        self._multicast[bridge.datapath_id] = settings
-        self._tell(bridge, Event("mcast.set", f"multicast: {_listed(changes)}", data=changes))
-        params, vlans = settings.params(), settings.vlan_params()
-        self._apply(bridge, bridge.set_multicast(params, vlans, time.monotonic()))
-        session = self.sessions.get(bridge.datapath_id)
-        if session is not None and "mcast_snooping" in changes:
-            session.look_soon()
-
-    def set_port_multicast(self, bridge: Bridge, port: Port, settings: MulticastPort) -> None:
-        """Administer a port until ofapp restarts."""
-        changes = _changes(self.port_multicast_settings(bridge, port), settings)
-        if not changes:
-            return
-        message = f"port {port.number}: {_listed(changes)}"
-        self._tell(bridge, Event("mcast.port.set", message, port=port.number, data=changes))
-        self._apply(bridge, bridge.set_port_multicast(port, settings.params(), time.monotonic()))
 
     def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Forward a multicast group to a port for good; InputError."""
@@ -276,23 +200,19 @@ class Network:
             self.events.tell(datapath_id, event)
             return False
         del self.bridges[away]
-        self._stp.pop(away, None)
-        self._multicast.pop(away, None)
+        self.settings.forget(away)
         self._unsaved.discard(away)
         self.events.tell(away, Event("bridge.forgotten", f"its switch is away, and {full}"))
         return True
 
     def _new_bridge(self, datapath_id: int, known: Iterable[StaticEntry]) -> Bridge:
-        bridge = Bridge(datapath_id, self.config.bridge_params(datapath_id))
+        settings = self.settings.of(datapath_id)
+        bridge = Bridge(datapath_id, settings.params())
         self._set_trace(bridge)
-        configured = (
-            StaticEntry(entry.vlan, entry.mac, entry.port)
-            for entry in self.config.static(datapath_id)
-        )
-        for entry in (*configured, *known):
+        for entry in (*static_entries(settings), *known):
             bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
         kept = [
-            *map(_permanent, self.config.mdb(datapath_id)),
+            *permanent_entries(settings),
             *map(_permanent, self._state.mdb_entries(datapath_id)),
         ]
         for permanent in kept:
@@ -313,6 +233,11 @@ class Network:
         for effect in effects:
             if isinstance(effect, Event):
                 self._tell(bridge, effect)
+
+    def _look(self, bridge: Bridge) -> None:
+        session = self.sessions.get(bridge.datapath_id)
+        if session is not None:
+            session.look_soon()
 
     def _tell(self, bridge: Bridge, event: Event) -> None:
         self.events.tell(bridge.datapath_id, naming_ports(event, bridge.ports), bridge.name)
@@ -335,9 +260,7 @@ class Network:
                     self._state.snapshots.save(datapath_id, snapshot)
 
     def _remember(self, bridge: Bridge) -> None:
-        configured = {
-            (entry.vlan, parse_mac(entry.mac)) for entry in self.config.static(bridge.datapath_id)
-        }
+        configured = static_keys(static_entries(self.settings.filed(bridge.datapath_id)))
         self._state.remember(
             bridge.datapath_id,
             [
@@ -349,7 +272,7 @@ class Network:
         )
 
     def _own_mdb(self, bridge: Bridge) -> list[MdbEntry]:
-        configured = {_permanent(entry) for entry in self.config.mdb(bridge.datapath_id)}
+        configured = permanent_entries(self.settings.filed(bridge.datapath_id))
         return [
             MdbEntry(
                 entry.vid,
@@ -367,29 +290,9 @@ class Network:
             session.channel.close()
 
 
-def _permanent(entry: MdbEntry | ConfiguredMdbEntry) -> PermanentEntry:
+def _permanent(entry: MdbEntry) -> PermanentEntry:
     source = None if entry.source is None else multicast.parse(entry.source)
     return PermanentEntry(entry.vlan, multicast.parse(entry.group), entry.port, source)
-
-
-def _changes(old: BaseModel, new: BaseModel) -> dict[str, Any]:
-    before = old.model_dump(mode="json")
-    return {name: v for name, v in new.model_dump(mode="json").items() if v != before[name]}
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
-
-
-def _not_local(port: Port) -> None:
-    if port.number == LOCAL_PORT:
-        raise InputError("port", f"port {port.name} is LOCAL, which takes no part")
-
-
-def _spanned(bridge: Bridge, port: Port) -> None:
-    _not_local(port)
-    if bridge.spanning is None:
-        raise InputError("port", f"bridge {bridge.name} runs no spanning tree")
 
 
 def _address(channel: Channel) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool, create_model
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StrictInt, create_model
 
 from ofapp.api.models import Input, json_number
-from ofapp.config.multicast import Number
+from ofapp.config.base import Number
 
 _WHOLE = Annotated[int, BeforeValidator(json_number)]
 _FRACTION = Annotated[float, BeforeValidator(json_number)]
@@ -16,7 +16,7 @@ _JSON_TYPES: dict[Any, Any] = {
     int: _WHOLE,
     float: _FRACTION,
     Number: _FRACTION,
-    int | None: _WHOLE | None,
+    StrictInt | None: _WHOLE | None,
 }
 """pydantic alone would also take "yes" for true and true for 1."""
 

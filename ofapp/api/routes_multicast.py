@@ -54,8 +54,8 @@ def blueprint(network: Network) -> APIBlueprint:
         each other, with those that stay, or with those of a VLAN.
         """
         bridge = views.find_bridge(network, path.dpid)
-        settings = network.multicast_settings(bridge)
-        network.set_multicast(bridge, _changed(settings, body.values()))
+        settings = network.admin.multicast(bridge)
+        network.admin.set_multicast(bridge, _changed(settings, body.values()))
         return done(bridge)
 
     @api.patch("/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **_CHANGE})
@@ -70,11 +70,11 @@ def blueprint(network: Network) -> APIBlueprint:
         each other or with those that stay.
         """
         bridge = views.find_bridge(network, path.dpid)
-        settings = network.multicast_settings(bridge)
+        settings = network.admin.multicast(bridge)
         before = settings.vlans.get(path.vlan, MulticastVlan())
         vlan = MulticastVlan(**before.model_dump(exclude_unset=True) | body.values())
         vlans = {**settings.vlans, path.vlan: vlan}
-        network.set_multicast(bridge, _changed(settings, {"vlans": vlans}))
+        network.admin.set_multicast(bridge, _changed(settings, {"vlans": vlans}))
         return done(bridge)
 
     @api.delete(
@@ -83,11 +83,11 @@ def blueprint(network: Network) -> APIBlueprint:
     def reset_vlan(path: models_multicast.MulticastVlanPath, query: models.NoQuery) -> Response:
         """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""
         bridge = views.find_bridge(network, path.dpid)
-        settings = network.multicast_settings(bridge)
+        settings = network.admin.multicast(bridge)
         if path.vlan not in settings.vlans:
             raise field_problem(404, "vlan", f"VLAN {path.vlan} has no parameters of its own")
         vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
-        network.set_multicast(bridge, settings.changed({"vlans": vlans}))
+        network.admin.set_multicast(bridge, settings.changed({"vlans": vlans}))
         return done(bridge)
 
     @api.patch("/ports/<port>", responses={200: models_multicast.MulticastPortStatus, **_CHANGE})
@@ -104,8 +104,8 @@ def blueprint(network: Network) -> APIBlueprint:
         port = views.find_port(bridge, path.port)
         if port is None:
             raise views.no_port(bridge, path.port, 404)
-        settings = network.port_multicast_settings(bridge, port)
-        network.set_port_multicast(bridge, port, _changed(settings, body.values()))
+        settings = network.admin.port_multicast(bridge, port)
+        network.admin.set_port_multicast(bridge, port, _changed(settings, body.values()))
         snapshot = network.multicast_snapshot(bridge)
         return answer(views_multicast.port_json(network, bridge, port, snapshot))
 

@@ -46,7 +46,7 @@ def blueprint(network: Network) -> APIBlueprint:
         each other or with those that stay.
         """
         bridge = views.find_bridge(network, path.dpid)
-        network.set_stp(bridge, _changed(network.stp_settings(bridge), body.values()))
+        network.admin.set_stp(bridge, _changed(network.admin.stp(bridge), body.values()))
         return answer(views_stp.bridge_json(network, bridge))
 
     @api.patch("/ports/<port>", responses={200: models_stp.StpPortStatus, **_CHANGE})
@@ -59,8 +59,8 @@ def blueprint(network: Network) -> APIBlueprint:
         each other or with those that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        settings = _changed(network.port_stp_settings(bridge, port), body.values())
-        return _done(network, bridge, port, lambda: network.set_port_stp(bridge, port, settings))
+        settings = _changed(network.admin.port_stp(bridge, port), body.values())
+        return _done(network, bridge, port, lambda: network.admin.set_port_stp(bridge, port, settings))
 
     @api.post(
         "/ports/<port>/recover",
@@ -73,7 +73,7 @@ def blueprint(network: Network) -> APIBlueprint:
         before.  409: the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        return _done(network, bridge, port, lambda: network.recover_port(bridge, port))
+        return _done(network, bridge, port, lambda: network.admin.recover_port(bridge, port))
 
     @api.post(
         "/ports/<port>/migration-check",
@@ -85,7 +85,7 @@ def blueprint(network: Network) -> APIBlueprint:
         409: the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        return _done(network, bridge, port, lambda: network.check_migration(bridge, port))
+        return _done(network, bridge, port, lambda: network.admin.check_migration(bridge, port))
 
     return api
 

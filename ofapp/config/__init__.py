@@ -1,6 +1,7 @@
 """The file a user writes, validated.  Runtime state never lives here."""
 
-from ofapp.config.load import ConfigError, load_config
+from ofapp.config.errors import ConfigError, Fault
+from ofapp.config.load import load_config, parse_config
 from ofapp.config.model import Config
 
-__all__ = ["Config", "ConfigError", "load_config"]
+__all__ = ["Config", "ConfigError", "Fault", "load_config", "parse_config"]

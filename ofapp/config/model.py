@@ -1,147 +1,162 @@
-"""What may stand in the configuration file: names, ranges and defaults.
+"""The whole file: bridges, what holds for all of them, and the controller's own addresses.
 
-The models validate; `Config.bridge_params` hands the core plain values.  Names are those of
-`ip link set type bridge` where it has one.
+`Config.bridge` gives what a switch shall be, by its datapath id or its name.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, model_validator
 
-from ofapp.bridge.mac import format_mac, is_group, parse_mac
-from ofapp.bridge.params import MAX_AGEING_TIME, BridgeParams, PortParams
-from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastPort
-from ofapp.config.stp import StpBridge, StpPort
+from ofapp.config import checks
+from ofapp.config.base import MAX_PORT_NAME, FaultsError, Flag, Model, Path
+from ofapp.config.bridge import Bridge, BridgeSettings
 
+_ID = re.compile(r"[0-9a-f]{16}")
+_OCTETS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){7}")
+_HEX = re.compile(r"0x[0-9a-f]+")
+_NAME = re.compile(r"[^\s/:]+")
 
-def _host_mac(text: str) -> str:
-    mac = parse_mac(text)
-    if not mac or is_group(mac):
-        raise ValueError(f"{text} is not the address of one host")
-    return format_mac(mac)
-
-
-HostMac = Annotated[str, AfterValidator(_host_mac)]
-DatapathId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Vid = Annotated[int, Field(ge=0, le=4094)]
+TcpPort = Annotated[StrictInt, Field(ge=1, le=65535)]
+Host = Annotated[StrictStr, Field(min_length=1, max_length=255)]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+def bridge_key(given: str) -> str:
+    """A datapath id as 16 hex digits, or a bridge's name; ValueError when it may mean two things.
+
+    Digits alone are an id only when the decimal and the hexadecimal reading are one, or when there
+    are sixteen of them.
+    """
+    text = given.lower()
+    if _OCTETS.fullmatch(text):
+        text = text.replace(":", "")
+    if _HEX.fullmatch(text):
+        return _checked_id(f"{int(text, 16):016x}", given)
+    if _ID.fullmatch(text):
+        return _checked_id(text, given)
+    if text.isascii() and text.isdigit():
+        if len(text) > 16:
+            raise ValueError(f"{given} is too long for a datapath id: write it with 16 hex digits")
+        decimal, hexadecimal = f"{int(text):016x}", f"{int(text, 16):016x}"
+        if decimal != hexadecimal:
+            raise ValueError(
+                f"{given} may mean the datapath id {decimal} (decimal) or {hexadecimal}"
+                " (hexadecimal): write all 16 hex digits"
+            )
+        return _checked_id(decimal, given)
+    if not _NAME.fullmatch(given) or len(given.encode()) > MAX_PORT_NAME:
+        raise ValueError(
+            f"{given!r} is neither a datapath id of 16 hex digits nor the name of a bridge,"
+            f" of at most {MAX_PORT_NAME} characters"
+        )
+    return given
 
 
-class Port(_Model):
-    """A port, by its name."""
-
-    fdb_max_learned: int | None = Field(None, ge=0, description="most entries learned here")
-    stp: StpPort = StpPort()
-    multicast: MulticastPort = MulticastPort()
-
-    def params(self) -> PortParams:
-        """The core's value."""
-        return PortParams(self.fdb_max_learned, self.stp.params(), self.multicast.params())
+def _checked_id(text: str, given: str) -> str:
+    if len(text) > 16 or not int(text, 16):
+        raise ValueError(f"{given} is no datapath id: 16 hex digits, not all of them 0")
+    return text
 
 
-class Static(_Model):
-    """An address that neither moves nor ages."""
+def canonical_bridges(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[tuple[Path, str]]]:
+    """What has a usable key, by that in the form of `bridge_key`; and the keys that are wrong."""
+    canonical: dict[str, Any] = {}
+    found: list[tuple[Path, str]] = []
+    known: dict[str, Any] = {}
+    for key, value in given.items():
+        try:
+            own = bridge_key(str(key))
+        except ValueError as error:
+            found.append(((key,), str(error)))
+            continue
+        if own in known:
+            found.append(((key,), f"is the same bridge as {known[own]}"))
+        canonical.setdefault(own, value)
+        known.setdefault(own, key)
+    return canonical, found
 
-    mac: HostMac
-    vlan: Vid = 0
-    port: str = Field(min_length=1, description="the port's name")
+
+class Api(Model):
+    """Where the REST API listens; a change needs a restart."""
+
+    host: Host | None = Field(None, description="address, 127.0.0.1 without it")
+    port: TcpPort | None = Field(None, description="8080 without it")
 
 
-class BridgeSettings(_Model):
-    """What a bridge is told."""
+class Tls(Model):
+    """Files for the OpenFlow channel over TLS; relative to this file."""
 
-    ageing_time: int = Field(
-        300, ge=0, le=MAX_AGEING_TIME, description="seconds, 0 = entries never age"
+    key: StrictStr = Field(description="our private key, PEM, without a password")
+    cert: StrictStr = Field(description="our certificate, PEM")
+    ca: StrictStr | None = Field(None, description="who signed the switches' certificates, PEM")
+
+
+class Channel(Model):
+    """Where switches connect; a change needs a restart."""
+
+    host: Host | None = Field(
+        None, description="address, 127.0.0.1 without it; 0.0.0.0 or :: for other machines"
     )
-    fdb_max_learned: int = Field(100_000, ge=0, description="most learned entries of a bridge")
-    packet_in_rate: int = Field(
-        1_000, ge=1, description="frames of unknown sources told to the controller, a second a port"
+    port: TcpPort | None = Field(None, description="6653 without it")
+    tls: Tls | None = None
+
+
+class Config(Model):
+    """The configuration of ofapp."""
+
+    defaults: BridgeSettings = Field(
+        BridgeSettings(), description="of every bridge that does not say otherwise, listed or not"
     )
-    stp: StpBridge = StpBridge()
-    multicast: MulticastBridge = MulticastBridge()
+    bridges: dict[str, Bridge] = Field(
+        {}, description="by datapath id, 16 hex digits, or by name: that of the LOCAL port"
+    )
+    api: Api = Api()
+    channel: Channel = Channel()
+    watch: Flag = Field(False, description="reload this file whenever it changes")
 
+    _effective: dict[str | None, Bridge] = PrivateAttr(default_factory=dict)
 
-class Bridge(BridgeSettings):
-    """One bridge; what is not given is as in `defaults`."""
-
-    ports: dict[str, Port] = {}
-    static: tuple[Static, ...] = ()
-    mdb: tuple[MdbEntry, ...] = ()
-
-
-class Config(_Model):
-    """The whole file."""
-
-    defaults: BridgeSettings = BridgeSettings()
-    bridges: dict[DatapathId, Bridge] = {}
+    @field_validator("bridges", mode="before")
+    @classmethod
+    def _canonical_keys(cls, bridges: Any) -> Any:
+        if not isinstance(bridges, dict):
+            return bridges
+        canonical, found = canonical_bridges(bridges)
+        if found:
+            raise FaultsError(found)
+        return canonical
 
     @model_validator(mode="after")
-    def _check_combinations(self) -> Self:
-        """Each bridge's own values must go with the defaults it takes over."""
-        try:
-            self.defaults.multicast.check()
-        except ValueError as error:
-            raise ValueError(f"defaults.multicast: {error}") from error
-        for name in self.bridges:
-            try:
-                self._settings(name).multicast.check()
-            except ValueError as error:
-                raise ValueError(f"bridges.{name}, with the defaults: {error}") from error
+    def _check(self) -> Self:
+        found = [(("defaults", *path), what) for path, what in checks.faults(self._of(None))]
+        told = {(path[1:], what) for path, what in found}
+        for key in self.bridges:
+            for path, what in checks.faults(self._of(key)):
+                if (path, what) not in told:
+                    found.append((("bridges", key, *path), what))
+        if found:
+            raise FaultsError(found)
         return self
 
-    def bridge_params(self, datapath_id: int) -> BridgeParams:
-        """What the core is told of the bridge with this datapath id."""
-        name = f"{datapath_id:016x}"
-        settings = self._settings(name)
-        own = self.bridges.get(name, Bridge())
-        return BridgeParams(
-            settings.ageing_time,
-            settings.fdb_max_learned,
-            settings.packet_in_rate,
-            settings.stp.params(),
-            settings.multicast.params(),
-            {port: model.params() for port, model in own.ports.items()},
-            settings.multicast.vlan_params(),
-        )
+    def keys(self, datapath_id: int, name: str | None) -> list[str]:
+        """The entries in `bridges` that are about this bridge; more than one is a mistake."""
+        return [key for key in (f"{datapath_id:016x}", name) if key in self.bridges]
 
-    def stp(self, datapath_id: int) -> StpBridge:
-        """Spanning tree of the bridge as a whole, on or off."""
-        return self._settings(f"{datapath_id:016x}").stp
+    def bridge(self, datapath_id: int, name: str | None = None) -> Bridge:
+        """What a bridge shall be, in effective form; an entry by id goes before one by name."""
+        keys = self.keys(datapath_id, name)
+        return self._of(keys[0] if keys else None)
 
-    def multicast(self, datapath_id: int) -> MulticastBridge:
-        """Multicast snooping of the bridge as a whole, on or off."""
-        return self._settings(f"{datapath_id:016x}").multicast
+    @property
+    def names_bridges(self) -> bool:
+        """Whether some bridge is given by its name, which only a connected switch tells."""
+        return any(not _ID.fullmatch(key) for key in self.bridges)
 
-    def mdb(self, datapath_id: int) -> tuple[MdbEntry, ...]:
-        """The permanent multicast entries that the file gives the bridge."""
-        own = self.bridges.get(f"{datapath_id:016x}")
-        return own.mdb if own else ()
-
-    def static(self, datapath_id: int) -> tuple[Static, ...]:
-        """The static entries that the file gives the bridge."""
-        own = self.bridges.get(f"{datapath_id:016x}")
-        return own.static if own else ()
-
-    def _settings(self, name: str) -> BridgeSettings:
-        own = self.bridges.get(name)
-        if own is None:
-            return self.defaults
-        given = own.model_dump(exclude={"ports", "static", "mdb"}, exclude_unset=True)
-        base = self.defaults.model_dump(exclude_unset=True)
-        return BridgeSettings.model_validate(_merged(base, given))
-
-
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """`over`'s values on top of `base`'s, section by section."""
-    both = dict(base)
-    for key, value in over.items():
-        inner = base.get(key)
-        both[key] = (
-            _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-        )
-    return both
+    def _of(self, key: str | None) -> Bridge:
+        if key not in self._effective:
+            own = Bridge() if key is None else self.bridges[key]
+            self._effective[key] = Bridge.effective(self.defaults, own)
+        return self._effective[key]

@@ -15,10 +15,8 @@ from typing import Any, Self
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
-    StrictFloat,
     StrictInt,
     StrictStr,
     ValidationInfo,
@@ -29,10 +27,7 @@ from pydantic import (
 
 from ofapp.bridge.multicast import ParamError, Params, PortParams, VlanParams, parse, text
 from ofapp.bridge.permanent import check_addresses
-
-Number = StrictInt | StrictFloat
-"""Seconds.  Strict, because true and "1" are not numbers."""
-
+from ofapp.config.base import Model, Number, PortName, VlanRef
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _HEX = "[0-9a-fA-F]{1,4}"
@@ -73,10 +68,8 @@ _ALONE = {
 """What a value goes together with in any case, so that it can be checked by itself."""
 
 
-class Fields(BaseModel):
+class Fields(Model):
     """Any of them: each is checked by itself."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     @field_validator("*")
     @classmethod
@@ -128,7 +121,7 @@ class MulticastVlan(Fields):
     )
 
 
-class MulticastBridge(MulticastVlan):
+class MulticastSettings(MulticastVlan):
     """Multicast snooping of a bridge, and what holds for VLANs without values of their own."""
 
     mcast_hash_max: StrictInt = _whole(4096, 1, 1 << 24, "most entries of all ports together")
@@ -137,6 +130,20 @@ class MulticastBridge(MulticastVlan):
     strict: StrictBool = _flag(
         False, "drop what the RFCs say to drop though deployed hosts send it"
     )
+
+    def params(self) -> Params | None:
+        """The core's value; None when snooping is off."""
+        return self._params() if self.mcast_snooping else None
+
+    def _params(self) -> Params:
+        values = _core_values(self, Params) | {"mcast_snooping": True}
+        vlan = _core_values(self, VlanParams) | {"mcast_snooping": True}
+        return Params(**values, vlan=VlanParams(**vlan))
+
+
+class MulticastBridge(MulticastSettings):
+    """The same with the VLANs, as the API takes it; in the file they are in `vlans`."""
+
     vlans: dict[int, MulticastVlan] = Field({}, description="by VID, 0 = untagged")
 
     @field_serializer("vlans")
@@ -151,14 +158,14 @@ class MulticastBridge(MulticastVlan):
                 raise ValueError(f"{vid} is not a VID: 0 (untagged) to 4094")
         return vlans
 
+    def vlan(self, vid: int) -> MulticastVlan:
+        """What a VLAN has of its own."""
+        return self.vlans.get(vid) or MulticastVlan()
+
     def check(self) -> None:
         """Make the core's values, on or off; ParamError."""
         self._params()
         self.vlan_params()
-
-    def params(self) -> Params | None:
-        """The core's value; None when snooping is off."""
-        return self._params() if self.mcast_snooping else None
 
     def vlan_params(self) -> dict[int, VlanParams]:
         """The core's values of the VLANs that have their own."""
@@ -176,11 +183,6 @@ class MulticastBridge(MulticastVlan):
         new = self.model_copy(update=values)
         new.check()
         return new
-
-    def _params(self) -> Params:
-        values = _core_values(self, Params) | {"mcast_snooping": True}
-        vlan = _core_values(self, VlanParams) | {"mcast_snooping": True}
-        return Params(**values, vlan=VlanParams(**vlan))
 
 
 class MulticastPort(Fields):
@@ -204,15 +206,13 @@ class MulticastPort(Fields):
         return new
 
 
-class MdbEntry(BaseModel):
+class MdbEntry(Model):
     """A group, from one source or from all, that a port gets for good."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    group: StrictStr
-    port: StrictStr = Field(min_length=1, max_length=64, description="the port's name")
-    vlan: int = Field(0, ge=0, le=4094)
-    source: StrictStr | None = None
+    group: StrictStr = Field(description="an IPv4 or IPv6 multicast address")
+    port: PortName = Field(description="the port's name")
+    vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
+    source: StrictStr | None = Field(None, description="only from here; without it from all")
 
     @field_validator("group", "source")
     @classmethod

@@ -401,8 +401,8 @@ def test_a_config_file_with_mistakes(refused, tmp_path):
     config = tmp_path / "config.yaml"
     config.write_text("defaults: {ageing_time: -1, colour: red}")
     said = refused(1, APP, "--config-file", config, "--ofp-tcp-listen-port", free_port())
-    assert "config.yaml: defaults.ageing_time: " in said
-    assert "config.yaml: defaults.colour: " in said
+    assert "config.yaml:1:25: defaults.ageing_time: " in said
+    assert "config.yaml:1:29: defaults.colour: " in said
 
 
 def test_a_state_file_that_is_none(refused, tmp_path):

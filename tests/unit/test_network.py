@@ -142,17 +142,17 @@ def test_a_forgotten_bridge_is_again_as_the_file_says(monkeypatch: pytest.Monkey
     monkeypatch.setattr(network, "MAX_BRIDGES", 1)
     net = make()
     channel = connect(net, 1)
-    net.set_stp(net.bridges[1], StpBridge(priority=4096))
-    net.set_multicast(net.bridges[1], MulticastBridge(mcast_snooping=False))
-    assert net.stp_settings(net.bridges[1]).priority == 4096
-    assert not net.multicast_settings(net.bridges[1]).mcast_snooping
+    net.admin.set_stp(net.bridges[1], StpBridge(priority=4096))
+    net.admin.set_multicast(net.bridges[1], MulticastBridge(mcast_snooping=False))
+    assert net.admin.stp(net.bridges[1]).priority == 4096
+    assert not net.admin.multicast(net.bridges[1]).mcast_snooping
     for datapath_id in (2, 1):
         net.disconnected(channel)  # type: ignore[arg-type]
         channel = connect(net, datapath_id)
     bridge = net.bridges[1]
     assert bridge.params.stp is not None
-    assert net.stp_settings(bridge).priority == bridge.params.stp.priority == 32768
-    assert net.multicast_settings(bridge) == MulticastBridge()
+    assert net.admin.stp(bridge).priority == bridge.params.stp.priority == 32768
+    assert net.admin.multicast(bridge) == MulticastBridge()
     assert bridge.params.multicast is not None
 
 

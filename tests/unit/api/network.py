@@ -37,7 +37,7 @@ def add_bridge(
     network: Network, datapath_id: int = 1, name: str = "br0", ports: int = 3, ago: float = 0
 ) -> Bridge:
     """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port."""
-    bridge = Bridge(datapath_id, network.config.bridge_params(datapath_id))
+    bridge = Bridge(datapath_id, network.settings.of(datapath_id).params())
     network.bridges[datapath_id] = bridge
     there = [Port(number, f"eth{number}", number, True) for number in range(1, ports + 1)]
     own = parse_mac(OWN) + datapath_id - 1
@@ -88,7 +88,7 @@ def mcast_network() -> Network:
     fast = {"ports": {"eth2": {"multicast": {"mcast_fast_leave": True}}}}
     network = empty_network(
         bridges={
-            DPID: {**fast, "multicast": {"vlans": {10: {"mcast_querier": True}}}},
+            DPID: {**fast, "vlans": {10: {"multicast": {"mcast_querier": True}}}},
             FULL: {"multicast": {"mcast_snooping": False}},
         }
     )

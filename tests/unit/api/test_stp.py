@@ -130,7 +130,7 @@ def test_what_is_dropped_is_counted_by_reason(
 
 def test_a_neighbour_that_speaks_stp(client: Any, network: Network, bridge: Bridge) -> None:
     frame = hello(force_version=0)
-    network.set_port_stp(bridge, bridge.ports.named("eth2"), StpPort(auto_edge=False))  # type: ignore[arg-type]
+    network.admin.set_port_stp(bridge, bridge.ports.named("eth2"), StpPort(auto_edge=False))  # type: ignore[arg-type]
     now = time.monotonic()
     bridge.tick(now + 3.1)  # the migration delay
     bridge.bpdu(2, frame, now + 3.2)

@@ -1,0 +1,248 @@
+"""A bridge in the configuration file, and what it comes to together with `defaults`.
+
+`Bridge` serves for both: what the file says of a bridge, and its `effective` form, in which the
+defaults are filled in and each named port has what the patterns that fit it say.  The effective
+form is what runs; whoever changes something at run time changes a copy of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, StrictInt, WithJsonSchema, model_validator
+
+from ofapp.bridge import policy
+from ofapp.bridge.params import MAX_AGEING_TIME, BridgeParams
+from ofapp.config.acl import Acl, AclName, acl_params
+from ofapp.config.base import (
+    HostMac,
+    Limit,
+    Model,
+    PortKey,
+    PortName,
+    Rate,
+    Seconds,
+    Text,
+    VidKey,
+    VlanName,
+    VlanRef,
+    is_pattern,
+    port_number,
+)
+from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
+from ofapp.config.port import Port
+from ofapp.config.stp import StpBridge
+
+_WHOLE = {"acls", "mirrors"}
+"""Sections in which a bridge's own entry takes the place of one of the same name as a whole."""
+
+
+_GUARD = policy.MoveGuard()
+
+
+class Static(Model):
+    """An address that neither moves nor ages."""
+
+    mac: HostMac
+    vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
+    port: PortName = Field(description="the port's name")
+
+
+class Vlan(Model):
+    """A VLAN, by its VID; 0 is what is untagged on transparent ports."""
+
+    name: VlanName | None = Field(None, description="by which ports may refer to it")
+    description: Text = Field("", description="for people")
+    fdb_max_learned: Limit | None = Field(None, description="most addresses learned in it")
+    over_limit: Literal["flood", "drop"] = Field(
+        "flood", description="what becomes of frames from hosts beyond fdb_max_learned"
+    )
+    multicast: MulticastVlan = Field(
+        MulticastVlan(), description="where its snooping differs from the bridge's"
+    )
+
+    def policy(self) -> policy.VlanPolicy:
+        """The core's value."""
+        return policy.VlanPolicy(self.fdb_max_learned, self.over_limit == "drop")
+
+
+def _ports_or_all(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value == "all" else [part.strip() for part in value.split(",")]
+    return value
+
+
+Sources = Annotated[
+    Literal["all"] | tuple[PortName, ...],
+    BeforeValidator(_ports_or_all),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["all", "eth0", "eth0,eth1"]},
+                {"type": "array", "items": {"type": "string"}},
+            ]
+        }
+    ),
+]
+
+
+class Mirror(Model):
+    """Copies of frames for a port that listens (SPAN); that port takes no other part."""
+
+    to: PortName = Field(description="the name of the port that listens")
+    ingress: Sources = Field(
+        (), description="ports whose frames are copied as they come in, or all"
+    )
+    egress: Sources = Field((), description="ports whose frames are copied as they go out, or all")
+    both: Sources = Field((), description="ports for which both holds, or all")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not (self.ingress or self.egress or self.both):
+            raise ValueError("no port to copy from: give ingress, egress or both")
+        return self
+
+    def params(self) -> policy.Mirror:
+        """The core's value."""
+        return policy.Mirror(self.to, self.sources("ingress"), self.sources("egress"))
+
+    def sources(self, way: Literal["ingress", "egress"]) -> frozenset[str] | None:
+        """The ports that are copied from on this way; None for all."""
+        own = getattr(self, way)
+        if "all" in (own, self.both):
+            return None
+        return frozenset(own) | frozenset(self.both)
+
+
+class MacMove(Model):
+    """An address that moves more often than `moves` times in `window` s is held for `hold` s."""
+
+    moves: Annotated[StrictInt, Field(ge=0, le=10_000)] = Field(
+        _GUARD.moves, description="0 = addresses move as they like"
+    )
+    window: Annotated[Seconds, Field(gt=0)] = Field(_GUARD.window, description="seconds")
+    hold: Annotated[Seconds, Field(gt=0)] = Field(_GUARD.hold, description="seconds")
+
+
+class BridgeSettings(Model):
+    """What holds for a bridge, or as `defaults` for each that does not say otherwise."""
+
+    ageing_time: Annotated[StrictInt, Field(ge=0, le=MAX_AGEING_TIME)] = Field(
+        300, description="seconds, 0 = entries never age"
+    )
+    fdb_max_learned: Limit = Field(100_000, description="most learned entries of a bridge")
+    packet_in_rate: Rate = Field(
+        1_000, description="frames of unknown sources told to the controller, a second a port"
+    )
+    stp: StpBridge = StpBridge()
+    multicast: MulticastSettings = MulticastSettings()
+    mac_move: MacMove = Field(MacMove(), description="what holds an address that flaps")
+    vlans: dict[VidKey, Vlan] = Field({}, description="by VID")
+    acls: dict[AclName, Acl] = Field({}, description="access lists, by a name of your own")
+    ports: dict[PortKey, Port] = Field(
+        {},
+        description="by name, by number, LOCAL, or by a pattern as vnet*;"
+        " a named port has what the patterns that fit it say, and its own on top",
+    )
+
+
+class Bridge(BridgeSettings):
+    """One bridge; what is not given is as in `defaults`."""
+
+    description: Text = Field("", description="for people")
+    mirrors: dict[VlanName, Mirror] = Field({}, description="by a name of your own")
+    static: tuple[Static, ...] = Field((), description="addresses that neither move nor age")
+    mdb: tuple[MdbEntry, ...] = Field((), description="multicast groups that ports get for good")
+
+    @classmethod
+    def effective(cls, defaults: BridgeSettings, own: Bridge) -> Bridge:
+        """`own` on top of `defaults`, the values of patterns in every named port."""
+        both = _merged(_given(defaults), _given(own))
+        ports: dict[str, Any] = both.get("ports", {})
+        both["ports"] = {key: _layered(key, ports) for key in ports}
+        return cls.model_validate(both)
+
+    def port(self, name: str, number: int) -> Port:
+        """What the port of this name and number is told, by the rules of `BridgeParams.port`."""
+        by_number = "LOCAL" if port_number("LOCAL") == number else str(number)
+        found = self.ports.get(name) or self.ports.get(by_number)
+        if found is not None:
+            return found
+        fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
+        return self.ports[max(fitting, key=len)] if fitting else Port()
+
+    def vlan(self, vid: int) -> Vlan:
+        """What a VLAN is told."""
+        return self.vlans.get(vid) or Vlan()
+
+    def vid(self, ref: int | str) -> int:
+        """The VID of a VLAN that is given by VID or by name; KeyError."""
+        if isinstance(ref, int):
+            return ref
+        return {vlan.name: vid for vid, vlan in self.vlans.items()}[ref]
+
+    def snooping(self) -> MulticastBridge:
+        """Multicast snooping with that of its VLANs."""
+        own = {
+            vid: vlan.multicast
+            for vid, vlan in self.vlans.items()
+            if vlan.multicast.model_fields_set
+        }
+        return MulticastBridge(**self.multicast.model_dump(), vlans=own)
+
+    def params(self) -> BridgeParams:
+        """The core's value of an effective bridge; KeyError for a VLAN's name that is none."""
+        ports = {key: port.params(self.vid) for key, port in self.ports.items()}
+        snooping = self.snooping()
+        return BridgeParams(
+            ageing_time=self.ageing_time,
+            fdb_max_learned=self.fdb_max_learned,
+            packet_in_rate=self.packet_in_rate,
+            stp=self.stp.params(),
+            multicast=snooping.params(),
+            ports={key: own for key, own in ports.items() if port_number(key) is None},
+            multicast_vlans=snooping.vlan_params(),
+            numbered={n: own for key, own in ports.items() if (n := port_number(key)) is not None},
+            policies=self._policies(),
+        )
+
+    def _policies(self) -> policy.Policies:
+        limits = {vid: vlan.policy() for vid, vlan in self.vlans.items()}
+        return policy.Policies(
+            vlans={vid: limit for vid, limit in limits.items() if limit != policy.VlanPolicy()},
+            mirrors=tuple(mirror.params() for mirror in self.mirrors.values()),
+            acls=acl_params(self.acls, self.vid),
+            move_guard=policy.MoveGuard(**self.mac_move.model_dump()),
+        )
+
+
+def _given(model: Model) -> dict[str, Any]:
+    return model.model_dump(exclude_unset=True)
+
+
+def _layered(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
+    """A port's own values on top of those of the patterns that fit it, the longest uppermost.
+
+    Nobody knows the name behind a number here: only `*` fits it.
+    """
+    patterns = [known for known in ports if is_pattern(known) and known != key]
+    name = "" if port_number(key) is not None else key
+    values: dict[str, Any] = {}
+    for pattern in sorted(patterns, key=len):
+        if fnmatchcase(name, pattern) and not (is_pattern(key) and len(pattern) >= len(key)):
+            values = _merged(values, ports[pattern])
+    return _merged(values, ports[key])
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over`'s values on top of `base`'s, section by section."""
+    both = dict(base)
+    for key, value in over.items():
+        inner = base.get(key)
+        if key == "vlan" or not (isinstance(inner, dict) and isinstance(value, dict)):
+            both[key] = value
+        else:
+            both[key] = {**inner, **value} if key in _WHOLE else _merged(inner, value)
+    return both

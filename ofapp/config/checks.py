@@ -1,0 +1,157 @@
+"""What only a whole bridge can tell: names that mean nothing, and things that exclude each other.
+
+Each check gives (path within the bridge, what is wrong); all of them run, whatever they find.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+
+from ofapp.bridge import multicast
+from ofapp.config.acl import acl_params
+from ofapp.config.base import FaultsError, Path, port_number
+from ofapp.config.bridge import Bridge, Static
+from ofapp.config.multicast import MdbEntry
+
+Fault = tuple[Path, str]
+
+
+def faults(bridge: Bridge) -> list[Fault]:
+    """All that is wrong with a bridge in its effective form."""
+    found = [fault for check in _CHECKS for fault in check(bridge)]
+    if not found:  # what has to do with a VLAN that is none has been told
+        found += _membership(bridge)
+    return list(dict.fromkeys(found))
+
+
+def _vlan_names(bridge: Bridge) -> Iterator[Fault]:
+    known: dict[str, int] = {}
+    for vid, vlan in bridge.vlans.items():
+        if vlan.name is None:
+            continue
+        if vlan.name in known:
+            what = f"VLANs {known[vlan.name]} and {vid} are both called {vlan.name}"
+            yield ("vlans", str(vid), "name"), what
+        known.setdefault(vlan.name, vid)
+        if vid == 0:
+            yield ("vlans", "0", "name"), "untagged frames are in no VLAN that could have a name"
+
+
+def _vlan_refs(bridge: Bridge) -> Iterator[Fault]:
+    names = [vlan.name for vlan in bridge.vlans.values() if vlan.name]
+    given: list[tuple[Path, int | str]] = []
+    for key, port in bridge.ports.items():
+        given += [(("ports", key, "vlan", way), ref) for way, ref in port.vlan.refs()]
+    given += [(("static", at, "vlan"), entry.vlan) for at, entry in enumerate(bridge.static)]
+    given += [(("mdb", at, "vlan"), entry.vlan) for at, entry in enumerate(bridge.mdb)]
+    for path, ref in given:
+        if isinstance(ref, str) and ref not in names:
+            yield path, unknown("VLAN", ref, names)
+
+
+def _snooping(bridge: Bridge) -> Iterator[Fault]:
+    for vid in (None, *bridge.vlans):
+        snooping = bridge.snooping()
+        own = {} if vid is None else {vid: bridge.vlans[vid].multicast}
+        try:
+            snooping.model_copy(update={"vlans": own}).check()
+        except multicast.ParamError as error:
+            field = error.field.rpartition(".")[2]
+            path: Path = ("multicast", field)
+            if vid is not None:
+                path = ("vlans", str(vid), *path)
+            yield path, str(error).rpartition(f"{field}: ")[2]
+            if vid is None:  # which its VLANs would repeat
+                return
+
+
+def _ports(bridge: Bridge) -> Iterator[Fault]:
+    for key, port in bridge.ports.items():
+        if port.monitor and not port.vlan.transparent:
+            yield ("ports", key, "vlan"), "a monitor port is in no VLAN: leave out one of the two"
+        if key == "LOCAL" and port.shutdown:
+            yield (
+                ("ports", key, "shutdown"),
+                "LOCAL is the bridge itself, which cannot be shut down",
+            )
+
+
+def _acls(bridge: Bridge) -> Iterator[Fault]:
+    for key, port in bridge.ports.items():
+        if port.acl is not None and port.acl not in bridge.acls:
+            yield ("ports", key, "acl"), unknown("access list", port.acl, bridge.acls)
+    try:
+        acl_params(bridge.acls, bridge.vid)
+    except FaultsError as error:
+        for path, what in error.faults:
+            yield ("acls", *path), what
+
+
+def _mirrors(bridge: Bridge) -> Iterator[Fault]:
+    targets = {mirror.to for mirror in bridge.mirrors.values()}
+    for name, mirror in bridge.mirrors.items():
+        for way in ("ingress", "egress", "both"):
+            sources = getattr(mirror, way)
+            if sources == "all":
+                continue
+            if mirror.to in sources:
+                yield ("mirrors", name, way), f"{mirror.to} would get copies of its own frames"
+            for source in sources:
+                if source in targets - {mirror.to}:
+                    what = f"{source} only listens, to another mirror: nothing can be copied there"
+                    yield ("mirrors", name, way), what
+        port = bridge.ports.get(mirror.to)
+        if port is not None and not port.vlan.transparent:
+            what = f"{mirror.to} gets copies only and takes no other part: it can be in no VLAN"
+            yield ("mirrors", name, "to"), what
+
+
+def _twice(bridge: Bridge) -> Iterator[Fault]:
+    seen: set[object] = set()
+    for at, entry in enumerate(bridge.static):
+        if (entry.vlan, entry.mac) in seen:
+            what = f"{entry.mac} has a static entry in VLAN {entry.vlan} already"
+            yield ("static", at, "mac"), what
+        seen.add((entry.vlan, entry.mac))
+        if entry.port in {mirror.to for mirror in bridge.mirrors.values()}:
+            yield ("static", at, "port"), f"{entry.port} gets copies of frames only, no host's own"
+    for at, group in enumerate(bridge.mdb):
+        if group in seen:
+            yield ("mdb", at), "this entry is there twice"
+        seen.add(group)
+
+
+def _membership(bridge: Bridge) -> Iterator[Fault]:
+    entries: list[tuple[Path, Static | MdbEntry]] = []
+    entries += [(("static", at), static) for at, static in enumerate(bridge.static)]
+    entries += [(("mdb", at), group) for at, group in enumerate(bridge.mdb)]
+    numbered = any(port_number(key) is not None for key in bridge.ports)
+    for path, entry in entries:
+        if numbered and entry.port not in bridge.ports:
+            continue  # it may be one of those given by number
+        vid = bridge.vid(entry.vlan)
+        if not bridge.port(entry.port, 0).vlan.params(bridge.vid).has(vid):
+            where = "takes nothing untagged as such" if vid == 0 else f"is not in VLAN {vid}"
+            yield (*path, "vlan"), f"port {entry.port} {where}"
+
+
+def unknown(what: str, given: str, known: Iterable[str]) -> str:
+    """That there is no such thing, the ones that there are, and the one that was meant."""
+    names = sorted(set(known))
+    close = difflib.get_close_matches(given, names, 1)
+    meant = f": did you mean {close[0]}?" if close else ""
+    if names and not close:
+        meant = f": there is {', '.join(names[:20])}"
+    return f"there is no {what} {given}{meant}"
+
+
+_CHECKS: tuple[Callable[[Bridge], Iterable[Fault]], ...] = (
+    _vlan_names,
+    _vlan_refs,
+    _snooping,
+    _ports,
+    _acls,
+    _mirrors,
+    _twice,
+)

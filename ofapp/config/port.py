@@ -1,0 +1,247 @@
+"""A port in the configuration file: its VLANs, its policy, and what its protocols are told.
+
+Names are those of `bridge link set` and `bridge vlan` where these have one.  `vlan` is as short as
+what it says: `vlan: 10` is a port for hosts, `vlan: {trunk: [10, 20-30], native: 1}` one for other
+bridges.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BeforeValidator,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from ofapp.bridge import policy, vlan
+from ofapp.bridge.params import PortParams
+from ofapp.config.base import (
+    MAX_VID,
+    Flag,
+    Limit,
+    MemberVlan,
+    Model,
+    Rate,
+    Text,
+    member_vlan,
+    vlan_ref,
+)
+from ofapp.config.multicast import MulticastPort
+from ofapp.config.stp import StpPort
+
+Vids = Callable[[int | str], int]
+"""The VID of a VLAN that is given by VID or by name; KeyError."""
+
+_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
+
+
+def _vlan_list(value: Any) -> tuple[int | str, ...]:
+    """VIDs, ranges "20-30" and names, from a list or from text with commas."""
+    items = value if isinstance(value, list | tuple) else [value]
+    parts: list[Any] = []
+    for item in items:
+        parts += item.split(",") if isinstance(item, str) else [item]
+    return tuple(_vlan_item(part) for part in parts) or _nothing()
+
+
+def _nothing() -> tuple[int | str, ...]:
+    raise ValueError("no VLAN is given: VIDs, ranges as 20-30, names, or all")
+
+
+def _vlan_item(part: Any) -> int | str:
+    text = part.strip() if isinstance(part, str) else part
+    if text == "all":
+        return "all"
+    ends = _RANGE.fullmatch(text) if isinstance(text, str) else None
+    if ends is None:
+        ref: int | str = member_vlan(vlan_ref(text))
+        return ref
+    first, last = int(ends[1][:9]), int(ends[2][:9])
+    if not first <= last <= MAX_VID:
+        raise ValueError(f"{text} is not a range of VIDs: 1-{MAX_VID} at most, the lower one first")
+    return f"{first}-{last}"
+
+
+VlanList = Annotated[
+    tuple[int | str, ...],
+    BeforeValidator(_vlan_list),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": MAX_VID},
+                {"type": "string", "examples": ["all", "10,20-30"]},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"type": ["integer", "string"]},
+                    "examples": [[10, "20-30"]],
+                },
+            ]
+        }
+    ),
+]
+
+
+class PortVlan(Model):
+    """access or trunk; neither is a transparent port, which passes frames as they are."""
+
+    access: MemberVlan | None = Field(
+        None, description="the VLAN of the hosts here, which know nothing of it"
+    )
+    trunk: VlanList | None = Field(
+        None, description="the VLANs that pass here with their tags: VIDs, ranges, names, or all"
+    )
+    native: MemberVlan | None = Field(None, description="trunk: the VLAN of untagged frames")
+    native_tagged: Flag = Field(False, description="trunk: frames of `native` leave with a tag")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        if value == "transparent":
+            return {}
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return {"access": value}
+        return value
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.access is not None and self.trunk is not None:
+            raise ValueError("access and trunk exclude each other on a port")
+        if self.trunk is None and self.native is not None:
+            raise ValueError("native is for a trunk: give trunk, or access instead of native")
+        if self.native_tagged and self.native is None:
+            raise ValueError("native_tagged needs native")
+        return self
+
+    @model_serializer
+    def _serialize(self) -> Any:
+        if self.trunk is None:
+            return "transparent" if self.access is None else self.access
+        trunk: Any = list(self.trunk)
+        told: dict[str, Any] = {"trunk": trunk[0] if len(trunk) == 1 else trunk}
+        if self.native is not None:
+            told["native"] = self.native
+        if self.native_tagged:
+            told["native_tagged"] = True
+        return told
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        told = handler(schema)
+        whole = handler.resolve_ref_schema(told)
+        long = {key: whole.pop(key) for key in ("type", "properties", "additionalProperties")}
+        whole["anyOf"] = [
+            {"type": "integer", "minimum": 1, "maximum": MAX_VID, "description": "access"},
+            {"type": "string", "description": "access, by the VLAN's name; or transparent"},
+            long,
+        ]
+        return told
+
+    @property
+    def transparent(self) -> bool:
+        """Whether frames pass as they are."""
+        return self.access is None and self.trunk is None
+
+    def refs(self) -> list[tuple[str, int | str]]:
+        """(key, VLAN) of each VLAN that is given by VID or name, ranges left out."""
+        given: list[tuple[str, int | str]] = []
+        for key, ref in (("access", self.access), ("native", self.native)):
+            if ref is not None:
+                given.append((key, ref))
+        for item in self.trunk or ():
+            if item != "all" and (isinstance(item, int) or not _RANGE.fullmatch(item)):
+                given.append(("trunk", item))
+        return given
+
+    def params(self, vid_of: Vids) -> vlan.PortVlans:
+        """The core's value; KeyError for a name that is none."""
+        if self.access is not None:
+            return vlan.access(vid_of(self.access))
+        if self.trunk is None:
+            return vlan.TRANSPARENT
+        vids: set[int] = set()
+        for item in self.trunk:
+            ends = _RANGE.fullmatch(item) if isinstance(item, str) else None
+            if item == "all":
+                vids |= vlan.ALL_VIDS
+            elif ends:
+                vids |= set(range(int(ends[1]), int(ends[2]) + 1))
+            else:
+                vids.add(vid_of(item))
+        native = vlan.NO_VLAN if self.native is None else vid_of(self.native)
+        return vlan.trunk(frozenset(vids), native, self.native_tagged)
+
+
+class Storm(Model):
+    """Most frames a second that may come in here, of each kind that floods; the rest is dropped."""
+
+    broadcast: Rate | None = None
+    multicast: Rate | None = None
+    unknown_unicast: Rate | None = None
+
+
+class Port(Model):
+    """A port, by its name, a pattern of names, its number, or LOCAL."""
+
+    description: Text = Field("", description="for people")
+    vlan: PortVlan = Field(
+        PortVlan(),
+        description="10 or a name: an access port of that VLAN;"
+        " {trunk: [10, 20-30], native: 1}: a trunk; transparent: frames pass as they are",
+    )
+    fdb_max_learned: Limit | None = Field(None, description="most addresses learned here")
+    over_limit: Literal["flood", "drop"] = Field(
+        "flood", description="what becomes of frames from hosts beyond fdb_max_learned"
+    )
+    isolated: Flag = Field(False, description="reaches only ports that are not isolated")
+    learning: Flag = Field(True, description="addresses of hosts here are learned")
+    flood: Flag = Field(True, description="gets frames to hosts that nobody knows")
+    mcast_flood: Flag = Field(True, description="gets frames to multicast groups that flood")
+    bcast_flood: Flag = Field(True, description="gets broadcast frames")
+    hairpin: Flag = Field(False, description="frames may leave by the port they came from")
+    locked: Flag = Field(False, description="only hosts with a static entry here may send")
+    sticky: Flag = Field(False, description="what is learned here does not move away")
+    monitor: Flag = Field(False, description="gets the copies of a mirror and nothing else")
+    shutdown: Flag = Field(False, description="closed by administration")
+    storm: Storm = Field(Storm(), description="storm control, frames a second")
+    acl: str | None = Field(None, description="the access list, of `acls`, for what comes in")
+    stp: StpPort = StpPort()
+    multicast: MulticastPort = MulticastPort()
+
+    def params(self, vid_of: Vids) -> PortParams:
+        """The core's value; KeyError for a VLAN's name that is none."""
+        return PortParams(
+            self.fdb_max_learned,
+            self.stp.params(),
+            self.multicast.params(),
+            self.vlan.params(vid_of),
+            self._policy(),
+        )
+
+    def _policy(self) -> policy.PortPolicy:
+        return policy.PortPolicy(
+            isolated=self.isolated,
+            learning=self.learning,
+            flood=self.flood,
+            mcast_flood=self.mcast_flood,
+            bcast_flood=self.bcast_flood,
+            hairpin=self.hairpin,
+            locked=self.locked,
+            sticky=self.sticky,
+            drop_over_limit=self.over_limit == "drop",
+            monitor=self.monitor,
+            shutdown=self.shutdown,
+            acl=self.acl,
+            storm=policy.Storm(**self.storm.model_dump()),
+        )
