@@ -9,12 +9,8 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from functools import partial
 from pathlib import Path
 
@@ -23,17 +19,13 @@ sys.path.append(str(Path(__file__).parent))
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 from mininet.topo import Topo
-from ofapp_topo import OfappController, OfappHost, OfappSwitch
+from ofapp_controller import API_PORT, LabError, Manager, OfappRemote, wait_for
+from ofapp_nodes import OfappHost, OfappSwitch
 
 RUN = Path("/run/ofapp-quickstart")
 KEPT = RUN / "kept.json"  # process id -> start time of what `--stop` ends
 BRIDGES = {"ofq1", "ofq2"}
 BIN = Path(sys.executable).parent
-SECONDS = 30
-
-
-class QuickstartError(Exception):
-    """Something did not come true; said to the user in one line."""
 
 
 class QuickstartTopo(Topo):
@@ -51,78 +43,10 @@ def say(text=""):
     print(text, flush=True)
 
 
-def wait_for(what, condition):
-    deadline = time.monotonic() + SECONDS
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise QuickstartError(f"waited {SECONDS} s in vain for {what}")
-        time.sleep(0.1)
-    return value
-
-
-def free_port(wanted, what):
-    """`wanted`, or a free one if that is taken."""
-    for port in (wanted, 0):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", port))
-            found = probe.getsockname()[1]
-            if found != wanted:
-                say(f"port {wanted} is taken: {what} goes to port {found}")
-            return found
-    raise QuickstartError("there is no free port")
-
-
-class Controller:
-    """ofapp-manager as a process, on ports that were free."""
-
-    def __init__(self):
-        self.ofp_port = free_port(6653, "OpenFlow")
-        self.api_port = free_port(8080, "the REST API")
-        self.url = f"http://127.0.0.1:{self.api_port}"
-        self.log = RUN / "ofapp.log"
-        self.command = [
-            str(BIN / "ofapp-manager"),
-            "ofapp.app",
-            *("--ofp-tcp-listen-port", str(self.ofp_port), "--wsapi-port", str(self.api_port)),
-            *("--state-dir", str(RUN / "state")),
-        ]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                self.command,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-
-    def wait(self):
-        wait_for("the REST API", lambda: self.get("/v1/bridges") is not None)
-
-    def get(self, path):
-        if self.process.poll() is not None:
-            said = self.log.read_text().strip().splitlines()
-            raise QuickstartError(f"ofapp-manager ended: {said[-1] if said else 'without a word'}")
-        with (
-            contextlib.suppress(urllib.error.URLError, ConnectionError, ValueError),
-            urllib.request.urlopen(self.url + path, timeout=5) as answer,
-        ):
-            return json.load(answer)
-        return None
-
-    def ready(self):
-        """Whether both switches have been set up."""
-        bridges = [self.get(f"/v1/bridges/{number:016x}") for number in (1, 2)]
-        return all(bridge and bridge["connected"] and bridge["in_line"] for bridge in bridges)
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+def ready(controller):
+    """Whether both switches have been set up."""
+    bridges = [controller.get(f"/v1/bridges/{number:016x}") for number in (1, 2)]
+    return all(bridge and bridge["connected"] and bridge["in_line"] for bridge in bridges)
 
 
 def show(command):
@@ -132,7 +56,7 @@ def show(command):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     say((done.stdout + done.stderr).rstrip())
     if done.returncode:
-        raise QuickstartError(f"{command[0]} ended with status {done.returncode}")
+        raise LabError(f"{command[0]} ended with status {done.returncode}")
 
 
 def tour(net, controller):
@@ -140,7 +64,7 @@ def tour(net, controller):
     wait_for("all hosts to answer each other", lambda: net.pingAll(timeout=1) == 0)
     pings = len(net.hosts) * (len(net.hosts) - 1)
     say(f"all {pings} pings were answered; what the bridges learned from them:")
-    at = ["--api", controller.url] if controller.api_port != 8080 else []
+    at = ["--api", controller.url] if controller.api_port != API_PORT else []
     show(["ofapp", "fdb", "show", *at])
     show(["curl", "-s", f"{controller.url}/v1/fdb?mac=02:00:00:00:00:04"])
 
@@ -164,28 +88,28 @@ def running():
     """The controller and the network, gone again afterwards whatever happens."""
     taken = subprocess.run(["ovs-vsctl", "list-br"], capture_output=True, text=True, check=True)
     if BRIDGES & set(taken.stdout.split()):
-        raise QuickstartError(
+        raise LabError(
             "a bridge ofq1 or ofq2 is there already: deploy/quickstart --stop removes it"
         )
     shutil.rmtree(RUN, ignore_errors=True)
     RUN.mkdir(parents=True)
     with contextlib.ExitStack() as cleanup:
         cleanup.callback(shutil.rmtree, RUN, ignore_errors=True)
-        controller = Controller()
+        controller = Manager(RUN, say)
         cleanup.callback(controller.stop)
-        controller.wait()
+        controller.start()
         say(f"started: {' '.join(['ofapp-manager', *controller.command[1:]])}")
         net = Mininet(
             topo=QuickstartTopo(),
             switch=OfappSwitch,
             host=OfappHost,
-            controller=partial(OfappController, port=controller.ofp_port),
+            controller=partial(OfappRemote, port=controller.ofp_port),
             waitConnected=False,
         )
         cleanup.callback(net.stop)
         net.start()
         say("started: a network of 2 switches (ofq1, ofq2) and 4 hosts (ofqh1 .. ofqh4)")
-        wait_for("the switches to be set up", controller.ready)
+        wait_for("the switches to be set up", lambda: ready(controller))
         tour(net, controller)
         yield net, controller
 
@@ -227,7 +151,7 @@ def stop():
     alive = {int(pid) for pid, begun in kept.items() if begun and started(pid) == begun}
     left = subprocess.run(["ovs-vsctl", "list-br"], capture_output=True, text=True, check=True)
     if not alive and not BRIDGES & set(left.stdout.split()):
-        raise QuickstartError("nothing was kept running")
+        raise LabError("nothing was kept running")
     for pid in alive:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -259,7 +183,7 @@ def main():
         else:
             with running() as (net, controller):
                 where_next(net, controller, kept=False)
-    except QuickstartError as problem:
+    except LabError as problem:
         sys.exit(f"quickstart: {problem}")
     except KeyboardInterrupt:
         sys.exit("quickstart: interrupted; nothing is left running")
