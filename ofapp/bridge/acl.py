@@ -13,7 +13,7 @@ of a neighbour, and a restart finds the same numbers, counters included.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -110,16 +110,18 @@ def levels(rules: tuple[AclRule, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def hidden(rules: Sequence[AclRule]) -> Iterator[tuple[int, tuple[int, ...]]]:
+@lru_cache(64)
+def hidden(rules: tuple[AclRule, ...]) -> Mapping[int, tuple[int, ...]]:
     """Rules that no frame gets to, and the earlier ones that take all of theirs; by position."""
+    found: dict[int, tuple[int, ...]] = {}
     before: list[tuple[Cube, int]] = []
     for position, rule in enumerate(rules):
         own = [cube(matches) for matches in rule.matches]
-        takers = [next((by for other, by in before if other.covers(mine)), None) for mine in own]
-        by = tuple(sorted({taker for taker in takers if taker is not None}))
+        takers = {next((by for other, by in before if other.covers(mine)), None) for mine in own}
         if None not in takers:
-            yield position, by
+            found[position] = tuple(sorted(taker for taker in takers if taker is not None))
         before += ((mine, position) for mine in own)
+    return found
 
 
 def list_number(name: str) -> int:

@@ -8,11 +8,12 @@ the order in which they must happen.  What the datapath should hold at any momen
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import ClosePort, Effect, SendFrame
+from ofapp.bridge.effects import ClosePort, Effect, Reprogram
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT, Fdb
 from ofapp.bridge.learning import Learning
@@ -25,7 +26,10 @@ from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.permanent import Permanent, PermanentEntry
 from ofapp.bridge.pinned import InputError, Pinned
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.reconfigure import reconfigure
 from ofapp.bridge.relay import Relay
+from ofapp.bridge.sending import sent
 from ofapp.bridge.spanning import Spanning
 from ofapp.bridge.stp import PortState, SetPortState
 
@@ -35,6 +39,7 @@ __all__ = ["Bridge", "InputError"]
 class Bridge:
     """The bridge on one datapath.
 
+    reach: who may reach whom, by the parameters and the ports that are there.
     spanning: its spanning tree; multicasting: its multicast snooping.  Both begin with the first
     port, when the bridge's address is known, and are None where they are off.
     """
@@ -43,6 +48,7 @@ class Bridge:
         self.datapath_id = datapath_id
         self.params = params
         self.ports = PortTable()
+        self.reach = Reach(params, self.ports)
         self.fdb = Fdb()
         self.learning = Learning(self.fdb, params)
         self.relay = Relay(self.learning)
@@ -88,6 +94,7 @@ class Bridge:
         old = self.ports.get(port.number)
         if old == port:
             return []
+        was_up = old is not None and self.usable(old)
         self.ports.put(port)
         effects: list[Effect] = []
         if old is None:
@@ -96,13 +103,14 @@ class Bridge:
             self.pinned.rename(old.name, port.name)
             self.permanent.rename(old.name, port.name)
             effects.append(_port_event("port.renamed", port, f"was called {old.name} before"))
+        if old is None or old.name != port.name:
+            effects += self._reach_anew(now)
+            effects += self.learning.set_port(port, self.reach.port(port.number), now)
         if port.number == LOCAL_PORT:
             effects += self.pinned.set_local(port.mac)
         if old is None or old.name != port.name:
             effects += self._snoop(port, now)
-            own = self.params.port(port.name, port.number)
-            effects += self.learning.set_port(port, own, now)
-        effects += self._followed(self._set_link(port, old, now), now)
+        effects += self._followed(self._set_link(port, was_up, now), now)
         if old is None or old.name != port.name:
             effects += self.pinned.place(port.name, port.number)
         return effects
@@ -124,21 +132,41 @@ class Bridge:
         if number == LOCAL_PORT:
             effects += self.pinned.set_local(None)
         effects += self.pinned.place(port.name, NO_PORT)
+        effects += self._reach_anew(now)
         effects.append(_port_event("port.removed", port, "was removed"))
         return effects
 
-    def _set_link(self, port: Port, old: Port | None, now: float) -> list[Effect]:
+    def usable(self, port: Port) -> bool:
+        """Whether the port is up and takes part."""
+        return port.up and self.reach.takes_part(port.number)
+
+    def _reach_anew(self, now: float) -> list[Effect]:
+        """After a change of the ports or parameters."""
+        before, self.reach = self.reach, Reach(self.params, self.ports)
+        if before.trivial and self.reach.trivial:
+            return []
+        effects: list[Effect] = [Reprogram()]
+        if self.multicasting is not None:
+            effects += self.multicasting.set_reach(self.reach, now)
+        return effects
+
+    def _set_link(self, port: Port, was_up: bool, now: float) -> list[Effect]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
-        was_up = old is not None and old.up
-        effects = [] if port.up else self.relay.close(port.number)
-        if port.up != was_up:
-            what = "up" if port.up else "down"
-            effects.append(_port_event(f"port.{what}", port, f"is {what}"))
+        up = self.usable(port)
+        effects = [] if up else self.relay.close(port.number)
+        if up != was_up:
+            what = "up" if up else "down"
+            effects.append(_port_event(f"port.{what}", port, self._why(port)))
         if port.number == LOCAL_PORT or self.params.stp is None:
-            if port.up and not was_up:
+            if up and not was_up:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
             return effects
-        return effects + self._span(port, now)
+        return effects + self._span(replace(port, up=up), now)
+
+    def _why(self, port: Port) -> str:
+        if not port.up or self.reach.takes_part(port.number):
+            return "is up" if port.up else "is down"
+        return "is shut down" if self.reach.policy(port.number).shutdown else "only listens"
 
     # Addresses
 
@@ -155,6 +183,35 @@ class Bridge:
     ) -> list[Effect]:
         """Forget learned addresses that fit all that is given; without anything, all of them."""
         return self.relay.flush(port, vid, mac)
+
+    # Parameters
+
+    def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
+        """Become what `params` say, whatever differs from before and nothing else."""
+        return reconfigure(self, params, now)
+
+    def as_if(self, params: BridgeParams) -> Bridge:
+        """A look-alike with other parameters, to be asked what the datapath would hold.
+
+        It shares everything else with this one, so it must not be told anything.
+        """
+        other = copy(self)
+        other.params, other.reach = params, Reach(params, self.ports)
+        other.relay = copy(self.relay)
+        states = self.relay.states.items()
+        other.relay.states = {port: s for port, s in states if other.reach.takes_part(port)}
+        if params.multicast is None:
+            other.multicasting = None
+        return other
+
+    def set_reach(self, now: float) -> list[Effect]:
+        """The parameters have changed: who may reach whom, and which ports take part."""
+        up = {port.number: self.usable(port) for port in self.ports}
+        effects = self._reach_anew(now)
+        for port in self.ports:
+            if self.usable(port) is not up[port.number]:
+                effects += self._followed(self._set_link(port, up[port.number], now), now)
+        return effects
 
     # Protocols
 
@@ -174,7 +231,7 @@ class Bridge:
             return self.multicasting.receive(port, frame, now)
         flood = self.relay.flood_ports  # the switch does not know yet that snooping is off
         others = flood - {port} if port in flood else frozenset()
-        return [SendFrame(others, frame)] if others else []
+        return sent(self.reach, others, port, frame)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
@@ -264,14 +321,14 @@ class Bridge:
             if port.number == LOCAL_PORT:
                 continue
             if params is not None:
-                effects += self._span(port, now)
-            elif port.up:
+                effects += self._span(replace(port, up=self.usable(port)), now)
+            elif self.usable(port):
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
         return self._followed(effects, now)
 
     def set_port_stp(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
         """Administer a port's spanning tree, running or not."""
-        own = replace(self.params.port(port.name), stp=params)
+        own = replace(self.params.port(port.name, port.number), stp=params)
         self.params = replace(self.params, ports={**self.params.ports, port.name: own})
         if self.spanning is None or port.number not in self.spanning.ports:
             return []
@@ -304,7 +361,7 @@ class Bridge:
             assert self.params.stp is not None
             self.spanning = Spanning(self.params.stp, self.address, self.relay)
             self.spanning.tree.trace = self._trace
-        return self.spanning.link(port, self.params.port(port.name).stp, now)
+        return self.spanning.link(port, self.params.port(port.name, port.number).stp, now)
 
     # Multicast snooping
 
@@ -342,7 +399,7 @@ class Bridge:
         self, port: Port, params: MulticastPortParams, now: float
     ) -> list[Effect]:
         """Administer a port's snooping, running or not."""
-        own = replace(self.params.port(port.name), multicast=params)
+        own = replace(self.params.port(port.name, port.number), multicast=params)
         self.params = replace(self.params, ports={**self.params.ports, port.name: own})
         if self.multicasting is None:
             return []
@@ -379,8 +436,8 @@ class Bridge:
             return []
         if self.multicasting is None:
             vlans = params.multicast_vlans
-            self.multicasting = Multicasting(params.multicast, vlans, self.address)
-        own = params.port(port.name)
+            self.multicasting = Multicasting(params.multicast, vlans, self.address, self.reach)
+        own = params.port(port.name, port.number)
         effects = self.multicasting.put_port(port.number, own, now)
         for entry in self.permanent.on(port.name):
             effects += self.add_permanent(entry, now)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ofapp.bridge import multicast
-from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.multicast import (
     ForwardTo,
@@ -26,10 +26,11 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast import SendFrame as SendUntagged
 from ofapp.bridge.params import PortParams
 from ofapp.bridge.pausable import PausableTime
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.sending import frame_vid, sent, tagged
 
 MAX_VLANS = 256
 """VLANs that one port may introduce; it harms nobody but itself by inventing more."""
-_TAGS = (b"\x81\x00", b"\x88\xa8")
 
 
 class Multicasting:
@@ -39,8 +40,11 @@ class Multicasting:
     our own.
     """
 
-    def __init__(self, params: multicast.Params, vlans: Mapping[int, VlanParams], mac: int) -> None:
+    def __init__(
+        self, params: multicast.Params, vlans: Mapping[int, VlanParams], mac: int, reach: Reach
+    ) -> None:
         self.snooping = Snooping(params, mac)
+        self._reach = reach
         self.clock = PausableTime()
         self.counters: Counter[str] = Counter()
         self.fresh = True
@@ -82,18 +86,23 @@ class Multicasting:
         self._ports[port] = forwarding
         return self._carry_out(self.snooping.set_port_state(port, forwarding, at, edge))
 
+    def set_reach(self, reach: Reach, now: float) -> list[Effect]:
+        """Ports are members of other VLANs than before, maybe."""
+        self._reach = reach
+        return self._carry_out(self._vlans_anew(self.clock.at(now)))
+
     def topology_change(self, now: float) -> list[Effect]:
         """Spanning tree saw a topology change: relearn quickly."""
         return self._carry_out(self.snooping.topology_change(self.clock.at(now)))
 
     def receive(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
-        at, vid = self.clock.at(now), _vid(frame)
+        at, vid = self.clock.at(now), frame_vid(frame)
         effects: list[Effect] = []
         if vid not in self.vlans and not self._admit(vid, port, at, effects):
-            ports = frozenset(number for number, forwards in self._ports.items() if forwards)
-            return [*effects, SendFrame(ports - {port}, frame)]
-        return effects + self._carry_out(self.snooping.receive(port, vid, frame, at), frame)
+            ports = {number for number, forwards in self._ports.items() if forwards}
+            return [*effects, *sent(self._reach, ports - {port}, port, frame)]
+        return effects + self._carry_out(self.snooping.receive(port, vid, frame, at), frame, port)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass."""
@@ -173,7 +182,8 @@ class Multicasting:
         return [effect for vid in sorted(self.vlans) for effect in self._look_after(vid, at)]
 
     def _look_after(self, vid: int, at: float) -> list[multicast.Effect]:
-        return self.snooping.set_vlan(vid, list(self._ports), at, self._own.get(vid))
+        members = [port for port in self._ports if self._reach.vlans(port).has(vid)]
+        return self.snooping.set_vlan(vid, members, at, self._own.get(vid))
 
     def _admit(self, vid: int, port: int, at: float, effects: list[Effect]) -> bool:
         """Look after a VLAN that somebody has spoken in first.
@@ -205,16 +215,20 @@ class Multicasting:
         effects += self._carry_out(self._look_after(vid, at))
         return True
 
-    def _carry_out(self, wanted: Iterable[multicast.Effect], frame: bytes = b"") -> list[Effect]:
+    def _carry_out(
+        self, wanted: Iterable[multicast.Effect], frame: bytes = b"", source: int | None = None
+    ) -> list[Effect]:
+        """frame: what is to be forwarded, as it is inside; source: where it came from."""
         effects: list[Effect] = []
         for effect in wanted:
             if isinstance(effect, ForwardTo):
-                effects.append(SendFrame(effect.ports, frame))
+                effects += sent(self._reach, effect.ports, source, frame)
             elif isinstance(effect, SendUntagged):
-                effects.append(SendFrame(effect.ports, _tagged(effect.frame, effect.vid)))
+                own = tagged(effect.frame, effect.vid)
+                effects += sent(self._reach, effect.ports, None, own)
             else:
                 effects.append(effect)
-        return [e for e in effects if not isinstance(e, SendFrame) or e.ports]
+        return effects
 
 
 def _too_many(port: int) -> Event:
@@ -226,17 +240,3 @@ def _too_many(port: int) -> Event:
         port,
         {"limit": MAX_VLANS},
     )
-
-
-def _vid(frame: bytes) -> int:
-    """The VID of a frame; as OVS sees it, a tag needs the inner type behind it."""
-    if frame[12:14] in _TAGS and len(frame) >= 18:
-        return int.from_bytes(frame[14:16], "big") & 0xFFF
-    return 0
-
-
-def _tagged(frame: bytes, vid: int) -> bytes:
-    """An untagged frame as it goes out on a bridge without VLAN configuration."""
-    if not vid:
-        return frame
-    return frame[:12] + _TAGS[0] + vid.to_bytes(2, "big") + frame[12:]

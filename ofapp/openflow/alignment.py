@@ -18,27 +18,30 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, InstallDestination
 from ofapp.bridge.limits import RateWatch
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.sweep import Occasion, Sweep
-from ofapp.openflow import flows, mdb, reconcile
+from ofapp.openflow import codec, mdb, metering, reconcile
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import delete_group, delete_raw
 from ofapp.openflow.cookie import (
     APP,
     APP_MASK,
+    FEATURE_MASK,
     LEARNED_BIT,
     Feature,
     make_cookie,
     parse_cookie,
 )
-from ofapp.openflow.flow import Flow
-from ofapp.openflow.flows import Copy
+from ofapp.openflow.flow import Flow, Group, Meter
+from ofapp.openflow.hits import AclHits
 from ofapp.openflow.learned import HeldFlow, read_flow_stats, read_half
-from ofapp.openflow.pipeline import PIPELINE, TableId
+from ofapp.openflow.metering import Copy
+from ofapp.openflow.pipeline import PIPELINE, TableId, is_our_group
+from ofapp.openflow.program import Program
 from ofapp.openflow.requests import RequestError, bodies, parsed, replies
 from ofapp.openflow.writer import EffectWriter
 
@@ -48,7 +51,9 @@ PART = 4096
 """Learned flows that a switch is asked for at a time, about."""
 
 _OURS = APP << 48
-_LEARNED = make_cookie(Feature.LEARNED)
+_LEARNED = make_cookie(Feature.LEARNED) >> 32
+_STICKY = make_cookie(Feature.STICKY) >> 32
+_OVER_LIMIT = ("full", "full-vlan")  # these tell the controller of what they drop
 
 
 class Alignment:
@@ -58,6 +63,7 @@ class Alignment:
     writes: the switch holds what effects build on.
     drops: frames the pipeline has dropped, by rule, as of the last look.
     rates: frames for the controller that meters held back, by their kind.
+    acl: what the rules of access lists have done.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Alignment:
             Copy.BPDU: RateWatch("bpdu", "BPDUs"),
             Copy.SNOOPED: RateWatch("snoop", "IGMP, MLD and router messages"),
         }
+        self.acl = AclHits(bridge)
         self._channel = channel
         self._bridge = bridge
         self._apply = apply
@@ -93,18 +100,20 @@ class Alignment:
         self._ask_ports()
         held = [flow for chunk in self._chunks(_OURS, APP_MASK | LEARNED_BIT) for flow in chunk]
         self._count_drops(held)
+        self.acl.see_flows(held, time.time())
         if believed != _held_states(held, believed):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
             self._apply(self._bridge.restart_stp(time.monotonic()))
         if adopt_static:
             self._adopt_static_entries(held)
-        superfluous = self._put_groups_and_meters(held)
-        desired = flows.desired_flows(self._bridge, self.metered)
-        changes = reconcile.flow_changes(chain(self._entry_flows(), desired), held)
+        wanted, superfluous = self._put_groups_and_meters(held)
+        desired = chain(self._entry_flows(), wanted.flows.values())
+        changes = reconcile.flow_changes(desired, held)
         changes += map(delete_group, superfluous)
         if self.writes:
             self._bridge.learning.counters["mended"] += len(changes)
         self._channel.send(b"".join(changes))
+        self.writer.held = wanted
         self.writes = True
         return bool(held)
 
@@ -121,12 +130,17 @@ class Alignment:
                 effects: list[Effect] = []
                 for flow in chunk:
                     half = read_half(flow)
-                    if half is None or flow.cookie >> 32 != _LEARNED >> 32:
+                    kind = flow.cookie >> 32
+                    if half is None or kind not in (_LEARNED, _STICKY):
                         self._delete(flow)
                         continue
                     serial = flow.cookie & 0xFFFFFFFF
                     mac = half.source or half.destination
-                    effects += look(half.port, half.vid, mac, serial, flow.packets, now)
+                    told = half.port, half.vid, mac, serial, flow.packets, now
+                    effects += look(*told, sticky=kind == _STICKY)
+                    if half.destination and not self.writer.leads_right(half, flow.instructions):
+                        put = InstallDestination(half.port, half.vid, mac, serial)
+                        effects += sweep.redirected(put)
                 self._apply(effects)
                 self._channel.drained()
         self._apply(sweep.finish(time.monotonic()))
@@ -169,41 +183,34 @@ class Alignment:
         now = time.monotonic()
         self._apply(self._bridge.restore_multicast(groups, unregistered, now))
 
-    def _put_groups_and_meters(self, held: list[HeldFlow]) -> list[int]:
-        """Gives the groups that are left to delete, once no flow points there."""
-        entries = dict(filter(None, map(mdb.read_entry, held)))
-        group_ports = {
-            entry.group_id: frozenset(
-                action.port
-                for bucket in entry.buckets
-                for action in bucket.actions
-                if isinstance(action, parser.OFPActionOutput)
-            )
+    def _put_groups_and_meters(self, held: list[HeldFlow]) -> tuple[Program, list[int]]:
+        """Gives what is wanted, and the groups to delete once no flow points there."""
+        groups = {
+            entry.group_id: Group(entry.group_id, codec.read_buckets(entry))
             for entry in parsed(self._channel, parser.OFPGroupDescStatsRequest(self._channel))
         }
-        meter_rates: dict[int, int] = {}
+        meters: dict[int, Meter] = {}
         if self.metered:
             request = parser.OFPMeterConfigStatsRequest(self._channel)
             for entry in parsed(self._channel, request):
-                meter_rates[entry.meter_id] = entry.bands[0].rate if entry.bands else 0
+                rate = entry.bands[0].rate if entry.bands else 0
+                meters[entry.meter_id] = Meter(entry.meter_id, rate)
         if not self.writes:
+            entries = dict(filter(None, map(mdb.read_entry, held)))
             self.writer.entries = mdb.GroupNumbers(entries)
-            self._restore_multicast(entries, group_ports)
-        self.writer.groups, self.writer.meters = set(group_ports), set(meter_rates)
-        wanted_groups = [
-            *flows.desired_groups(self._bridge),
-            *self.writer.entries.groups(mdb.desired_entries(self._bridge)),
-        ]
-        wanted_meters = list(flows.desired_meters(self._bridge)) if self.metered else []
+            self._restore_multicast(entries, {id_: group.ports for id_, group in groups.items()})
+        wanted = self.writer.wanted()
         messages = [
-            *map(self.writer.put_meter, reconcile.meter_changes(wanted_meters, meter_rates)),
-            *map(self.writer.put_group, reconcile.group_changes(wanted_groups, group_ports)),
+            codec.put_meter(meter, meter.id in meters)
+            for meter in reconcile.changed(wanted.meters, meters)
+        ]
+        messages += [
+            codec.put_group(group, group.id in groups)
+            for group in reconcile.changed(wanted.groups, groups)
         ]
         self._channel.send(b"".join(messages))
-        wanted = {group.id for group in wanted_groups}
-        superfluous = [group for group in group_ports if mdb.is_ours(group) and group not in wanted]
-        self.writer.groups -= set(superfluous)
-        return superfluous
+        ours = filter(is_our_group, groups)
+        return wanted, [group for group in ours if group not in wanted.groups]
 
     def _has_meters(self) -> bool:
         request = parser.OFPMeterFeaturesStatsRequest(self._channel)
@@ -219,14 +226,27 @@ class Alignment:
         dropped: dict[Copy, dict[int, int]] = {copy: {} for copy in Copy}
         dropped[Copy.SIGHTING] |= policed
         if self.metered:
-            request = parser.OFPMeterStatsRequest(self._channel, 0, ofp.OFPM_ALL)
-            for entry in parsed(self._channel, request):
-                limited = flows.metered(entry.meter_id)
+            for entry in self._meter_stats():
+                limited = metering.metered(entry.meter_id)
                 if limited is not None and entry.band_stats:
                     port, copy = limited
                     dropped[copy][port] = entry.band_stats[0].packet_band_count
         for copy, watch in self.rates.items():
             self._apply([*watch.observe(dropped[copy])])
+
+    def look_at_acls(self) -> None:
+        """The counters of access lists as they are now; RequestError, ValueError."""
+        cookie, mask = make_cookie(Feature.ACL), FEATURE_MASK
+        chunks = self._chunks(cookie, mask, TableId.ACL)
+        self.acl.see_flows([flow for chunk in chunks for flow in chunk], time.time())
+        if self.metered:
+            self._meter_stats()
+
+    def _meter_stats(self) -> list[Any]:
+        request = parser.OFPMeterStatsRequest(self._channel, 0, ofp.OFPM_ALL)
+        stats = parsed(self._channel, request)
+        self._apply([*self.acl.see_meters(stats, time.time())])
+        return stats
 
     def _ask_ports(self) -> None:
         """Handled as it arrives: a port status behind it in the stream must not be undone."""
@@ -245,12 +265,13 @@ class Alignment:
             (table.id, rule.priority): rule.name
             for table in PIPELINE
             for rule in table.rules
-            if None in rule.goto and not rule.actions
+            if None in rule.goto and (not rule.actions or rule.name in _OVER_LIMIT)
         }
         drops: Counter[str] = Counter()
         for flow in held:
-            if not flow.instructions and (flow.table, flow.priority) in dropping:
-                drops[dropping[TableId(flow.table), flow.priority]] += flow.packets
+            name = dropping.get((TableId(flow.table), flow.priority))
+            if name is not None and (not flow.instructions or name in _OVER_LIMIT):
+                drops[name] += flow.packets
         self.drops = drops
 
     def _learned_chunks(self, table: TableId) -> Iterator[Iterator[HeldFlow]]:

@@ -16,11 +16,39 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.mac import format_mac
-from ofapp.openflow.cookie import EXACT, FEATURE_MASK, Feature, make_cookie
-from ofapp.openflow.flow import Action, Flow, Group, Match, Meter, Output, ToController, ToGroup
+from ofapp.openflow.cookie import (
+    ANY_LEARNED,
+    EXACT,
+    EXACT_LEARNED,
+    FEATURE_MASK,
+    LEARNED_BIT,
+    Feature,
+    make_cookie,
+)
+from ofapp.openflow.flow import (
+    TAGGED,
+    VID_MASK,
+    Action,
+    BackOut,
+    Bucket,
+    Flow,
+    Group,
+    Match,
+    Meter,
+    Output,
+    PopTag,
+    PushTag,
+    Resubmit,
+    SetRegister,
+    SetVid,
+    ToController,
+    ToGroup,
+)
+from ofapp.openflow.rule import Register
 
 _PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 
+_TPID = 0x8100
 _NICIRA = 0x00002320
 _CONTROLLER2 = 37  # NXAST_CONTROLLER2
 _PROP_MAX_LEN, _PROP_METER_ID = 0, 5
@@ -36,7 +64,7 @@ def add_flow(flow: Flow) -> bytes:
         cookie=flow.cookie,
         idle_timeout=flow.idle_timeout,
         hard_timeout=flow.hard_timeout,
-        flags=ofp.OFPFF_SEND_FLOW_REM if flow.notify_removal else 0,
+        flags=flow.notify_removal * ofp.OFPFF_SEND_FLOW_REM | flow.recount * ofp.OFPFF_RESET_COUNTS,
         instructions=_instructions(flow),
     )
     return serialize(message)
@@ -45,28 +73,40 @@ def add_flow(flow: Flow) -> bytes:
 def delete_flow(flow: Flow, any_serial: bool = False) -> bytes:
     """A flow-mod that deletes exactly this flow; never one that another feature put there.
 
-    any_serial: whatever the serial in its cookie.
+    A learned address's is deleted whether it is sticky or not.  any_serial: whatever the serial in
+    its cookie.
     """
+    if flow.cookie & LEARNED_BIT:
+        mask = ANY_LEARNED if any_serial else EXACT_LEARNED
+    else:
+        mask = FEATURE_MASK if any_serial else EXACT
     message = _flow_mod(
         command=ofp.OFPFC_DELETE_STRICT,
         table_id=flow.table,
         priority=flow.priority,
         match=_match(flow.match),
         cookie=flow.cookie,
-        cookie_mask=FEATURE_MASK if any_serial else EXACT,
+        cookie_mask=mask,
     )
     return serialize(message)
 
 
-def delete_learned(table: int, match: Iterable[Match] = (), out_port: int | None = None) -> bytes:
-    """A flow-mod that deletes all learned addresses in a table that fit."""
+def delete_learned(
+    table: int,
+    match: Iterable[Match] = (),
+    out_port: int | None = None,
+    out_group: int | None = None,
+    sticky: bool = False,
+) -> bytes:
+    """A flow-mod that deletes all learned addresses in a table that fit, or sticky ones as well."""
     message = _flow_mod(
         command=ofp.OFPFC_DELETE,
         table_id=table,
         match=_match(match),
         cookie=make_cookie(Feature.LEARNED),
-        cookie_mask=FEATURE_MASK,
+        cookie_mask=ANY_LEARNED if sticky else FEATURE_MASK,
         out_port=ofp.OFPP_ANY if out_port is None else out_port,
+        out_group=ofp.OFPG_ANY if out_group is None else out_group,
     )
     return serialize(message)
 
@@ -102,9 +142,9 @@ def put_group(group: Group, exists: bool) -> bytes:
     """A group-mod that adds the group or changes the one that is there."""
     buckets = [
         parser.OFPBucket(
-            watch_port=ofp.OFPP_ANY, watch_group=ofp.OFPG_ANY, actions=[_action(Output(port))]
+            watch_port=ofp.OFPP_ANY, watch_group=ofp.OFPG_ANY, actions=_actions(bucket)
         )
-        for port in sorted(group.ports)
+        for bucket in sorted(group.buckets, key=repr)
     ]
     command = ofp.OFPGC_MODIFY if exists else ofp.OFPGC_ADD
     return serialize(parser.OFPGroupMod(_PROTOCOL, command, ofp.OFPGT_ALL, group.id, buckets))
@@ -128,9 +168,14 @@ def delete_group(group: int) -> bytes:
     return serialize(parser.OFPGroupMod(_PROTOCOL, ofp.OFPGC_DELETE, ofp.OFPGT_ALL, group, []))
 
 
+def read_buckets(desc: Any) -> frozenset[Bucket]:
+    """The buckets of a group as the switch describes it (os-ken's OFPGroupDescStats)."""
+    return frozenset(tuple(map(_read_action, bucket.actions)) for bucket in desc.buckets)
+
+
 def send_frame(ports: Iterable[int], frame: bytes) -> bytes:
     """A packet-out that sends a whole frame out of ports."""
-    outputs = [_action(Output(port)) for port in sorted(ports)]
+    outputs = _actions(map(Output, sorted(ports)))
     message = parser.OFPPacketOut(_PROTOCOL, ofp.OFP_NO_BUFFER, ofp.OFPP_CONTROLLER, outputs, frame)
     return serialize(message)
 
@@ -168,30 +213,68 @@ def _match(matches: Iterable[Match]) -> Any:
             value = text(match.value)
             mask = None if match.mask is None else text(match.mask)
         fields[match.field] = value if mask is None else (value, mask)
-    return parser.OFPMatch(**fields)
+    made = parser.OFPMatch(**fields)
+    if "ip_frag" in fields:  # os-ken puts it before what it presupposes
+        last = sorted(made.items(), key=lambda item: item[0] == "ip_frag")
+        return parser.OFPMatch(_ordered_fields=last)
+    return made
 
 
 def _instructions(flow: Flow) -> list[Any]:
     instructions = []
+    if flow.meter is not None:
+        instructions.append(parser.OFPInstructionMeter(flow.meter))
     if flow.actions:
-        actions = [_action(action) for action in flow.actions]
+        actions = _actions(flow.actions)
         instructions.append(parser.OFPInstructionActions(ofp.OFPIT_APPLY_ACTIONS, actions))
     if flow.goto is not None:
         instructions.append(parser.OFPInstructionGotoTable(flow.goto))
     return instructions
 
 
-def _action(action: Action) -> Any:
+def _actions(actions: Iterable[Action]) -> list[Any]:
+    return [made for action in actions for made in _action(action)]
+
+
+def _action(action: Action) -> list[Any]:
     match action:
         case Output(port):
-            return parser.OFPActionOutput(port, 0)
+            return [parser.OFPActionOutput(port, 0)]
+        case BackOut():
+            return [parser.OFPActionOutput(ofp.OFPP_IN_PORT, 0)]
+        case PushTag(vid):
+            return [parser.OFPActionPushVlan(_TPID), *_action(SetVid(vid))]
+        case SetVid(vid):
+            return [parser.OFPActionSetField(vlan_vid=TAGGED | vid)]
+        case PopTag():
+            return [parser.OFPActionPopVlan()]
+        case SetRegister(register, value):
+            return [parser.OFPActionSetField(**{f"reg{register.value}": value})]
+        case Resubmit(table):
+            return [parser.NXActionResubmitTable(ofp.OFPP_IN_PORT & 0xFFFF, table)]
         case ToGroup(group):
-            return parser.OFPActionGroup(group)
+            return [parser.OFPActionGroup(group)]
         case ToController(max_len, None):
-            return parser.OFPActionOutput(ofp.OFPP_CONTROLLER, max_len)
+            return [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, max_len)]
         case ToController(max_len, int(meter)):
-            return _controller2(max_len, meter)
+            return [_controller2(max_len, meter)]
     raise TypeError(f"{action!r} is no action")
+
+
+def _read_action(action: Any) -> Action:
+    """One that a bucket of ours may have; what it cannot be is as good as an output to nowhere."""
+    match action:
+        case parser.OFPActionOutput():
+            return BackOut() if action.port == ofp.OFPP_IN_PORT else Output(action.port)
+        case parser.OFPActionPopVlan():
+            return PopTag()
+        case parser.OFPActionSetField() if action.key.startswith("reg"):
+            return SetRegister(Register(int(action.key[3:])), action.value)
+        case parser.OFPActionSetField() if action.key == "vlan_vid":
+            return SetVid(action.value & VID_MASK)
+        case parser.NXActionResubmitTable():
+            return Resubmit(action.table_id)
+    return Output(ofp.OFPP_ANY)
 
 
 def _controller2(max_len: int, meter: int) -> Any:

@@ -22,7 +22,9 @@ GENERATION = 1
 APP_MASK = 0xFFFF << 48
 LEARNED_BIT = 0x80 << 40
 FEATURE_MASK = APP_MASK | 0xFF << 40
+ANY_LEARNED = APP_MASK | LEARNED_BIT  # ordinary and sticky
 EXACT = (1 << 64) - 1
+EXACT_LEARNED = EXACT & ~(0x7F << 40)  # but whether it is sticky
 
 
 class Feature(IntEnum):
@@ -36,7 +38,14 @@ class Feature(IntEnum):
     BPDU = 0x06
     SNOOP = 0x07
     MULTICAST = 0x08
+    VLAN = 0x09
+    STORM = 0x0A
+    EGRESS = 0x0B
+    ACL = 0x0C
+    GUARD = 0x0D
+    HELD = 0x0E
     LEARNED = 0x80
+    STICKY = 0x81
 
 
 class Cookie(NamedTuple):

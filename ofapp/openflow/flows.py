@@ -8,62 +8,42 @@ made from `learned_flows` (see `ofapp.openflow.learned`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 from ipaddress import ip_network
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Pin
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.reach import Reach
 from ofapp.bridge.stp import PortState
+from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.openflow import entering, leaving, source
+from ofapp.openflow.acl import acl_flows
 from ofapp.openflow.cookie import Feature
-from ofapp.openflow.flow import (
-    Flow,
-    Group,
-    Match,
-    Meter,
-    Output,
-    ToController,
-    ToGroup,
-    vlan,
-)
+from ofapp.openflow.flow import Action, Flow, Match, Output, ToController, ToGroup, tagged, vlan
+from ofapp.openflow.leaving import GROUP_BIT, way_out
+from ofapp.openflow.metering import Copy, meter_id
 from ofapp.openflow.pipeline import FLOOD_GROUP, TableId, check
 
-GROUP_BIT = 0x010000000000
 BPDU = 0x0180C2000000
 LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
 COPY_LENGTH = 64
 WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
-BPDU_RATE = 100
-"""BPDUs of one port, a second, that reach the controller; a neighbour sends one in two seconds."""
 TRAP_HELLOS = 2
 """Hello times without a controller until BPDUs pass.  A neighbour's patience lasts three
 (802.1D-2004 17.21.23); three seconds after that its auto-edge may open the port that it blocked
 (17.25), unless it hears itself through this bridge before.  The switch may let a flow outlive its
 time by a second, and a neighbour speaks every two: three would be too many [measured]."""
-SNOOP_RATE = 500
-"""IGMP, MLD and router messages of one port, a second, that reach the controller."""
-_LOCAL_METER = 0xFFFF  # LOCAL's port number is no meter id; OFPP_MAX ports end below
 
 IPV4, IPV6 = 0x0800, 0x86DD
 _IGMP, _ICMPV6, _PIM = 2, 58, 103
 _ICMPV6_SNOOPED = (130, 131, 132, 143, 151, 153)  # RFC 2710, 3810, 4286
 
 
-class Copy(IntEnum):
-    """The kinds of frames that the controller gets, each metered apart."""
-
-    SIGHTING = 0
-    BPDU = 1
-    SNOOPED = 2
-
-
 def base_flows() -> tuple[Flow, ...]:
     """What every bridge has, whatever its ports."""
-    admission, destination = TableId.ADMISSION, TableId.DESTINATION
+    admission = TableId.ADMISSION
     group_source = (Match("eth_src", GROUP_BIT, GROUP_BIT),)
     link_local = (Match("eth_dst", BPDU, LINK_LOCAL_MASK),)
     return _checked(
-        Flow(destination, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),)),
         Flow(admission, 1000, group_source, Feature.BASE),
         Flow(admission, 990, (Match("eth_src", 0),), Feature.BASE),
         Flow(admission, 900, link_local, Feature.BASE),
@@ -71,8 +51,18 @@ def base_flows() -> tuple[Flow, ...]:
     )
 
 
+def flood_flows(bridge: Bridge, metered: bool) -> tuple[Flow, ...]:
+    """How frames flood, and the tables that serve for it."""
+    if not entering.floods_by_table(bridge.reach, bridge.relay.states, metered):
+        flood = (ToGroup(FLOOD_GROUP),)
+        return _checked(Flow(TableId.DESTINATION, 0, (), Feature.BASE, flood))
+    onwards = Flow(TableId.DESTINATION, 0, (), Feature.VLAN, (), TableId.FLOOD)
+    filtering = [Flow(TableId.VLAN, 0, (), Feature.VLAN)] if bridge.reach.aware else []
+    return _checked(*leaving.flood_flows(bridge.reach), *filtering, onwards)
+
+
 def port_flows(
-    port: int, state: PortState, traps: int = 0, metered: bool = False
+    bridge: Bridge, port: int, state: PortState, traps: int = 0, metered: bool = False
 ) -> tuple[Flow, ...]:
     """An up port's flows in a state, the innermost table first.
 
@@ -81,26 +71,39 @@ def port_flows(
     """
     in_port = Match("in_port", port)
     bpdu = (in_port, Match("eth_dst", BPDU))
-    admission, source = TableId.ADMISSION, TableId.SOURCE
-    copy = ToController(COPY_LENGTH, meter_id(port) if metered else None)
+    admission = TableId.ADMISSION
+    copy = sighting(port, metered)
     flows: list[Flow] = []
     if traps:
-        whole = ToController(WHOLE_FRAME, meter_id(port, Copy.BPDU) if metered else None)
-        flows.append(Flow(admission, 930, bpdu, Feature.BPDU, (whole,), hard_timeout=traps))
+        flows.append(trap_flow(port, traps, metered))
+    if state is PortState.DISCARDING:
+        return _checked(*flows)
+    flows += source.port_flows(bridge, port, state, copy)
+    flows += entering.flows(bridge.reach, port, metered)
+    marks = entering.marks(bridge, port)
+    goto = entering.stages(bridge.reach, port, metered)[0]
     if state is PortState.FORWARDING:
         flows += [
-            Flow(source, 100, (in_port,), Feature.MISS, (copy,), TableId.DESTINATION),
-            Flow(admission, 920, bpdu, Feature.PORT, (), source),
-            Flow(admission, 100, (in_port,), Feature.PORT, (), source),
+            Flow(admission, 920, bpdu, Feature.PORT, marks, goto),
+            Flow(admission, 100, (in_port,), Feature.PORT, marks, goto),
         ]
-    elif state is PortState.LEARNING:
+    elif goto is TableId.SOURCE:
         flows.append(Flow(admission, 100, (in_port,), Feature.MISS, (copy,)))
+    else:
+        flows.append(Flow(admission, 100, (in_port,), Feature.MISS, marks, goto))
     return _checked(*flows)
 
 
-def possible_port_flows(port: int) -> tuple[Flow, ...]:
-    """Every flow that a port can have in any state, the innermost table first."""
-    return port_flows(port, PortState.FORWARDING, 1) + port_flows(port, PortState.LEARNING)
+def sighting(port: int, metered: bool) -> ToController:
+    """What tells the controller of a frame from an unknown source on the port."""
+    return ToController(COPY_LENGTH, meter_id(port) if metered else None)
+
+
+def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
+    """What brings a port's BPDUs to the controller, for so long."""
+    whole = ToController(WHOLE_FRAME, meter_id(port, Copy.BPDU) if metered else None)
+    bpdu = (Match("in_port", port), Match("eth_dst", BPDU))
+    return Flow(TableId.ADMISSION, 930, bpdu, Feature.BPDU, (whole,), hard_timeout=seconds)
 
 
 def trap_seconds(bridge: Bridge, port: int) -> int:
@@ -110,10 +113,11 @@ def trap_seconds(bridge: Bridge, port: int) -> int:
     return round(TRAP_HELLOS * bridge.params.stp.hello_time)
 
 
-def snooping_flows() -> tuple[Flow, ...]:
-    """What every bridge that snoops multicast has, whatever its ports."""
+def snooping_flows(by_table: bool = False) -> tuple[Flow, ...]:
+    """What every bridge that snoops multicast has; by_table: how its frames flood."""
     table, to_controller = TableId.MULTICAST, TableId.SNOOP
-    flood = (ToGroup(FLOOD_GROUP),)
+    flood = () if by_table else (ToGroup(FLOOD_GROUP),)
+    goto = TableId.FLOOD if by_table else None
 
     def ip(eth_type: int, *more: Match) -> tuple[Match, ...]:
         return (Match("eth_type", eth_type), *more)
@@ -134,8 +138,8 @@ def snooping_flows() -> tuple[Flow, ...]:
     link_scope = [ip(IPV4, address("224.0.0.0", 24)), ip(IPV6, address("ff02::1", 128))]
     group_bit = (Match("eth_dst", GROUP_BIT, GROUP_BIT),)
     return _checked(
-        Flow(table, 0, (), Feature.SNOOP, flood),
-        *(Flow(table, 800, match, Feature.SNOOP, flood) for match in link_scope),
+        Flow(table, 0, (), Feature.SNOOP, flood, goto),
+        *(Flow(table, 800, match, Feature.SNOOP, flood, goto) for match in link_scope),
         *(Flow(table, 900, match, Feature.SNOOP, (), to_controller) for match in trapped),
         Flow(TableId.DESTINATION, 100, group_bit, Feature.SNOOP, (), table),
     )
@@ -147,97 +151,90 @@ def snoop_flows(port: int, metered: bool) -> tuple[Flow, ...]:
     return _checked(Flow(TableId.SNOOP, 100, (Match("in_port", port),), Feature.SNOOP, (copy,)))
 
 
-def pin_flows(pin: Pin) -> tuple[Flow, ...]:
+def pin_flows(reach: Reach, pin: Pin) -> tuple[Flow, ...]:
     """A static or local address's flows; without a port there is nowhere to send to."""
     feature = Feature.LOCAL if pin.vid is None else Feature.STATIC
     where = () if pin.vid is None else (vlan(pin.vid),)
-    to, by = (*where, Match("eth_dst", pin.mac)), (*where, Match("eth_src", pin.mac))
     priority = 300 if pin.vid is None else 250
+    by = (*where, Match("eth_src", pin.mac))
     flows = [Flow(TableId.SOURCE, priority, by, feature, (), TableId.DESTINATION)]
     if pin.port is not None:
-        priority = 300 if pin.vid is None else 200
-        out = (Output(pin.port),)
-        flows.insert(0, Flow(TableId.DESTINATION, priority, to, feature, out))
+        flows = [*_pin_destinations(reach, pin, pin.port), *flows]
     return _checked(*flows)
 
 
+def _pin_destinations(reach: Reach, pin: Pin, port: int) -> Iterator[Flow]:
+    table, to, vlans = TableId.DESTINATION, Match("eth_dst", pin.mac), reach.vlans(port)
+    if pin.vid is not None:
+        out = way_out(reach, port, pin.vid) if vlans.has(pin.vid) else ()
+        yield Flow(table, 200, (vlan(pin.vid), to), Feature.STATIC, out)
+    elif vlans.vids is None:
+        yield Flow(table, 300, (to,), Feature.LOCAL, way_out(reach, port, NO_VLAN))
+    else:
+        for vid in vlans.untagged:
+            out = way_out(reach, port, vid)
+            yield Flow(table, 300, (tagged(vid), to), Feature.LOCAL, out)
+        for vid, mask in blocks(vlans.vids - vlans.untagged):
+            out = way_out(reach, port, vid)
+            yield Flow(table, 300, (tagged(vid, mask), to), Feature.LOCAL, out)
+
+
 def learned_flows(
-    port: int, vid: int, mac: int, serial: int, ageing_time: int
+    port: int,
+    vid: int,
+    mac: int,
+    serial: int,
+    ageing_time: int | None,
+    out: tuple[Action, ...] = (),
 ) -> tuple[Flow, Flow]:
     """A learned address: destination half, source half.
+
+    ageing_time: seconds, 0 for never, None for a sticky address; out: what sends a frame there.
 
     In that order on the wire: a source half alone would end the host's packet-ins, and so the
     chance to put the destination half right.
     """
     by = (Match("in_port", port), vlan(vid), Match("eth_src", mac))
+    feature = Feature.STICKY if ageing_time is None else Feature.LEARNED
     destination = Flow(
         TableId.DESTINATION,
         200,
         (vlan(vid), Match("eth_dst", mac)),
-        Feature.LEARNED,
-        (Output(port),),
+        feature,
+        out or (Output(port),),
         serial=serial,
     )
-    source = Flow(
+    source_half = Flow(
         TableId.SOURCE,
         200,
         by,
-        Feature.LEARNED,
+        feature,
         (),
         TableId.DESTINATION,
         serial,
-        ageing_time,
-        notify_removal=True,
+        ageing_time or 0,
+        notify_removal=ageing_time is not None,
     )
-    check(destination)
-    check(source)
-    return destination, source
+    _checked(destination, source_half)
+    return destination, source_half
 
 
 def desired_flows(bridge: Bridge, metered: bool) -> Iterator[Flow]:
     """All that a switch should hold but learned addresses and multicast groups, innermost first."""
+    yield from leaving.egress_flows(bridge)
     for pin in bridge.pinned:
-        yield from pin_flows(pin)
+        yield from pin_flows(bridge.reach, pin)
     if bridge.multicasting is not None:
         for port in sorted(bridge.relay.states):
             yield from snoop_flows(port, metered)
-        yield from snooping_flows()
+        by_table = entering.floods_by_table(bridge.reach, bridge.relay.states, metered)
+        yield from snooping_flows(by_table)
+    yield from flood_flows(bridge, metered)
+    yield from acl_flows(bridge, metered)
     yield from base_flows()
+    yield from source.held_flows(bridge)
     for port, state in sorted(bridge.relay.states.items()):
-        yield from port_flows(port, state, trap_seconds(bridge, port), metered)
-
-
-def desired_meters(bridge: Bridge) -> Iterator[Meter]:
-    """The meters that the flows point to."""
-    for port in sorted(bridge.relay.states):
-        yield from port_meters(bridge, port)
-
-
-def port_meters(bridge: Bridge, port: int) -> Iterator[Meter]:
-    """One for a port's sightings and one for its BPDUs: neither can crowd out the other."""
-    yield Meter(meter_id(port), bridge.params.packet_in_rate)
-    if bridge.traps(port):
-        yield Meter(meter_id(port, Copy.BPDU), BPDU_RATE)
-    if bridge.multicasting is not None:
-        yield Meter(meter_id(port, Copy.SNOOPED), SNOOP_RATE)
-
-
-def desired_groups(bridge: Bridge) -> Iterator[Group]:
-    """The groups that the flows point to."""
-    yield Group(FLOOD_GROUP, bridge.relay.flood_ports)
-
-
-def meter_id(port: int, copy: Copy = Copy.SIGHTING) -> int:
-    """The meter of a port's copies of one kind: the port's number, above it the kind."""
-    return copy << 16 | (_LOCAL_METER if port == LOCAL_PORT else port)
-
-
-def metered(meter: int) -> tuple[int, Copy] | None:
-    """The port and the kind of copies that a meter is for; None for somebody else's meter."""
-    port, kind = meter & 0xFFFF, meter >> 16
-    if kind > max(Copy):
-        return None
-    return (LOCAL_PORT if port == _LOCAL_METER else port), Copy(kind)
+        yield from port_flows(bridge, port, state, trap_seconds(bridge, port), metered)
 
 
 def _checked(*flows: Flow) -> tuple[Flow, ...]:

@@ -13,16 +13,21 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
 from ofapp.bridge.effects import (
     InstallDestination,
     InstallEntry,
+    InstallSticky,
     RemoveDestination,
     RemoveSource,
 )
+from ofapp.bridge.reach import Reach
 from ofapp.openflow import codec
 from ofapp.openflow.cookie import Feature, make_cookie
-from ofapp.openflow.flow import VID_MASK
+from ofapp.openflow.flow import VID_MASK, Action, Output
 from ofapp.openflow.flows import learned_flows
+from ofapp.openflow.leaving import port_of_group, way_out
 
 XID = 0x0FA90000
 """The transaction id of every message made here; errors about them are told by it."""
@@ -60,9 +65,19 @@ class _Template:
 
 
 class LearnedWriter:
-    """Effects on learned addresses to messages, for one ageing time (seconds, 0 for never)."""
+    """Effects on learned addresses to messages, for one ageing time.
 
-    def __init__(self, ageing_time: int) -> None:
+    It is in seconds, 0 for never, None for sticky addresses, which are a kind of their own.
+
+    How frames leave by a port (see `leaving`) is known in advance for plain ports, which are
+    nearly all, and made when it is first asked for others.
+
+    reach: who may reach whom, None where every port is plain.
+    """
+
+    def __init__(self, ageing_time: int | None, reach: Reach | None = None) -> None:
+        self._ageing_time = ageing_time
+        self.reach = reach
         destination, source = learned_flows(_PORT, _VID, _MAC, _SERIAL, ageing_time)
         self._add = (
             _Template(codec.add_flow(destination), "serial", "mac", "vid", "port"),
@@ -73,9 +88,13 @@ class LearnedWriter:
         self._delete_source_any = _Template(
             codec.delete_flow(source, any_serial=True), "serial", "port", "mac", "vid"
         )
-        self.install = self._compile_install()
+        self._install = self._compile_install()
+        self._special: dict[tuple[Action, ...], _Template] = {}
+        self._instructions: dict[tuple[int, bool], bytes] = {}
+        plain = reach is None or reach.plain
+        self.install = self._install if plain else self._install_as_reached
 
-    def _compile_install(self) -> Callable[[InstallEntry], bytes]:
+    def _compile_install(self) -> Callable[[InstallEntry | InstallSticky], bytes]:
         destination, source = self._add
         d0, d1, d2, d3, d4 = destination.constants
         s0, s1, s2, s3, s4 = source.constants
@@ -85,7 +104,7 @@ class LearnedWriter:
         r0, r1, r2, r3, r4 = remove.constants
         pack_remove = remove.struct.pack
 
-        def install(effect: InstallEntry) -> bytes:
+        def install(effect: InstallEntry | InstallSticky) -> bytes:
             """Both halves; for a move then also the end of the source half at the old port."""
             port, vid, mac, serial, old_port = effect
             addr = mac.to_bytes(6, "big")
@@ -99,11 +118,51 @@ class LearnedWriter:
 
         return install
 
+    def _install_as_reached(self, effect: InstallEntry | InstallSticky) -> bytes:
+        port, vid, mac, serial, _ = effect
+        message = self._install(effect)
+        template = self._template(port, vid)
+        if template is None:
+            return message
+        (length,) = struct.unpack_from("!H", message, 2)
+        c0, c1, c2, c3 = template.constants
+        addr = mac.to_bytes(6, "big")
+        return template.struct.pack(c0, serial, c1, addr, c2, vid, c3) + message[length:]
+
+    def _template(self, port: int, vid: int) -> _Template | None:
+        """The destination half for a port where frames do not just go out; else None."""
+        if self.reach is None:
+            return None
+        out = way_out(self.reach, port, vid)
+        if out == (Output(port),):
+            return None
+        template = self._special.get(out)
+        if template is None:
+            destination, _ = learned_flows(port, _VID, _MAC, _SERIAL, self._ageing_time, out)
+            template = _Template(codec.add_flow(destination), "serial", "mac", "vid")
+            self._special[out] = template
+        return template
+
+    def instructions(self, port: int, vid: int) -> bytes:
+        """Those of a destination half."""
+        pops = self.reach is not None and self.reach.vlans(port).pops(vid)
+        made = self._instructions.get((port, pops))
+        if made is None:
+            message = self.install_destination(InstallDestination(port, vid, _MAC, _SERIAL))
+            (match_length,) = struct.unpack_from("!H", message, 50)
+            made = message[48 + match_length + (-match_length % 8) :]
+            self._instructions[port, pops] = made
+        return made
+
     def install_destination(self, effect: InstallDestination) -> bytes:
         """The destination half alone."""
+        addr = effect.mac.to_bytes(6, "big")
+        special = self._template(effect.port, effect.vid)
+        if special is not None:
+            c0, c1, c2, c3 = special.constants
+            return special.struct.pack(c0, effect.serial, c1, addr, c2, effect.vid, c3)
         template = self._add[0]
         c0, c1, c2, c3, c4 = template.constants
-        addr = effect.mac.to_bytes(6, "big")
         return template.struct.pack(
             c0, effect.serial, c1, addr, c2, effect.vid, c3, effect.port, c4
         )
@@ -231,7 +290,10 @@ def read_flow_removed(data: bytes, at: int, length: int) -> Expired | None:
 
 
 class HeldFlow(NamedTuple):
-    """One flow of a flow-stats reply; `match` are its OXM fields, `instructions` raw too."""
+    """One flow of a flow-stats reply; `match` are its OXM fields, `instructions` raw too.
+
+    age: seconds since it was added or added anew.
+    """
 
     table: int
     priority: int
@@ -241,6 +303,8 @@ class HeldFlow(NamedTuple):
     packets: int
     match: bytes
     instructions: bytes
+    octets: int
+    age: float
 
 
 _FLOW_STATS = struct.Struct("!HBxIIHHHH4xQQQHH")
@@ -251,11 +315,11 @@ def read_flow_stats(body: bytes) -> Iterator[HeldFlow]:
     at = 0
     while at < len(body):
         try:
-            length, table, _, _, priority, idle, _, flags, cookie, packets, _, _, match_length = (
-                _FLOW_STATS.unpack_from(body, at)
-            )
+            fields = _FLOW_STATS.unpack_from(body, at)
         except struct.error as error:
             raise ValueError("truncated flow statistics") from error
+        length, table, seconds, nanoseconds, priority, idle, _, flags = fields[:8]
+        cookie, packets, octets, _, match_length = fields[8:]
         match_end = at + 48 + match_length
         instructions = at + 48 + match_length + (-match_length % 8)
         if match_length < 4 or not at + 56 <= instructions <= at + length <= len(body):
@@ -269,6 +333,8 @@ def read_flow_stats(body: bytes) -> Iterator[HeldFlow]:
             packets,
             body[at + 52 : match_end],
             body[instructions : at + length],
+            octets,
+            seconds + nanoseconds / 1e9,
         )
         at += length
 
@@ -292,10 +358,19 @@ def read_half(held: HeldFlow) -> HalfFields | None:
         return None
     if fields.source:
         return fields if fields.port else None
-    if len(held.instructions) != 24:
+    port = _leads_to(held.instructions)
+    return None if port is None else fields._replace(port=port)
+
+
+def _leads_to(instructions: bytes) -> int | None:
+    """The port of a destination half: its last action is an output, or the port's group."""
+    if len(instructions) < 16:
         return None
-    (port,) = struct.unpack_from("!I", held.instructions, 12)
-    return fields._replace(port=port)
+    kind, _, number = struct.unpack_from("!HHI", instructions, len(instructions) - 8)
+    if kind == ofp.OFPAT_GROUP and len(instructions) == 16:
+        return port_of_group(number)
+    kind, _, number = struct.unpack_from("!HHI", instructions, len(instructions) - 16)
+    return int(number) if kind == ofp.OFPAT_OUTPUT else None
 
 
 def _read_match(match: bytes) -> HalfFields | None:

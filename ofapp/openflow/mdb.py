@@ -7,19 +7,16 @@ entry is in the serial of the flow's cookie; a controller that restarts reads it
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import Family, SetGroup, SetUnregistered
 from ofapp.openflow.cookie import Feature, parse_cookie
-from ofapp.openflow.flow import Flow, Group, Match, ToGroup, vlan
+from ofapp.openflow.flow import Flow, Match, ToGroup, vlan
 from ofapp.openflow.flows import IPV4, IPV6
 from ofapp.openflow.learned import HeldFlow, oxms
-from ofapp.openflow.pipeline import TableId, check
-
-FIRST_GROUP = 0x0F000000
-_GROUPS = 1 << 24
+from ofapp.openflow.pipeline import ENTRY_GROUPS, TableId, check
 
 
 class Key(NamedTuple):
@@ -41,11 +38,6 @@ def entry_of(effect: SetGroup | SetUnregistered) -> tuple[Key, frozenset[int] | 
 def key_of(vid: int, group: bytes, source: bytes | None) -> Key:
     """The key of one group's entry."""
     return Key(vid, Family.IPV4 if len(group) == 4 else Family.IPV6, group, source)
-
-
-def is_ours(group: int) -> bool:
-    """Whether an OpenFlow group is one of a multicast entry."""
-    return FIRST_GROUP <= group < FIRST_GROUP + _GROUPS
 
 
 def desired_entries(bridge: Bridge) -> dict[Key, frozenset[int]]:
@@ -75,7 +67,7 @@ def entry_flow(key: Key, group: int) -> Flow:
         tuple(match),
         Feature.MULTICAST,
         (ToGroup(group),),
-        serial=group - FIRST_GROUP,
+        serial=group - ENTRY_GROUPS,
     )
     check(flow)
     return flow
@@ -106,7 +98,7 @@ def read_entry(held: HeldFlow) -> tuple[Key, int] | None:
         return None
     family = Family.IPV4 if len(destination) == 4 else Family.IPV6
     group = None if held.priority == 500 else destination
-    return Key(vid, family, group, source), FIRST_GROUP + cookie.serial
+    return Key(vid, family, group, source), ENTRY_GROUPS + cookie.serial
 
 
 class GroupNumbers:
@@ -116,7 +108,7 @@ class GroupNumbers:
         self._numbers = dict(held or {})
         self._used = set(self._numbers.values())
         self._free: list[int] = []
-        self._next = FIRST_GROUP
+        self._next = ENTRY_GROUPS
 
     def of(self, key: Key) -> int:
         """The entry's group, a new one if need be."""
@@ -132,10 +124,6 @@ class GroupNumbers:
             self._used.discard(number)
             self._free.append(number)
         return number
-
-    def groups(self, entries: Mapping[Key, frozenset[int]]) -> Iterable[Group]:
-        """The groups of entries."""
-        return [Group(self.of(key), ports) for key, ports in entries.items()]
 
     def _new(self) -> int:
         if self._free:

@@ -13,16 +13,31 @@ from __future__ import annotations
 from ofapp.openflow.cookie import Feature
 from ofapp.openflow.flow import Flow
 from ofapp.openflow.rule import Rule, Table, TableId
-from ofapp.openflow.tables.admission import ADMISSION
-from ofapp.openflow.tables.destination import DESTINATION
+from ofapp.openflow.tables.acl import ACL
+from ofapp.openflow.tables.admission import ADMISSION, STORM, VLAN
+from ofapp.openflow.tables.destination import DESTINATION, EGRESS, FLOOD
 from ofapp.openflow.tables.multicast import MULTICAST, SNOOP
 from ofapp.openflow.tables.source import SOURCE
 
 __all__ = ["FLOOD_GROUP", "PIPELINE", "PipelineError", "Rule", "Table", "TableId", "check"]
 
 FLOOD_GROUP = 1
+"""Where frames flood to on a bridge without VLANs, and in VLANs that are like most."""
+VLAN_GROUPS = 0x0D000000
+"""Flood sets of VLANs, by the lowest VID of the class (see `ofapp.bridge.reach`)."""
+PORT_GROUPS = 0x0E000000
+"""What leads to a port by way of the egress table, by the port's number."""
+ENTRY_GROUPS = 0x0F000000
+"""Multicast entries."""
+_GROUPS_END = 0x10000000
 
-PIPELINE = (ADMISSION, SOURCE, DESTINATION, MULTICAST, SNOOP)
+
+def is_our_group(group: int) -> bool:
+    """Whether a group's number is one that this package gives."""
+    return group == FLOOD_GROUP or VLAN_GROUPS <= group < _GROUPS_END
+
+
+PIPELINE = (ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS)
 
 _RULES = {
     (table.id, rule.priority, rule.feature, rule.match): rule
@@ -31,14 +46,26 @@ _RULES = {
 }
 
 
+_OPEN = {table.id: [rule for rule in table.rules if rule.optional] for table in PIPELINE}
+
+
 class PipelineError(ValueError):
     """A flow that the pipeline does not declare."""
+
+
+def find_rule(table: int, priority: int, feature: int, fields: frozenset[str]) -> Rule | None:
+    """The rule that flows of this kind are instances of."""
+    rule = _RULES.get((TableId(table), priority, Feature(feature), fields))
+    if rule is not None:
+        return rule
+    kinds = _OPEN[TableId(table)]
+    return next((kind for kind in kinds if kind.allows(priority, feature, fields)), None)
 
 
 def check(flow: Flow) -> Rule:
     """The rule that the flow is an instance of; PipelineError when there is none."""
     fields = frozenset(match.field for match in flow.match)
-    rule = _RULES.get((TableId(flow.table), flow.priority, Feature(flow.feature), fields))
+    rule = find_rule(flow.table, flow.priority, flow.feature, fields)
     if rule is None:
         raise PipelineError(f"no rule of table {TableId(flow.table).name} declares {flow}")
     if flow.goto not in rule.goto:

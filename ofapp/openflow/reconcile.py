@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from ofapp.openflow import codec
 from ofapp.openflow.cookie import parse_cookie
 from ofapp.openflow.flow import Flow, Group, Meter
 from ofapp.openflow.learned import HeldFlow, sorted_match
+
+V = TypeVar("V", Group, Meter)
 
 Identity = tuple[int, int, bytes]
 """(table, priority, match): what makes two flows the same flow."""
@@ -43,14 +46,9 @@ def flow_changes(desired: Iterable[Flow], held: Iterable[HeldFlow]) -> list[byte
     return messages
 
 
-def group_changes(desired: Iterable[Group], held: Mapping[int, frozenset[int]]) -> list[Group]:
-    """The groups that are missing or have other ports; `held` is ports by group id."""
-    return [group for group in desired if held.get(group.id) != group.ports]
-
-
-def meter_changes(desired: Iterable[Meter], held: Mapping[int, int]) -> list[Meter]:
-    """The meters that are missing or have another rate; `held` is rates by meter id."""
-    return [meter for meter in desired if held.get(meter.id) != meter.rate]
+def changed(wanted: Mapping[int, V], held: Mapping[int, V]) -> list[V]:
+    """The groups, or meters, that are missing or are not as they should be."""
+    return [item for number, item in wanted.items() if held.get(number) != item]
 
 
 def _body(flow: HeldFlow) -> tuple[int, int, int, bytes]:

@@ -18,9 +18,9 @@ class TableId(IntEnum):
     ACL = 30
     SOURCE = 40
     DESTINATION = 60
-    FLOOD = 65
     MULTICAST = 70
     SNOOP = 80
+    FLOOD = 85
     EGRESS = 90
 
 
@@ -45,6 +45,8 @@ class Rule:
     match: the fields it matches, all of them and no other.
     goto: the tables that it may lead to, None among them when it may be the last.
     actions: the kinds of action it may apply; a flow with none that leads nowhere drops.
+    lowest: its flows have priorities from this on, None for `priority` alone; optional: fields that
+    they may match besides.  Only what users write in their own order needs these.
     """
 
     name: str
@@ -54,6 +56,17 @@ class Rule:
     about: str
     goto: tuple[TableId | None, ...] = (None,)
     actions: frozenset[str] = frozenset()
+    lowest: int | None = None
+    optional: frozenset[str] = frozenset()
+
+    def allows(self, priority: int, feature: int, fields: frozenset[str]) -> bool:
+        """Whether a flow with this priority, feature and matched fields is of this kind."""
+        lowest = self.priority if self.lowest is None else self.lowest
+        return (
+            lowest <= priority <= self.priority
+            and feature == self.feature
+            and self.match <= fields <= self.match | self.optional
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +86,19 @@ def rule(
     about: str,
     goto: TableId | Iterable[TableId | None] | None = None,
     actions: str = "",
+    lowest: int | None = None,
+    optional: Iterable[str] = (),
 ) -> Rule:
     """A rule, from fields and kinds of actions in one text each; `goto` one table or several."""
     tables = (goto,) if goto is None or isinstance(goto, TableId) else tuple(goto)
     return Rule(
-        name, priority, frozenset(match.split()), feature, about, tables, frozenset(actions.split())
+        name,
+        priority,
+        frozenset(match.split()),
+        feature,
+        about,
+        tables,
+        frozenset(actions.split()),
+        lowest,
+        frozenset(optional),
     )

@@ -23,11 +23,15 @@ from ofapp.bridge.effects import Barrier, Effect, SendFrame
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.limits import Policer
+from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.sweep import Occasion
+from ofapp.openflow.acl import used_lists
 from ofapp.openflow.alignment import Alignment, read_port
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import serialize
+from ofapp.openflow.hits import AclHits
 from ofapp.openflow.learned import Expired
+from ofapp.openflow.program import Changes, difference
 from ofapp.openflow.requests import RequestError
 from ofapp.openflow.window import Window
 
@@ -90,6 +94,24 @@ class Session:
         return {copy.name.lower(): watch.dropped for copy, watch in self._alignment.rates.items()}
 
     @property
+    def metered(self) -> bool:
+        """Whether the switch has meters: without them no rate is kept."""
+        return self._alignment.metered
+
+    @property
+    def acl(self) -> AclHits:
+        """What the rules of access lists have done, as of the last look."""
+        return self._alignment.acl
+
+    def look_at_acls(self) -> None:
+        """Look again, at these counters alone; when the switch is silent they stay as they are."""
+        if self.in_line and used_lists(self.bridge.params):
+            try:
+                self._alignment.look_at_acls()
+            except (RequestError, ValueError) as error:
+                LOG.warning("bridge %s: hits are not up to date: %s", self.bridge.name, error)
+
+    @property
     def sweep_interval(self) -> float:
         """A tenth of the ageing time: how far `updated` and `used` may lag behind."""
         return min(max((self.bridge.params.ageing_time or 600) / 10, 5.0), 60.0)
@@ -121,6 +143,24 @@ class Session:
     def look_soon(self) -> None:
         """Look at the switch as soon as may be: the bridge wants other flows there than before."""
         self._look.set()
+
+    # Parameters
+
+    def plan(self, params: BridgeParams) -> Changes:
+        """What other parameters would change in the switch, but for what protocols do then."""
+        writer = self._alignment.writer
+        return difference(writer.held, writer.wanted(self.bridge.as_if(params)))
+
+    def reconfigure(self, change: Callable[[], list[Effect]]) -> Changes:
+        """Change the bridge; gives what that changed in the switch, whose state is then checked.
+
+        What has to wait for the switch (a barrier) is not in it.
+        """
+        writer = self._alignment.writer
+        before = writer.held.copy()
+        self.apply(change())
+        self.look_soon()
+        return difference(before, writer.held)
 
     # Effects
 

@@ -1,4 +1,8 @@
-"""Effects of the core to OpenFlow messages, for one switch."""
+"""Effects of the core to OpenFlow messages, for one switch.
+
+It remembers what the switch holds, but for learned addresses, so that any change of the bridge is
+the smallest change of the switch.
+"""
 
 from __future__ import annotations
 
@@ -10,59 +14,90 @@ from ofapp.bridge.effects import (
     ClosePort,
     Effect,
     Flush,
+    HoldDown,
     InstallDestination,
     InstallEntry,
+    InstallSticky,
+    LetGo,
     Pin,
     RemoveDestination,
     RemoveSource,
+    Reprogram,
     SendFrame,
     SetFlood,
+    SetGate,
     Unpin,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.openflow import codec, flows, mdb
-from ofapp.openflow.flow import Group, Match, Meter, vlan
-from ofapp.openflow.learned import LearnedWriter
-from ofapp.openflow.pipeline import FLOOD_GROUP, TableId
-
-_ANY_PORT = 1  # a pin's removal does not depend on where it leads
+from ofapp.openflow import codec, flows, leaving, mdb, metering, source
+from ofapp.openflow.cookie import Feature
+from ofapp.openflow.flow import Flow, Group, Match, Meter, vlan
+from ofapp.openflow.learned import HalfFields, LearnedWriter
+from ofapp.openflow.leaving import entry_group, port_group
+from ofapp.openflow.pipeline import TableId
+from ofapp.openflow.program import Program, difference, program
 
 
 class EffectWriter:
-    """Knows what of groups and meters the switch has already, so that it is changed, not added.
+    """held: what the switch holds, as far as was sent; metered: whether it has meters.
 
-    metered: whether the switch has meters.
+    entries: which group belongs to which multicast entry there.
     """
 
     def __init__(self, bridge: Bridge, metered: bool) -> None:
+        self.held = Program()
+        self.entries = mdb.GroupNumbers()
         self._bridge = bridge
         self._metered = metered
-        self._learned = LearnedWriter(bridge.params.ageing_time)
-        self.groups: set[int] = set()
-        self.entries = mdb.GroupNumbers()
-        self.meters: set[int] = set()
+        self._renew()
+
+    def wanted(self, bridge: Bridge | None = None) -> Program:
+        """What the switch should hold, for the bridge as it is or as it might be."""
+        return program(bridge or self._bridge, self._metered, self.entries)
+
+    def leads_right(self, half: HalfFields, instructions: bytes) -> bool:
+        """Whether a destination half that a switch holds does what one of today would do."""
+        return instructions == self._learned.instructions(half.port, half.vid)
 
     def write(self, effects: list[Effect]) -> bytes:
         """The messages of all effects, in their order; events are nobody's message."""
+        if self._learned.reach is not self._bridge.reach:
+            self._renew()
         install = self._learned.install
         return b"".join(
             install(effect) if type(effect) is InstallEntry else self._message(effect)
             for effect in effects
         )
 
-    def put_group(self, group: Group) -> bytes:
-        """Add or change a group."""
-        message = codec.put_group(group, group.id in self.groups)
-        self.groups.add(group.id)
-        return message
+    def _renew(self) -> None:
+        reach = self._bridge.reach
+        self._learned = LearnedWriter(self._bridge.params.ageing_time, reach)
+        self._sticky = LearnedWriter(None, reach)
 
-    def put_meter(self, meter: Meter) -> bytes:
-        """Add or change a meter."""
-        message = codec.put_meter(meter, meter.id in self.meters)
-        self.meters.add(meter.id)
-        return message
+    def _put_group(self, group: Group) -> bytes:
+        have = self.held.groups.get(group.id)
+        if have == group:
+            return b""
+        self.held.groups[group.id] = group
+        return codec.put_group(group, have is not None)
+
+    def _put_meter(self, meter: Meter) -> bytes:
+        have = self.held.meters.get(meter.id)
+        if have == meter:
+            return b""
+        self.held.meters[meter.id] = meter
+        return codec.put_meter(meter, have is not None)
+
+    def _put(self, flow: Flow) -> bytes:
+        if self.held.flows.get(flow.identity) == flow and not flow.hard_timeout:
+            return b""
+        self.held.flows[flow.identity] = flow
+        return codec.add_flow(flow)
+
+    def _take_out(self, flow: Flow) -> bytes:
+        return codec.delete_flow(flow) if self.held.flows.pop(flow.identity, None) else b""
 
     def _message(self, effect: Effect) -> bytes:
         match effect:
@@ -70,14 +105,18 @@ class EffectWriter:
                 return b""
             case InstallEntry():
                 return self._learned.install(effect)
+            case InstallSticky():
+                return self._sticky.install(effect)
             case InstallDestination():
                 return self._learned.install_destination(effect)
             case RemoveSource():
                 return self._learned.remove_source(effect)
             case RemoveDestination():
                 return self._learned.remove_destination(effect)
-            case SetFlood(ports):
-                return self.put_group(Group(FLOOD_GROUP, ports))
+            case SetFlood():
+                return b"".join(map(self._put_group, leaving.flood_groups(self._bridge)))
+            case Reprogram():
+                return self._reprogram()
             case SetPortState(port, state):
                 return self._set_state(port, state)
             case ClosePort(port):
@@ -86,15 +125,20 @@ class EffectWriter:
                 return codec.send_frame(ports, frame)
             case SetGroup() | SetUnregistered():
                 return self._set_entry(*mdb.entry_of(effect))
-            case RemoveGroup(vid, group, source):
-                return self._set_entry(mdb.key_of(vid, group, source), None)
+            case RemoveGroup(vid, group, sender):
+                return self._set_entry(mdb.key_of(vid, group, sender), None)
             case Pin():
                 return self._pin(effect)
             case Unpin(mac, vid):
-                pinned = flows.pin_flows(Pin(mac, vid, _ANY_PORT))
-                return b"".join(map(codec.delete_flow, pinned))
+                return b"".join(map(self._take_out, self._pinned(mac, vid)))
             case Flush():
-                return _flush(effect)
+                return self._flush(effect)
+            case SetGate():
+                return self._set_gate(effect)
+            case HoldDown():
+                return self._put(source.held_flow(effect))
+            case LetGo(vid, mac):
+                return self._take_out(source.held_flow(HoldDown(vid, mac, 0)))
 
     def trap_bpdus(self) -> bytes:
         """Renew the flows that bring BPDUs here; they end by themselves when nobody does."""
@@ -103,65 +147,92 @@ class EffectWriter:
             for port in self._bridge.relay.states
         )
 
+    def _reprogram(self) -> bytes:
+        wanted = self.wanted()
+        changes = difference(self.held, wanted)
+        self.held = wanted
+        return changes.messages()
+
     def _set_state(self, port: int, state: PortState) -> bytes:
         """What goes goes first, the outermost table first, so that no frame is half-way in."""
         traps = flows.trap_seconds(self._bridge, port)
-        wanted = flows.port_flows(port, state, traps, self._metered)
-        kept = {(flow.table, flow.priority, flow.feature) for flow in wanted}
-        messages = [
-            codec.delete_flow(flow)
-            for flow in reversed(flows.possible_port_flows(port))
-            if (flow.table, flow.priority, flow.feature) not in kept
-        ]
-        if self._metered:
-            meters = flows.port_meters(self._bridge, port)
-            messages += [self.put_meter(meter) for meter in meters if meter.id not in self.meters]
+        wanted = [*flows.port_flows(self._bridge, port, state, traps, self._metered)]
         if self._bridge.multicasting is not None:
             wanted += flows.snoop_flows(port, self._metered)
-        return b"".join([*messages, *map(codec.add_flow, wanted)])
+        kept = {flow.identity for flow in wanted}
+        messages = [self._take_out(flow) for flow in self._on(port) if flow.identity not in kept]
+        if self._metered:
+            messages += map(self._put_meter, metering.port_meters(self._bridge, port))
+        return b"".join([*messages, *map(self._put, wanted)])
+
+    def _close(self, port: int) -> bytes:
+        messages = [*map(self._take_out, self._on(port))]
+        for kind in metering.Copy:
+            if self.held.meters.pop(metering.meter_id(port, kind), None):
+                messages.append(codec.delete_meter(metering.meter_id(port, kind)))
+        return b"".join(messages)
+
+    def _on(self, port: int) -> list[Flow]:
+        return sorted(self.held.of_port(port), key=lambda flow: (flow.table, flow.priority))
 
     def _set_entry(self, key: mdb.Key, ports: frozenset[int] | None) -> bytes:
         """The group before the flow that leads to it, and after it on the way out."""
         if ports is not None:
             number = self.entries.of(key)
-            known = number in self.groups
-            message = self.put_group(Group(number, ports))
+            known = number in self.held.groups
+            message = self._put_group(entry_group(self._bridge.reach, number, key.vid, ports))
             return message if known else message + codec.add_flow(mdb.entry_flow(key, number))
         released = self.entries.release(key)
         if released is None:
             return b""
-        self.groups.discard(released)
+        self.held.groups.pop(released, None)
         return codec.delete_flow(mdb.entry_flow(key, released)) + codec.delete_group(released)
 
-    def _close(self, port: int) -> bytes:
-        messages = [*map(codec.delete_flow, reversed(flows.possible_port_flows(port)))]
-        messages += [codec.delete_flow(flow) for flow in flows.snoop_flows(port, self._metered)]
-        for meter in self.meters & {flows.meter_id(port, copy) for copy in flows.Copy}:
-            self.meters.discard(meter)
-            messages.append(codec.delete_meter(meter))
+    def _pin(self, pin: Pin) -> bytes:
+        wanted = [*flows.pin_flows(self._bridge.reach, pin), *source.pass_flows(self._bridge, pin)]
+        kept = {flow.identity for flow in wanted}
+        old = [flow for flow in self._pinned(pin.mac, pin.vid) if flow.identity not in kept]
+        return b"".join([*map(self._put, wanted), *map(self._take_out, old)])
+
+    def _set_gate(self, gate: SetGate) -> bytes:
+        messages = []
+        for port in self._bridge.relay.states if gate.port is None else [gate.port]:
+            copy = flows.sighting(port, self._metered)
+            flow = source.gate_flow(port, gate.vid, copy)
+            state = self._bridge.relay.states.get(port)
+            gated = source.is_gated(self._bridge, port, gate.vid)
+            wanted = gated and state is PortState.FORWARDING
+            messages.append(self._put(flow) if wanted else self._take_out(flow))
         return b"".join(messages)
 
-    def _pin(self, pin: Pin) -> bytes:
-        messages = b"".join(map(codec.add_flow, flows.pin_flows(pin)))
-        if pin.port is None:
-            destination, _ = flows.pin_flows(Pin(pin.mac, pin.vid, _ANY_PORT))
-            messages += codec.delete_flow(destination)
+    def _pinned(self, mac: int, vid: int | None) -> list[Flow]:
+        """The flows held of a static or local address."""
+        feature = Feature.LOCAL if vid is None else Feature.STATIC
+        where = None if vid is None else vlan(vid)
+        return [
+            flow
+            for flow in self.held.flows.values()
+            if flow.feature is feature
+            and (where is None or where in flow.match)
+            and any(m.field in ("eth_src", "eth_dst") and m.value == mac for m in flow.match)
+        ]
+
+    def _flush(self, flush: Flush) -> bytes:
+        """Two deletes, whatever the number of hosts; a guarded port's lead to its group."""
+        tagged = [] if flush.vid is None else [vlan(flush.vid)]
+        behind = [] if flush.port is None else [Match("in_port", flush.port)]
+        sticky, destination = flush.sticky, TableId.DESTINATION
+        messages = codec.delete_learned(TableId.SOURCE, tagged + behind, sticky=sticky)
+        messages += codec.delete_learned(destination, tagged, flush.port, sticky=sticky)
+        if flush.port is not None and port_group(flush.port) in self.held.groups:
+            group = port_group(flush.port)
+            messages += codec.delete_learned(
+                destination, tagged, out_group=group, sticky=sticky
+            )
         return messages
 
 
 @lru_cache(4096)
 def _trap(port: int, seconds: int, metered: bool) -> bytes:
     """Made once: a switch of 48 ports is sent a hundred of these a second."""
-    return b"".join(
-        codec.add_flow(flow)
-        for flow in flows.port_flows(port, PortState.DISCARDING, seconds, metered)
-    )
-
-
-def _flush(flush: Flush) -> bytes:
-    """Two deletes, whatever the number of hosts."""
-    tagged = [] if flush.vid is None else [vlan(flush.vid)]
-    behind = [] if flush.port is None else [Match("in_port", flush.port)]
-    return codec.delete_learned(TableId.SOURCE, tagged + behind) + codec.delete_learned(
-        TableId.DESTINATION, tagged, flush.port
-    )
+    return codec.add_flow(flows.trap_flow(port, seconds, metered)) if seconds else b""

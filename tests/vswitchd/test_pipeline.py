@@ -105,9 +105,9 @@ def test_a_trace_goes_through_the_tables_in_order(bridge: Bridge, controller: Co
     path, actions = tables(f"in_port=1,dl_src={S},dl_dst={B}")
     assert "userspace" in actions  # the copy to the controller, in the same pass
     path, actions = tables(f"in_port=1,dl_src={A},dl_dst={frames.BROADCAST}")
-    assert path == [*TableId][:4]
+    assert path == [table.id for table in PIPELINE][:4]
     path, actions = tables(f"in_port=1,dl_src={A},dl_dst=01:00:5e:00:00:16,ip,nw_proto=2")
-    assert path == [*TableId]
+    assert path == [table.id for table in PIPELINE]
     assert "userspace" in actions  # whose messages are the controller's alone to forward
     assert not set("23") & set(re.sub(r"userspace\(.*?\)\)", "", actions))
     path, actions = tables("in_port=1,dl_src=01:00:00:00:00:01,dl_dst=ff:ff:ff:ff:ff:ff")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ofapp.openflow.flows import Copy, meter_id
+from ofapp.openflow.metering import Copy, meter_id
 from ofapp.openflow.pipeline import FLOOD_GROUP
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller

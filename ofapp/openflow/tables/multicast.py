@@ -48,7 +48,8 @@ MULTICAST = Table(
             "eth_type ipv4_dst",
             Feature.SNOOP,
             "224.0.0.0/24 always floods (RFC 4541 2.1.2).",
-            actions="group",
+            (None, TableId.FLOOD),
+            "group",
         ),
         rule(
             "link-scope6",
@@ -56,7 +57,8 @@ MULTICAST = Table(
             "eth_type ipv6_dst",
             Feature.SNOOP,
             "ff02::1 always floods (RFC 4541 3).",
-            actions="group",
+            (None, TableId.FLOOD),
+            "group",
         ),
         rule(
             "source4",
@@ -112,7 +114,8 @@ MULTICAST = Table(
             "",
             Feature.SNOOP,
             "Broadcast, other protocols, and groups while no querier is known.",
-            actions="group",
+            (None, TableId.FLOOD),
+            "group",
         ),
     ),
 )

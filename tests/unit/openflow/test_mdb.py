@@ -13,6 +13,7 @@ import ofapp.hub  # noqa: F401
 from ofapp.bridge.multicast import Family, SetGroup, SetUnregistered
 from ofapp.openflow import codec, mdb
 from ofapp.openflow.learned import HeldFlow, read_flow_stats
+from ofapp.openflow.pipeline import ENTRY_GROUPS, is_our_group
 
 vids = st.integers(0, 4094)
 sources4 = st.none() | st.binary(min_size=4, max_size=4)
@@ -47,8 +48,8 @@ def held(message: bytes) -> HeldFlow:
 
 @given(keys, st.integers(0, (1 << 24) - 1))
 def test_a_flow_tells_its_entry_and_its_group(key: mdb.Key, number: int) -> None:
-    group = mdb.FIRST_GROUP + number
-    assert mdb.is_ours(group)
+    group = ENTRY_GROUPS + number
+    assert is_our_group(group)
     assert mdb.read_entry(held(codec.add_flow(mdb.entry_flow(key, group)))) == (key, group)
 
 
@@ -62,7 +63,7 @@ def test_effects_name_their_entry() -> None:
 
 @given(st.lists(st.tuples(keys4, st.booleans()), max_size=40))
 def test_no_two_entries_share_a_group(steps: list[tuple[mdb.Key, bool]]) -> None:
-    numbers = mdb.GroupNumbers({mdb.Key(1, Family.IPV4, None, None): mdb.FIRST_GROUP + 1})
+    numbers = mdb.GroupNumbers({mdb.Key(1, Family.IPV4, None, None): ENTRY_GROUPS + 1})
     live = {mdb.Key(1, Family.IPV4, None, None)}
     for key, take in steps:
         if take:

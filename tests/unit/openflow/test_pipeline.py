@@ -12,15 +12,18 @@ import ofapp.hub  # noqa: F401
 # isort: split
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import Family
-from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.multicast import Params as MulticastParams
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import AclMatch, AclRule, Policies, PortPolicy, Storm
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState
+from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow import codec, flows, mdb, reconcile
 from ofapp.openflow.cookie import EXACT, Feature, make_cookie, parse_cookie
 from ofapp.openflow.flow import Flow, Group, Match, Meter, Output
 from ofapp.openflow.learned import HeldFlow, read_flow_stats
-from ofapp.openflow.pipeline import PIPELINE, PipelineError, TableId, check
+from ofapp.openflow.pipeline import ENTRY_GROUPS, PIPELINE, PipelineError, TableId, check
 from ofapp.openflow.writer import EffectWriter
 
 
@@ -32,6 +35,36 @@ def bridge() -> Bridge:
         [Port(1, "p1", 1, True), Port(2, "p2", 2, False), Port(LOCAL_PORT, "br0", 3, True)], 0.0
     )
     return made
+
+
+def everything() -> Bridge:
+    """A bridge that uses every table, each port in a way of its own."""
+    ports = {
+        "p1": PortParams(vlans=access(7), policy=PortPolicy(isolated=True, mcast_flood=False)),
+        "br0": PortParams(vlans=access(7)),
+        "p2": PortParams(
+            vlans=trunk(frozenset({7, 8}), native=9),
+            policy=PortPolicy(hairpin=True, flood=False, acl="guests", storm=Storm(10, 20, 30)),
+        ),
+    }
+    lists = {"guests": (AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5),)}
+    params = BridgeParams(ports=ports, multicast=MulticastParams(), policies=Policies(acls=lists))
+    made = Bridge(1, params)
+    made.set_ports(
+        [
+            Port(1, "p1", 1, True),
+            Port(2, "p2", 2, True),
+            Port(3, "p3", 3, True),
+            Port(LOCAL_PORT, "br0", 4, True),
+        ],
+        0.0,
+    )
+    return made
+
+
+def pinned_flow() -> Flow:
+    made = bridge()
+    return flows.pin_flows(made.reach, next(iter(made.pinned)))[0]
 
 
 def hold(message: bytes) -> HeldFlow:
@@ -81,11 +114,14 @@ class TestDeclaration:
         keys += [mdb.key_of(7, group4, source) for source in (None, source4)]
         keys += [mdb.key_of(7, group6, source) for source in (None, source6)]
         others = [
-            *flows.possible_port_flows(1),
+            *flows.port_flows(bridge(), 1, PortState.FORWARDING, 1),
+            *flows.port_flows(bridge(), 1, PortState.LEARNING),
             *flows.snooping_flows(),
             *flows.snoop_flows(1, True),
+            *flows.desired_flows(everything(), True),
+            *flows.port_flows(everything(), 1, PortState.LEARNING),
         ]
-        others += [mdb.entry_flow(key, mdb.FIRST_GROUP) for key in keys]
+        others += [mdb.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}
         assert used == {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
 
@@ -112,9 +148,13 @@ class TestDeclaration:
                 assert all(goto is None or goto > table.id for goto in rule.goto)
 
     def test_each_table_says_what_happens_to_a_miss(self) -> None:
-        """But `source` and `snoop`, which nothing enters unless its port has a flow there."""
+        """But those that nothing enters unless its port has a flow there."""
         misses = {table.id for table in PIPELINE if any(rule.priority == 0 for rule in table.rules)}
-        assert misses == {table.id for table in PIPELINE} - {TableId.SOURCE, TableId.SNOOP}
+        assert misses == {table.id for table in PIPELINE} - {
+            TableId.SOURCE,
+            TableId.SNOOP,
+            TableId.STORM,
+        }
 
     def test_cookies_are_told_apart(self) -> None:
         assert parse_cookie(make_cookie(Feature.LEARNED, 5)) == (Feature.LEARNED, 1, 5)
@@ -140,11 +180,11 @@ class TestReconcile:
 
     def test_what_is_missing_is_added_before_what_is_superfluous_goes(self) -> None:
         desired = list(flows.desired_flows(bridge(), True))
-        stale = hold(codec.add_flow(flows.port_flows(9, PortState.FORWARDING)[0]))
+        stale = hold(codec.add_flow(flows.port_flows(bridge(), 9, PortState.FORWARDING)[0]))
         held = [hold(codec.add_flow(flow)) for flow in desired[1:]]
         added, removed = reconcile.flow_changes(desired, [*held, stale])
         assert added == codec.add_flow(desired[0])
-        assert removed == codec.delete_flow(flows.port_flows(9, PortState.FORWARDING)[0])
+        assert removed == codec.delete_flow(flows.port_flows(bridge(), 9, PortState.FORWARDING)[0])
 
     @pytest.mark.parametrize(
         "difference",
@@ -156,7 +196,7 @@ class TestReconcile:
         ],
     )
     def test_what_differs_is_put_right(self, difference: dict[str, object]) -> None:
-        (wanted, *_) = flows.port_flows(1, PortState.FORWARDING)
+        (wanted, *_) = flows.port_flows(bridge(), 1, PortState.FORWARDING)
         held = hold(codec.add_flow(wanted))._replace(**difference)  # type: ignore[arg-type]
         assert reconcile.flow_changes([wanted], [held]) == [codec.add_flow(wanted)]
 
@@ -165,7 +205,7 @@ class TestReconcile:
         assert reconcile.flow_changes([], [foreign]) == []
 
     def test_a_flow_known_from_the_switch_is_deleted_exactly(self) -> None:
-        message = codec.add_flow(flows.pin_flows(next(iter(bridge().pinned)))[0])
+        message = codec.add_flow(pinned_flow())
         held = hold(message)
         deletion = codec.delete_raw(held.table, held.priority, held.match, held.cookie)
         cookie, mask = struct.unpack_from("!8xQQ", deletion)
@@ -173,9 +213,11 @@ class TestReconcile:
         assert deletion[52 : 52 + len(held.match)] == held.match
 
     def test_groups_and_meters_change_when_they_differ(self) -> None:
-        group, meter = Group(1, frozenset({1, 2})), Meter(4, 1000)
-        assert reconcile.group_changes([group], {1: frozenset({1, 2})}) == []
-        assert reconcile.group_changes([group], {1: frozenset({1})}) == [group]
-        assert reconcile.group_changes([group], {}) == [group]
-        assert reconcile.meter_changes([meter], {4: 1000}) == []
-        assert reconcile.meter_changes([meter], {4: 10}) == [meter]
+        group = Group(1, frozenset({(Output(1),), (Output(2),)}))
+        fewer = Group(1, frozenset({(Output(1),)}))
+        assert reconcile.changed({1: group}, {1: group}) == []
+        assert reconcile.changed({1: group}, {1: fewer}) == [group]
+        assert reconcile.changed({1: group}, {}) == [group]
+        meter = Meter(4, 1000)
+        assert reconcile.changed({4: meter}, {4: meter}) == []
+        assert reconcile.changed({4: meter}, {4: Meter(4, 10)}) == [meter]

@@ -1,0 +1,128 @@
+"""Who may reach whom by configuration: VLAN membership, mirrors and what a port's egress is asked.
+
+Worked out from the parameters and the ports that are there, whenever either changes; the states of
+the ports are the relay's.  VIDs that the same ports carry in the same way make one class with one
+flood set, called by its lowest VID: a thousand VLANs on two trunks are one class.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import PortPolicy
+from ofapp.bridge.ports import Port
+from ofapp.bridge.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, PortVlans
+
+_NOBODY = PortParams()
+_Signature = frozenset[tuple[int, bool]]
+
+
+class Reach:
+    """One set of parameters and ports.
+
+    aware: some port has VLANs of its own, so VIDs mean something.
+    classes: the VIDs of each class, by its lowest; all other VIDs are alike.
+    ingress_copies, egress_copies: the ports that get a copy of what a port hears and says.
+    """
+
+    def __init__(self, params: BridgeParams, ports: Iterable[Port]) -> None:
+        present = list(ports)
+        numbers = {port.name: port.number for port in present}
+        self._params = {port.number: params.port(port.name, port.number) for port in present}
+        self._listeners = {
+            numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
+        }
+        self._vlans = {
+            number: own.vlans for number, own in self._params.items() if self.takes_part(number)
+        }
+        self.aware = any(not vlans.transparent for vlans in self._vlans.values())
+        self.classes = self._classes() if self.aware else {}
+        self._class_of = {vid: name for name, vids in self.classes.items() for vid in vids}
+        self.ingress_copies: dict[int, tuple[int, ...]] = {}
+        self.egress_copies: dict[int, tuple[int, ...]] = {}
+        for mirror in params.policies.mirrors:
+            to = numbers.get(mirror.to)
+            if to is None:
+                continue
+            for names, copies in (
+                (mirror.ingress, self.ingress_copies),
+                (mirror.egress, self.egress_copies),
+            ):
+                for port in present:
+                    if (names is None or port.name in names) and self.takes_part(port.number):
+                        copies[port.number] = (*copies.get(port.number, ()), to)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether every port does as it likes."""
+        default = PortPolicy()
+        return (
+            not self.aware
+            and all(own.policy == default for own in self._params.values())
+            and (not self._listeners and not self.ingress_copies and not self.egress_copies)
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether frames to one host just go out, whatever the port."""
+        return not self.aware and not any(map(self.guarded, self._params))
+
+    def port(self, number: int) -> PortParams:
+        """A port's parameters, the defaults for one that is not there."""
+        return self._params.get(number, _NOBODY)
+
+    def policy(self, number: int) -> PortPolicy:
+        """A port's policy."""
+        return self.port(number).policy
+
+    def vlans(self, number: int) -> PortVlans:
+        """A port's VLANs."""
+        return self._vlans.get(number, TRANSPARENT)
+
+    def takes_part(self, number: int) -> bool:
+        """Whether the port bridges at all; one that only listens or is shut down does not."""
+        policy = self.policy(number)
+        return not (policy.monitor or policy.shutdown or number in self._listeners)
+
+    def guarded(self, number: int) -> bool:
+        """Whether what leaves by the port has to be asked first: it passes the egress table."""
+        policy = self.policy(number)
+        floods = policy.flood and policy.mcast_flood and policy.bcast_flood
+        return policy.isolated or policy.hairpin or not floods or number in self.egress_copies
+
+    def members(self, vid: int) -> frozenset[int]:
+        """The ports that a VLAN's frames may leave by, as far as VLANs go."""
+        return frozenset(number for number, vlans in self._vlans.items() if vlans.has(vid))
+
+    def class_of(self, vid: int) -> int | None:
+        """The class of a VID, None for one like any other."""
+        return self._class_of.get(vid)
+
+    def others(self) -> frozenset[int]:
+        """The members of the VLANs that are in no class."""
+        return frozenset(
+            number
+            for number, vlans in self._vlans.items()
+            if vlans.transparent or vlans.vids == ALL_VIDS
+        )
+
+    def may_pass(self, port: int, to: int) -> bool:
+        """Whether isolation lets a frame from one port out of another."""
+        return not (self.policy(port).isolated and self.policy(to).isolated)
+
+    def _classes(self) -> dict[int, frozenset[int]]:
+        listed = {NO_VLAN}
+        for vlans in self._vlans.values():
+            if vlans.vids is not None:
+                listed |= vlans.untagged | (set() if vlans.vids == ALL_VIDS else vlans.vids)
+        ordinary = frozenset((number, False) for number in self.others())
+        found: dict[_Signature, set[int]] = defaultdict(set)
+        for vid in listed:
+            signature = frozenset(
+                (number, vlans.pops(vid)) for number, vlans in self._vlans.items() if vlans.has(vid)
+            )
+            if signature != ordinary:
+                found[signature].add(vid)
+        return {min(vids): frozenset(vids) for vids in found.values()}

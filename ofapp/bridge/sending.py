@@ -1,0 +1,40 @@
+"""Frames that the bridge itself sends, in the form in which each port wants them.
+
+Inside the bridge a frame carries its VLAN's tag (see `vlan`); what the controller forwards in the
+datapath's stead has to lose it where the datapath would take it off, and to stay away from where
+the datapath would keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.reach import Reach
+
+TAGS = (b"\x81\x00", b"\x88\xa8")
+
+
+def frame_vid(frame: bytes) -> int:
+    """The VID of a frame; as OVS sees it, a tag needs the inner type behind it."""
+    if frame[12:14] in TAGS and len(frame) >= 18:
+        return int.from_bytes(frame[14:16], "big") & 0xFFF
+    return 0
+
+
+def tagged(frame: bytes, vid: int) -> bytes:
+    """An untagged frame as it is inside the bridge, in a VLAN."""
+    return frame[:12] + TAGS[0] + vid.to_bytes(2, "big") + frame[12:] if vid else frame
+
+
+def sent(reach: Reach, ports: Collection[int], source: int | None, frame: bytes) -> list[Effect]:
+    """A frame of the bridge's inside out of ports; source: the port it came from, if any."""
+    vid = frame_vid(frame)
+    allowed = {
+        port
+        for port in ports
+        if reach.vlans(port).has(vid) and (source is None or reach.may_pass(source, port))
+    }
+    bare = {port for port in allowed if vid and reach.vlans(port).pops(vid)}
+    forms = ((allowed - bare, frame), (bare, frame[:12] + frame[16:]))
+    return [SendFrame(frozenset(out), form) for out, form in forms if out]

@@ -1,0 +1,153 @@
+"""What the rules of access lists have done: counters that outlive the flows they are read from.
+
+A flow's counters begin anew when it is changed, or deleted by somebody and put back.  What it had
+counted until then, as of the last look, is carried on.  A controller that starts takes over what
+the switch has counted, with the time since when it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ofapp.bridge import acl
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, Severity
+from ofapp.openflow.acl import rule_meter, used_lists
+from ofapp.openflow.cookie import Feature, parse_cookie
+from ofapp.openflow.learned import HeldFlow
+
+
+class Reading(NamedTuple):
+    """One counter of a switch.  of: what it counts for; age: seconds since it was 0."""
+
+    of: int
+    key: Hashable
+    age: float
+    packets: int
+    octets: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Frames and bytes since a moment (seconds since the epoch)."""
+
+    packets: int
+    octets: int
+    since: float
+
+
+class Tally:
+    """Sums of counters, each for one of several things, that never go back."""
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[int, Hashable], Reading] = {}
+        self._carried: dict[int, tuple[int, int]] = {}
+        self._sums: dict[int, tuple[int, int]] = {}
+        self._since: dict[int, float] = {}
+
+    def observe(self, readings: Iterable[Reading], known: Collection[int], now: float) -> None:
+        """All counters as they are `now`; what is not for one of `known` is forgotten."""
+        before, self._last = self._last, {}
+        for reading in readings:
+            if reading.of in known:
+                self._last[reading.of, reading.key] = reading
+        for place, last in before.items():
+            current = self._last.get(place)
+            if current is None or current.age < last.age or current.packets < last.packets:
+                packets, octets = self._carried.get(last.of, (0, 0))
+                self._carried[last.of] = packets + last.packets, octets + last.octets
+        fresh: dict[int, float] = {}
+        self._sums = dict(self._carried)
+        for reading in self._last.values():
+            packets, octets = self._sums.get(reading.of, (0, 0))
+            self._sums[reading.of] = packets + reading.packets, octets + reading.octets
+            if reading.of not in self._since:
+                fresh[reading.of] = max(fresh.get(reading.of, 0.0), now - reading.age)
+        self._since |= fresh
+        for gone in self._since.keys() - set(known):
+            del self._since[gone]
+            self._carried.pop(gone, None)
+
+    def of(self, number: int) -> Count | None:
+        """What was counted for it; None before anything was seen of it."""
+        if number not in self._since:
+            return None
+        packets, octets = self._sums.get(number, (0, 0))
+        return Count(packets, octets, self._since[number])
+
+
+class AclHits:
+    """Hits of one bridge's rules, and what their rates kept back, as of the last look."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._hits = Tally()
+        self._over = Tally()
+        self._seen: dict[tuple[str, str], int] = {}
+        self._limited: set[tuple[str, str]] = set()
+
+    def hits(self, name: str, rule: str) -> Count | None:
+        """Frames that a rule of the list decided on, those above its rate included."""
+        return self._hits.of(acl.rule_number(name, rule))
+
+    def over_rate(self, name: str, rule: str) -> int:
+        """Frames above the rule's rate, which were dropped."""
+        count = self._over.of(rule_meter(name, rule))
+        return 0 if count is None else count.packets
+
+    def see_flows(self, held: Iterable[HeldFlow], now: float) -> None:
+        """All flows of a switch, or at least those of access lists."""
+        known = {
+            acl.rule_number(name, rule)
+            for name, rules in used_lists(self._bridge.params).items()
+            for rule in (*(rule.name for rule in rules), acl.IMPLICIT)
+        }
+        self._hits.observe(_flow_readings(held), known, now)
+
+    def see_meters(self, stats: Iterable[Any], now: float) -> list[Event]:
+        """All meters of a switch (os-ken's OFPMeterStats)."""
+        rated = {rule_meter(*names): names for names in self._rated()}
+        readings = [
+            Reading(
+                entry.meter_id,
+                None,
+                entry.duration_sec + entry.duration_nsec / 1e9,
+                entry.band_stats[0].packet_band_count,
+                entry.band_stats[0].byte_band_count,
+            )
+            for entry in stats
+            if entry.meter_id in rated and entry.band_stats
+        ]
+        self._over.observe(readings, rated, now)
+        return list(self._told(rated.values()))
+
+    def _told(self, rated: Iterable[tuple[str, str]]) -> Iterator[Event]:
+        """That a rule's rate has begun to drop frames, and that it has ceased to."""
+        before, self._seen = self._seen, {names: self.over_rate(*names) for names in rated}
+        self._limited &= self._seen.keys()
+        for names, dropped in self._seen.items():
+            more = dropped - before.get(names, 0)
+            about = f"list {names[0]}, rule {names[1]}"
+            data = {"acl": names[0], "rule": names[1], "dropped": dropped}
+            if more > 0 and names not in self._limited:
+                self._limited.add(names)
+                what = f"{about}: {more} frames above its rate were dropped"
+                yield Event("acl.limited", what, Severity.WARNING, data=data)
+            elif more <= 0 and names in self._limited:
+                self._limited.discard(names)
+                what = f"{about}: no frames are above its rate any more"
+                yield Event("acl.limited.cleared", what, data=data)
+
+    def _rated(self) -> Iterator[tuple[str, str]]:
+        for name, rules in used_lists(self._bridge.params).items():
+            yield from ((name, rule.name) for rule in rules if rule.rate is not None)
+
+
+def _flow_readings(held: Iterable[HeldFlow]) -> Iterator[Reading]:
+    for flow in held:
+        cookie = parse_cookie(flow.cookie)
+        if cookie is not None and cookie.feature == Feature.ACL:
+            key = flow.priority, flow.match
+            yield Reading(cookie.serial, key, flow.age, flow.packets, flow.octets)

@@ -1,0 +1,172 @@
+"""How frames leave a bridge: what a flow or a group's bucket does to send one out of a port.
+
+Most ports are plain, and frames go straight out, without their tag where the VLAN leaves the port
+untagged.  A port of which more is asked (see `Reach.guarded`) is reached through the egress table:
+buckets go there by themselves, and flows by the port's own group, so that a port's addresses can
+still be deleted by where they lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.policy import PortPolicy
+from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.openflow.cookie import Feature
+from ofapp.openflow.flow import (
+    Action,
+    BackOut,
+    Bucket,
+    Flow,
+    Group,
+    Match,
+    Output,
+    PopTag,
+    Resubmit,
+    SetRegister,
+    ToGroup,
+    register,
+    tagged,
+    vlan,
+)
+from ofapp.openflow.pipeline import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS, TableId, check
+from ofapp.openflow.rule import Register
+
+BROADCAST = (1 << 48) - 1
+GROUP_BIT = 0x010000000000
+_TABLE = TableId.EGRESS
+
+
+def port_group(port: int) -> int:
+    """The group that leads to a guarded port."""
+    return PORT_GROUPS | (0xFFFF if port == LOCAL_PORT else port)
+
+
+def port_of_group(group: int) -> int | None:
+    """The port that a group leads to; None for a group that is none of these."""
+    port = group - PORT_GROUPS
+    if not 0 < port <= 0xFFFF:
+        return None
+    return LOCAL_PORT if port == 0xFFFF else port
+
+
+def way_out(reach: Reach, port: int, vid: int) -> tuple[Action, ...]:
+    """A flow's actions for a frame of this VLAN that is for this port alone."""
+    if reach.guarded(port):
+        return (ToGroup(port_group(port)),)
+    return _plain(port, reach.vlans(port).pops(vid))
+
+
+def bucket(reach: Reach, port: int, vid: int, floods: bool = False) -> Bucket:
+    """A group's bucket for a port; floods: it gets the frame because everybody does."""
+    if not reach.guarded(port):
+        return _plain(port, reach.vlans(port).pops(vid))
+    marks: list[Action] = [SetRegister(Register.EGRESS, port)]
+    if floods and _selective(reach.policy(port)):
+        marks.append(SetRegister(Register.FLOODED, 1))
+    return (*marks, Resubmit(_TABLE))
+
+
+def entry_group(reach: Reach, number: int, vid: int, ports: Iterable[int]) -> Group:
+    """The group of a multicast entry."""
+    return Group(number, frozenset(bucket(reach, port, vid) for port in ports))
+
+
+def flood_groups(bridge: Bridge) -> Iterator[Group]:
+    """Everything that floods, by class of VLANs; ports that do not forward get nothing."""
+    reach, forwarding = bridge.reach, bridge.relay.flood_ports
+
+    def group(number: int, vid: int, members: frozenset[int]) -> Group:
+        buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
+        return Group(number, frozenset(buckets))
+
+    yield group(FLOOD_GROUP, NO_VLAN, reach.others())
+    for name in reach.classes:
+        yield group(VLAN_GROUPS | name, name, reach.members(name))
+
+
+def flood_flows(reach: Reach) -> tuple[Flow, ...]:
+    """Which class a frame's VLAN is in."""
+    table = TableId.FLOOD
+    flows = [Flow(table, 0, (), Feature.VLAN, (ToGroup(FLOOD_GROUP),))]
+    for name, vids in reach.classes.items():
+        to = (ToGroup(VLAN_GROUPS | name),)
+        flows += [
+            Flow(table, 100, (tagged(value, mask),), Feature.VLAN, to)
+            for value, mask in blocks(vids - {NO_VLAN})
+        ]
+        if NO_VLAN in vids:
+            flows.append(Flow(table, 100, (vlan(NO_VLAN),), Feature.VLAN, to))
+    return _checked(flows)
+
+
+def port_groups(bridge: Bridge) -> Iterator[Group]:
+    """The way to each guarded port."""
+    for port in bridge.ports:
+        if bridge.reach.takes_part(port.number) and bridge.reach.guarded(port.number):
+            to = (SetRegister(Register.EGRESS, port.number), Resubmit(_TABLE))
+            yield Group(port_group(port.number), frozenset({to}))
+
+
+def egress_flows(bridge: Bridge) -> tuple[Flow, ...]:
+    """The egress table, for all guarded ports; nothing where there is none."""
+    reach = bridge.reach
+    flows = [
+        flow
+        for port in bridge.ports
+        if reach.takes_part(port.number) and reach.guarded(port.number)
+        for flow in _port_flows(reach, port.number)
+    ]
+    return _checked([*flows, Flow(_TABLE, 0, (), Feature.EGRESS)] if flows else [])
+
+
+def _port_flows(reach: Reach, port: int) -> Iterator[Flow]:
+    policy, vlans = reach.policy(port), reach.vlans(port)
+    here = register(Register.EGRESS, port)
+    copies = tuple(map(Output, reach.egress_copies.get(port, ())))
+    pops_all = bool(vlans.untagged) and vlans.untagged == vlans.vids
+    out = (*_plain(port, pops_all), *copies)
+    if policy.isolated:
+        yield Flow(_TABLE, 400, (here, register(Register.ISOLATED, 1)), Feature.EGRESS)
+    yield from _flood_controls(policy, here)
+    ways: list[tuple[int, tuple[Match, ...], tuple[Action, ...]]] = [(100, (here,), out)]
+    if policy.hairpin:
+        back = (*((PopTag(),) if pops_all else ()), BackOut(), *copies)
+        ways.append((200, (Match("in_port", port), here), back))
+    for priority, match, actions in ways:
+        yield Flow(_TABLE, priority, match, Feature.EGRESS, actions)
+        for vid in vlans.untagged if not pops_all else ():
+            untag = (PopTag(), *actions)
+            yield Flow(_TABLE, priority + 10, (*match, vlan(vid)), Feature.EGRESS, untag)
+
+
+def _flood_controls(policy: PortPolicy, here: Match) -> Iterator[Flow]:
+    if not _selective(policy):
+        return
+    flooded = (here, register(Register.FLOODED, 1))
+    group, unicast = Match("eth_dst", GROUP_BIT, GROUP_BIT), Match("eth_dst", 0, GROUP_BIT)
+    if not policy.bcast_flood or not policy.mcast_flood:
+        everybody = (*flooded, Match("eth_dst", BROADCAST))
+        again = (SetRegister(Register.FLOODED, 0), Resubmit(_TABLE)) if policy.bcast_flood else ()
+        yield Flow(_TABLE, 330, everybody, Feature.EGRESS, again)
+    if not policy.mcast_flood:
+        yield Flow(_TABLE, 320, (*flooded, group), Feature.EGRESS)
+    if not policy.flood:
+        yield Flow(_TABLE, 310, (*flooded, unicast), Feature.EGRESS)
+
+
+def _selective(policy: PortPolicy) -> bool:
+    return not (policy.flood and policy.mcast_flood and policy.bcast_flood)
+
+
+def _plain(port: int, pops: bool) -> tuple[Action, ...]:
+    return (PopTag(), Output(port)) if pops else (Output(port),)
+
+
+def _checked(flows: list[Flow]) -> tuple[Flow, ...]:
+    for flow in flows:
+        check(flow)
+    return tuple(flows)
