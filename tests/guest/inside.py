@@ -7,18 +7,15 @@ the tests outside to say.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.guest.traffic import running, tcp_mbps
 from tests.mininet.lab import Host, Lab, sh
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.waiting import wait_for
@@ -38,10 +35,7 @@ class Pair:
 
     def tcp(self) -> float:
         """Mbit/s from one to the other."""
-        with _serving(self.other, "iperf3", "-s", "-1", "--forceflush") as server:
-            assert any("listening" in line for line in server.stdout or ())
-            said = self.one.run("iperf3", "-c", self.other.ip, "-t", 1, "-J")
-            return float(json.loads(said)["end"]["sum_received"]["bits_per_second"]) / 1e6
+        return tcp_mbps(self.one, self.other)
 
     def small_frames(self) -> float:
         """Frames of 60 bytes a second that arrive at the other while one sends all it can."""
@@ -50,7 +44,7 @@ class Pair:
             f"{{ eth(da={self.other.mac}, sa={self.one.mac}, type=0x88b5), fill(0, 46) }}"
         )
         sender = ("trafgen", "--in", frame, "--dev", "eth0", "--cpus", "1", "--num", "0")
-        with _serving(self.one, *sender):
+        with running(self.one, *sender):
             begun = self._received()
             wait_for(lambda: self._received() > begun + 1000, "frames to arrive")
             counts, times = zip(*(self._count_after(pause) for pause in (0.2, 0.8)), strict=True)
@@ -62,26 +56,6 @@ class Pair:
 
     def _received(self) -> int:
         return int(self.other.run("cat", "/sys/class/net/eth0/statistics/rx_packets"))
-
-
-@contextlib.contextmanager
-def _serving(host: Host, *command: str) -> Iterator[subprocess.Popen[str]]:
-    """A command that runs in a host's namespace meanwhile; what it has started ends with it."""
-    process = subprocess.Popen(
-        ["ip", "netns", "exec", host.namespace, *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        if process.stdout:
-            process.stdout.close()
 
 
 def of_linux(lab: Lab) -> Pair:
@@ -116,7 +90,7 @@ def of_ofapp(lab: Lab, controller: Controller, facts: dict[str, object]) -> Pair
     facts["where"] = [controller.where(switch, host.mac) for host in (pair.one, pair.other)]
     facts["ports"] = [switch.ports[host.plug] for host in (pair.one, pair.other)]
     facts["dpctl_show"] = sh("ovs-dpctl", "show")
-    with _serving(pair.one, "ping", "-n", "-i", "0.1", pair.other.ip):
+    with running(pair.one, "ping", "-n", "-i", "0.1", pair.other.ip):
         facts["datapath_ports"] = _datapath_ports(pair)
         facts["dpctl_flow"] = wait_for(lambda: _busy_flow(pair), "a flow of the datapath in use")
     return pair

@@ -1,0 +1,146 @@
+"""An Open vSwitch of our own, with real ports, in a network namespace and a folder of its own.
+
+DPDK and AF_XDP want settings, and CPUs, that the machine's own Open vSwitch must not be given; and
+two with a userspace datapath do not fit into one network namespace.  The controller joins it there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from tests.mininet.lab import Host, _in_namespace, sh
+from tests.vswitchd.controller import Controller, Reply
+from tests.vswitchd.ovs import SCHEMA, Bridge, VSwitchd
+from tests.vswitchd.waiting import wait_for
+
+T = TypeVar("T")
+
+BRIDGE = "br0"
+DPID = 0x0A00_0000_0D01
+
+
+class OwnSwitch(VSwitchd):
+    """One bridge with a userspace datapath; `program` is ovs-vswitchd, or stands in for it."""
+
+    def __init__(self, program: Path, *settings: str) -> None:
+        super().__init__()
+        self.namespace = f"og{os.getpid()}{self.dir.name[-4:]}"
+        self._program = program
+        self._settings = settings
+        self._hosts: list[Host] = []
+
+    def start(self) -> None:
+        """Start the database and the switch, and make the bridge."""
+        sh("ip", "netns", "add", self.namespace)
+        self.inside("ip", "link", "set", "lo", "up")
+        self.inside("sysctl", "-q", "-w", "net.ipv6.conf.default.disable_ipv6=1")
+        # By this name its control socket is found; and a package's file may not be in the PATH.
+        (self.dir / "ovs-vswitchd").symlink_to(self._program)
+        self._run("ovsdb-tool", "create", "conf.db", str(SCHEMA))
+        database = f"unix:{self.dir}/db.sock"
+        self._db = self._spawn("ovsdb-server", f"--remote=p{database}", "conf.db")
+        wait_for((self.dir / "db.sock").exists, "ovsdb-server's socket")
+        self._run("ovs-vsctl", f"--db={database}", "--no-wait", "init")
+        if self._settings:
+            words = ("--no-wait", "set", "Open_vSwitch", ".", *self._settings)
+            self._run("ovs-vsctl", f"--db={database}", *words)
+        self._switch = self._spawn("./ovs-vswitchd", database)
+        wait_for(self._listens, "ovs-vswitchd's control socket", seconds=30)
+        self.vsctl(
+            *("add-br", BRIDGE, "--", "set", "Bridge", BRIDGE, "datapath_type=netdev"),
+            *("fail_mode=secure", "protocols=OpenFlow13", f"other_config:datapath-id={DPID:016x}"),
+        )
+
+    def inside(self, *command: object, check: bool = True) -> str:
+        """The output of a command that runs in the switch's namespace."""
+        return sh("ip", "netns", "exec", self.namespace, *command, check=check)
+
+    @property
+    def bridge(self) -> Bridge:
+        """As a controller is to be told of it."""
+        return Bridge(self, BRIDGE, DPID)
+
+    def host(self, number: int) -> Host:
+        """A host whose cable ends in the switch's namespace and is no port yet."""
+        host = Host(f"{self.namespace}h{number}", f"plug{number}", number)
+        self._hosts.append(host)
+        sh("ip", "netns", "add", host.namespace)
+        sh(
+            *("ip", "-n", self.namespace, "link", "add", host.plug, "up", "type", "veth"),
+            *("peer", "name", "eth0", "netns", host.namespace),
+        )
+        # Nobody fills in checksums on the way, or cuts large segments.
+        offloads = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
+        self.inside("ethtool", "-K", host.plug, *offloads)
+        host.run("ethtool", "-K", "eth0", *offloads)
+        for words in (
+            f"link set eth0 address {host.mac} up",
+            f"addr add {host.ip}/24 dev eth0",
+            f"addr add {host.ip6}/64 dev eth0 nodad",
+        ):
+            host.run("ip", *words.split())
+        return host
+
+    def add_port(self, interface: str, number: int, *settings: str) -> None:
+        """A port with these settings of its Interface; AssertionError when it does not open."""
+        self.vsctl(
+            *("add-port", BRIDGE, interface, "--", "set", "Interface", interface),
+            *(f"ofport_request={number}", *settings),
+        )
+        error = self.vsctl("get", "Interface", interface, "error").strip()
+        assert error == "[]", f"{interface}: {error}\n{self.log_tail()}"
+
+    def step(self) -> None:
+        """Time passes by itself here."""
+
+    def close(self) -> None:
+        super().close()
+        for host in self._hosts:
+            sh("ip", "netns", "del", host.namespace, check=False)
+        sh("ip", "netns", "del", self.namespace, check=False)
+
+    def _listens(self) -> bool:
+        assert self._switch is not None
+        if self._switch.poll() is not None:
+            raise AssertionError(f"ovs-vswitchd ended:\n{self.log_tail()}")
+        return self._ctl.exists()
+
+    def _spawn(self, program: str, *args: str) -> subprocess.Popen[bytes]:
+        path = program if program.startswith("./") else shutil.which(program) or program
+        with open(self.dir / f"{Path(program).name}.out", "ab") as out:
+            return subprocess.Popen(
+                [
+                    *("ip", "netns", "exec", self.namespace, "setpriv", "--pdeathsig", "KILL"),
+                    *(path, "--no-chdir", "--pidfile", "--log-file", "-vconsole:off", *args),
+                ],
+                cwd=self.dir,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+            )
+
+
+class ControllerInside(Controller):
+    """`ofapp-manager` in a switch's namespace: the only one that the switch can reach."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__()
+        self._namespace = namespace
+
+    def start(self) -> None:
+        self._there(super().start)
+
+    def api(
+        self, method: str, path: str, body: object = None, timeout: float = 10, **query: object
+    ) -> Reply:
+        ask = super().api
+        return self._there(lambda: ask(method, path, body, timeout, **query))
+
+    def _there(self, call: Callable[[], T]) -> T:
+        return _in_namespace(self._namespace, call)

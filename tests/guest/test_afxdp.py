@@ -1,0 +1,67 @@
+"""ofapp on Open vSwitch's userspace datapath with AF_XDP ports: `type=afxdp`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.guest.ownswitch import ControllerInside, OwnSwitch
+from tests.guest.traffic import running, tcp_mbps
+from tests.vswitchd.waiting import wait_for
+
+
+@pytest.fixture(scope="module")
+def switch():
+    """It keeps CPU 1 busy: an AF_XDP port is polled."""
+    switch = OwnSwitch(Path(shutil.which("ovs-vswitchd")), "other_config:pmd-cpu-mask=0x2")
+    try:
+        switch.start()
+        yield switch
+    finally:
+        switch.close()
+
+
+@pytest.fixture(scope="module")
+def hosts(switch):
+    """Two, on ports of either kind."""
+    hosts = [switch.host(1), switch.host(2)]
+    for host, mode in zip(hosts, ("native", "best-effort"), strict=True):
+        switch.add_port(host.plug, host.number, "type=afxdp", f"options:xdp-mode={mode}")
+    return hosts
+
+
+def test_hosts_reach_each_other(switch, hosts, figure):
+    one, other = hosts
+    with contextlib.closing(ControllerInside(switch.namespace)) as controller:
+        controller.start()
+        controller.connect(switch.bridge)
+        for address in (other.ip, other.ip6):
+            wait_for(lambda a=address: one.reaches(a), f"{address} to answer")
+        for host in hosts:
+            assert controller.where(switch.bridge, host.mac) == host.number
+    figure(f"AF_XDP (native to best-effort), ofapp: TCP {tcp_mbps(one, other):.0f} Mbit/s")
+
+
+def test_frames_take_the_way_of_af_xdp(switch, hosts):
+    """By an XDP program of each port, to the thread that polls it."""
+    for host in hosts:
+        (link,) = json.loads(switch.inside("ip", "-j", "link", "show", host.plug))
+        assert link["xdp"]["mode"] == 1, "1 is the driver's own mode"
+    one, other = hosts
+    with running(one, "ping", "-n", "-i", "0.1", other.ip):
+        wait_for(lambda: polled(switch, one, other), "a flow in the thread of CPU 1")
+
+
+def polled(switch, one, other):
+    """Whether that thread has a flow in use from one host to the other."""
+    _, _, flows = switch.appctl("dpctl/dump-flows", "-m").partition("from pmd on cpu core: 1")
+    addresses = f"eth(src={one.mac},dst={other.mac}),eth_type(0x0800)"
+    return [
+        line
+        for line in flows.splitlines()
+        if addresses in line and f"actions:{other.plug}" in line and "packets:0," not in line
+    ]
