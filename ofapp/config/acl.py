@@ -232,7 +232,7 @@ def _size_faults(settings: Acl) -> list[tuple[Path, str]]:
 def _order_faults(rules: Sequence[AclRule]) -> list[tuple[Path, str]]:
     faults: list[tuple[Path, str]] = []
     first: dict[str, int] = {}
-    unreached = dict(hidden(rules))
+    unreached = hidden(tuple(rules))
     for position, rule in enumerate(rules):
         if position in unreached:
             by = ", ".join(f"{other + 1} ({rules[other].name})" for other in unreached[position])

@@ -142,8 +142,8 @@ def _contradiction(
         if not any(mine.meet(them) for mine in allowed for them in theirs):
             is_ = " or ".join(dict.fromkeys(map(str, theirs)))
             return (
-                f"{field} is of {wanted}, but {other}: {given[other]} is of {is_}, and no frame is both: "
-                "remove or change one of them"
+                f"{field} is of {wanted}, but {other}: {given[other]} is of {is_}, and no frame "
+                "is both: remove or change one of them"
             )
     is_ = " or ".join(dict.fromkeys(map(str, left)))
     return (
@@ -194,11 +194,11 @@ def _match(parts: tuple[Part, ...]) -> tuple[AclMatch, ...]:
     A later fragment has no ports, and a switch takes them for 0 (as it does an ICMP type), so what
     would match 0 is told to match no later fragments.
     """
-    fields = tuple(match for part in parts for match in part if match.mask != 0)
+    fields = [match for part in parts for match in part]
     transport = [m for m in fields if m.field.startswith(("tcp", "udp", "sctp", "icmp"))]
     if transport and not any(match.value for match in transport):
-        fields += (AclMatch("ip_frag", 0, _LATER),)
-    return fields
+        fields.append(AclMatch("ip_frag", 0, _LATER))
+    return tuple(match for match in fields if match.mask != 0)
 
 
 def _choices(field: str, value: Any, protocol: Protocol) -> list[Part]:
