@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from flask import Response
@@ -21,6 +22,12 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 def answer(body: object, status: int = 200) -> Response:
     """A short answer."""
     return Response(_encode(body) + "\n", status, content_type="application/json")
+
+
+def utc(moment: float) -> str:
+    """Seconds since the epoch as RFC 3339 writes them."""
+    told = datetime.fromtimestamp(moment, UTC)
+    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def listing(

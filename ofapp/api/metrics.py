@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from ofapp.api import metrics_multicast, metrics_stp, models
+from ofapp.api import metrics_acl, metrics_multicast, metrics_stp, models
 from ofapp.api.problems import COMMON
 from ofapp.network import Network
 
@@ -31,6 +31,7 @@ class NetworkCollector(Collector):
         yield from self._ports()
         yield from metrics_multicast.families(self._network)
         yield from metrics_stp.families(self._network)
+        yield from metrics_acl.families(self._network)
         events = CounterMetricFamily(
             "ofapp_events", "Events told since the start.", labels=["kind"]
         )
@@ -46,6 +47,17 @@ class NetworkCollector(Collector):
         )
         entries = GaugeMetricFamily(
             "ofapp_fdb_entries", "Entries of the forwarding database.", labels=[*about, "type"]
+        )
+        held = GaugeMetricFamily("ofapp_fdb_held", "Addresses held down.", labels=about)
+        in_vlan = GaugeMetricFamily(
+            "ofapp_vlan_fdb_learned",
+            "Learned entries, where the VLAN has a limit.",
+            labels=[*about, "vlan"],
+        )
+        vlan_refused = CounterMetricFamily(
+            "ofapp_vlan_fdb_refused",
+            "Sightings not learned: the VLAN is full.",
+            labels=[*about, "vlan"],
         )
         limit = GaugeMetricFamily("ofapp_fdb_max_learned", "Most learned entries.", labels=about)
         learning = CounterMetricFamily(
@@ -66,6 +78,10 @@ class NetworkCollector(Collector):
             entries.add_metric([*labels, "static"], len(bridge.pinned.static))
             entries.add_metric([*labels, "local"], len(bridge.learning.local))
             limit.add_metric(labels, bridge.params.fdb_max_learned)
+            held.add_metric(labels, len(bridge.learning.guard.held))
+            for vid, cap in bridge.learning.caps.vlans.items():
+                in_vlan.add_metric([*labels, str(vid)], bridge.fdb.learned_in(vid))
+                vlan_refused.add_metric([*labels, str(vid)], cap.refused)
             for what, count in bridge.learning.counters.items():
                 learning.add_metric([*labels, what], count)
             if session is not None:
@@ -74,6 +90,7 @@ class NetworkCollector(Collector):
                 for rule, count in session.drops.items():
                     drops.add_metric([*labels, rule], count)
         yield from (connected, in_line, entries, limit, learning, channel, drops)
+        yield from (held, in_vlan, vlan_refused)
 
     def _ports(self) -> Iterator[Metric]:
         about = ["datapath_id", "bridge", "port"]

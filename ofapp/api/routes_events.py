@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from ofapp.api import models
-from ofapp.api.answers import answer
+from ofapp.api.answers import answer, utc
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.api.views import Json
 from ofapp.bridge.event import Severity
@@ -100,10 +99,9 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
 def event_json(record: Record) -> Json:
     """Shape: `models.EventItem`."""
     event = record.event
-    told = datetime.fromtimestamp(record.time, UTC)
     return {
         "number": record.number,
-        "time": told.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "time": utc(record.time),
         "datapath_id": None if record.bridge is None else f"{record.bridge:016x}",
         "kind": event.kind,
         "severity": event.severity.value,

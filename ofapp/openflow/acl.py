@@ -19,6 +19,7 @@ from ofapp.openflow.flow import Action, Flow, Match, Meter, Output, register
 from ofapp.openflow.rule import Register, TableId
 from ofapp.openflow.tables.acl import TOP
 
+_BPDU = Match("eth_dst", 0x0180C2000000)
 _METERS = 1 << 30
 """Meters of rules: this, and the rule's number of 30 bits; those of ports are all below."""
 
@@ -37,7 +38,10 @@ def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:
 
 def acl_flows(bridge: Bridge, metered: bool) -> Iterator[Flow]:
     """The flows of all lists.  A mirror whose port is away gets nothing."""
-    for name, rules in used_lists(bridge.params).items():
+    used = used_lists(bridge.params)
+    if used:
+        yield Flow(TableId.ACL, TOP + 1, (_BPDU,), Feature.ACL, (), TableId.SOURCE)
+    for name, rules in used.items():
         yield _implicit(name)
         for rule, flows in zip(rules, _flows(name, rules, metered), strict=True):
             copies = _copies(bridge, rule)

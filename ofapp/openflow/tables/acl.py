@@ -12,8 +12,17 @@ TOP = 60000
 ACL = Table(
     TableId.ACL,
     "Access lists. `reg3` says which one, so a list is here once however many ports have it. "
-    "Only frames of ports with a list come here; BPDUs never do.",
+    "Only frames of ports with a list come here.",
     (
+        rule(
+            "bpdu",
+            TOP + 1,
+            "eth_dst",
+            Feature.ACL,
+            "BPDUs that pass (see `bpdu-pass`) are subject to no list: the neighbours' spanning "
+            "trees must see each other while the controller is away.",
+            TableId.SOURCE,
+        ),
         rule(
             "rule",
             TOP,

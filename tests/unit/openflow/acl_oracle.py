@@ -199,7 +199,7 @@ _V4 = st.sampled_from([*_IPV4, "10.0.0.0/24", "10.0.0.0/8"])
 _V6 = st.sampled_from([*_IPV6, "fd00::/32", "fd00::/16"])
 _DSCP = {"ip_dscp": st.sampled_from([0, 46])}
 _KINDS: dict[str, tuple[Settings, dict[str, st.SearchStrategy[Any]]]] = {
-    "any": ({}, {}),
+    "vlan": ({"vlan": 7}, {}),
     "ipv4": ({"eth_type": "ipv4"}, {"ip_src": _V4, "ip_dst": _V4, **_DSCP}),
     "ipv6": ({"eth_type": "ipv6"}, {"ip_src": _V6, "ip_dst": _V6, **_DSCP}),
     "from4": ({}, {"ip_src": _V4}),
@@ -231,6 +231,8 @@ def _rules(draw: st.DrawFn) -> Settings:
     for name, values in (fields | _COMMON).items():
         if draw(st.integers(0, 19)) < (9 if name in fields else 1):
             match[name] = draw(values)
+    if not match:
+        match["eth_type"] = draw(st.sampled_from(["ipv4", "ipv6", "arp"]))
     return {"match": match, "action": draw(st.sampled_from(["allow", "drop"]))}
 
 
