@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.guest.image import Image, build
+from tests.guest.site import MACHINE, Pair, Site, local_address
+from tests.mininet.lab import Lab
 from tests.vswitchd.controller import Controller
 
 _figures: list[str] = []
@@ -31,6 +33,22 @@ def figure(record_property: Callable[[str, object], None]) -> Callable[[str], No
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """What guests boot."""
     return build(tmp_path_factory.mktemp("image"))
+
+
+@pytest.fixture(scope="session")
+def pair(image: Image) -> Iterator[Pair]:
+    """Two guests on one bridge, which has no controller: a module gives it one of its own."""
+    site = Site(Lab(), image)
+    try:
+        switch = site.lab.switch()
+        guests = (site.guest(switch), site.guest(switch))
+        uplink = site.lab.host(switch)
+        local_address(switch, MACHINE)
+        for guest in guests:
+            guest.ready()
+        yield Pair(switch, guests, uplink)
+    finally:
+        site.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What runs inside the machine with the kernel datapath: python -m tests.guest.inside FILE.
+"""What runs inside the machine with the kernel datapath: python -m tests.guest.inside FILE ROUNDS.
 
 Makes three bridges with two hosts each: one of ofapp, one of Open vSwitch that does NORMAL, one of
 Linux.  Writes to FILE, as JSON, what it saw and how fast they were.  Whether that is good is for
@@ -22,8 +22,6 @@ from tests.vswitchd.waiting import wait_for
 
 HANDLERS_FROM = 11.0
 """Seconds of uptime below which Open vSwitch 3.1 starts without upcall handlers, for good."""
-
-ROUNDS = 5
 
 
 @dataclass
@@ -111,7 +109,7 @@ def _busy_flow(pair: Pair) -> str | None:
     return None
 
 
-def measure(pairs: dict[str, Pair], controller: Controller) -> dict[str, object]:
+def measure(pairs: dict[str, Pair], controller: Controller, rounds: int) -> dict[str, object]:
     """Runs by turns, so that a slow moment of the machine hits all alike: name -> runs."""
     kinds: dict[str, Callable[[Pair], float]] = {
         "tcp_mbps": Pair.tcp,
@@ -119,7 +117,7 @@ def measure(pairs: dict[str, Pair], controller: Controller) -> dict[str, object]
     }
     before = _packet_ins(controller)
     runs = {kind: {name: [] for name in pairs} for kind in kinds}  # type: dict[str, dict[str, list[float]]]
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for kind, run in kinds.items():
             order = list(pairs)
             for name in order[turn % 3 :] + order[: turn % 3]:
@@ -157,7 +155,7 @@ def main() -> None:
         facts["ready"] = time.monotonic()
         for pair in pairs.values():
             wait_for(lambda pair=pair: pair.one.reaches(pair.other.ip), "the hosts to meet")
-        facts["speed"] = measure(pairs, controller)
+        facts["speed"] = measure(pairs, controller, int(sys.argv[2]))
     except BaseException:
         facts["error"] = f"{traceback.format_exc()}\n{controller.log_tail()}"
     facts["end"] = time.monotonic()

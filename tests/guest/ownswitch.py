@@ -20,6 +20,9 @@ from tests.vswitchd.waiting import wait_for
 
 T = TypeVar("T")
 
+POLLING_CPU = max(os.sched_getaffinity(0))
+"""The one that polls ports: it does nothing else meanwhile."""
+
 BRIDGE = "br0"
 DPID = 0x0A00_0000_0D01
 
@@ -29,6 +32,7 @@ class OwnSwitch(VSwitchd):
 
     def __init__(self, program: Path, *settings: str) -> None:
         super().__init__()
+        settings = (*settings, f"other_config:pmd-cpu-mask={1 << POLLING_CPU:#x}")
         self.namespace = f"og{os.getpid()}{self.dir.name[-4:]}"
         self._program = program
         self._settings = settings
@@ -46,9 +50,8 @@ class OwnSwitch(VSwitchd):
         self._db = self._spawn("ovsdb-server", f"--remote=p{database}", "conf.db")
         wait_for((self.dir / "db.sock").exists, "ovsdb-server's socket")
         self._run("ovs-vsctl", f"--db={database}", "--no-wait", "init")
-        if self._settings:
-            words = ("--no-wait", "set", "Open_vSwitch", ".", *self._settings)
-            self._run("ovs-vsctl", f"--db={database}", *words)
+        words = ("--no-wait", "set", "Open_vSwitch", ".", *self._settings)
+        self._run("ovs-vsctl", f"--db={database}", *words)
         self._switch = self._spawn("./ovs-vswitchd", database)
         wait_for(self._listens, "ovs-vswitchd's control socket", seconds=30)
         self.vsctl(
@@ -94,6 +97,11 @@ class OwnSwitch(VSwitchd):
         )
         error = self.vsctl("get", "Interface", interface, "error").strip()
         assert error == "[]", f"{interface}: {error}\n{self.log_tail()}"
+
+    def polled_flows(self) -> list[str]:
+        """What the thread that polls ports has in its datapath, line by line."""
+        text = self.appctl("dpctl/dump-flows", "-m")
+        return text.partition(f"from pmd on cpu core: {POLLING_CPU}")[2].splitlines()
 
     def step(self) -> None:
         """Time passes by itself here."""

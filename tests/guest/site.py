@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.guest.image import Image
 from tests.guest.qemu import Guest, Shell
-from tests.mininet.lab import Lab, Switch, quiet, sh
+from tests.mininet.lab import Host, Lab, Switch, quiet, sh
+
+MACHINE = "10.211.0.200"
+"""The address of the machine itself on a bridge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,15 @@ class Placed:
         self.shell.booted().configure(f"{self.ip}/24", f"{self.ip6}/64", mtu=mtu)
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two guests on one bridge, and a host behind its uplink; the machine itself is MACHINE."""
+
+    switch: Switch
+    guests: tuple[Placed, Placed]
+    uplink: Host
+
+
 class Site:
     """Guests of a lab; ends them, and what the lab has made."""
 
@@ -45,10 +58,11 @@ class Site:
         self.lab = lab
         self.image = image
         self.guests: list[Guest] = []
+        self._taps = itertools.count(1)
 
     def tap(self, switch: Switch) -> str:
         """A new tap that is a port of the switch."""
-        name = f"{self.lab.tag}t{len(self.guests) + 1}"
+        name = f"{self.lab.tag}t{next(self._taps)}"
         sh("ip", "tuntap", "add", name, "mode", "tap")
         self.lab.own(name)
         quiet(name)
@@ -56,12 +70,12 @@ class Site:
         switch.add_port(name)
         return name
 
-    def guest(self, switch: Switch, number: int | None = None, *options: str) -> Placed:
+    def guest(self, switch: Switch) -> Placed:
         """Start one on a port of its own; it boots meanwhile."""
         tap = self.tap(switch)
-        number = number or 100 + len(self.guests)
+        number = 101 + len(self.guests)
         mac = f"52:54:00:0a:00:{number:02x}"
-        guest = Guest.on_tap(self.image, tap, mac, *options)
+        guest = Guest.on_tap(self.image, tap, mac)
         self.guests.append(guest)
         return Placed(guest, mac, tap, number)
 
@@ -71,6 +85,11 @@ class Site:
         guest = Guest.on_tap(self.image, tap, placed.mac, *incoming)
         self.guests.append(guest)
         return Placed(guest, placed.mac, tap, placed.number)
+
+    def leave(self, placed: Placed) -> None:
+        """What is left of a guest that has migrated away."""
+        self.guests.remove(placed.guest)
+        placed.guest.close()
 
     def close(self) -> None:
         for guest in self.guests:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
-from tests.guest.site import Site, local_address
-from tests.mininet.lab import Lab, sh
+from tests.guest.site import MACHINE
+from tests.mininet.lab import sh
 from tests.vswitchd.waiting import wait_for
-
-MACHINE = "10.211.0.200"
 
 
 @pytest.fixture(scope="module")
-def place(image, controller):
-    """Two guests on a bridge that has an address itself, and a host behind the uplink."""
-    site = Site(Lab(), image)
-    try:
-        switch = site.lab.switch()
-        guests = [site.guest(switch), site.guest(switch)]
-        uplink = site.lab.host(switch)
-        controller.connect(switch)
-        local_address(switch, MACHINE)
-        for guest in guests:
-            guest.ready()
-        yield SimpleNamespace(site=site, switch=switch, guests=guests, uplink=uplink)
-    finally:
-        site.close()
+def place(pair, controller):
+    """The bridge is ofapp's, with its defaults."""
+    controller.connect(pair.switch)
+    yield pair
+    pair.switch.set_controller(None)
 
 
 def test_guests_reach_each_other(place):
     one, other = place.guests
+    wait_for(lambda: one.shell.reaches(other.ip), "spanning tree to open the ports")
     for address in (other.ip, other.ip6):
         assert one.shell.reaches(address)
     assert other.shell.reaches(one.ip)
