@@ -11,7 +11,7 @@ import gc
 from pathlib import Path
 from typing import Any
 
-import ofapp.hub
+from ofapp import hub
 
 # isort: split
 from os_ken.base.app_manager import OSKenApp
@@ -19,12 +19,13 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.ofproto import ofproto_v1_3
 
-import ofapp.options  # noqa: F401  (registers what CONF is asked for below)
 from ofapp.api.server import ApiServer
 from ofapp.config import load_config
 from ofapp.events import EventLog
 from ofapp.network import Network
 from ofapp.openflow import channel
+from ofapp.options import config_file
+from ofapp.reload import Reloader
 from ofapp.state import State, state_directory
 
 
@@ -36,18 +37,23 @@ class OfApp(OSKenApp):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         conf = self.CONF
-        config_file = Path(conf.ofapp_config_file) if conf.ofapp_config_file else None
         state = State(state_directory(Path(conf.state_dir)))
-        self.network = Network(load_config(config_file), state, EventLog())
-        self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port)
+        self.network = Network(load_config(config_file()), state, EventLog())
+        self._reloader = Reloader(self.network, config_file)
+        self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port, self._reloader)
 
     def start(self) -> Any:
         """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""
         super().start()
         self.network.start()
+        hub.spawn(self._reloader.watch)
         channel.serve_with(self.network.admit)
         _calm_garbage_collection()
         return self._api.start()
+
+    def service_reload(self) -> None:
+        """Do as the configuration file says now; what is wrong with it is told as an event."""
+        self._reloader.try_reload()
 
     def service_status(self) -> str:
         """How many switches are served, in words for `systemctl status`."""

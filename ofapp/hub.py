@@ -49,14 +49,19 @@ def listen(address: tuple[str, int], family: int = socket.AF_INET, **options: An
 _hub.listen = listen  # what os-ken's own servers use
 
 
-def on_signals(signals: Iterable[signal.Signals], report: Callable[[str], None]) -> None:
+def on_signals(
+    signals: Iterable[signal.Signals],
+    report: Callable[[str], None],
+    repeated: Iterable[signal.Signals] = (),
+) -> None:
     """Call `report` with the name of each of `signals` that arrives, in a greenlet.
 
     Python resumes the hub's poll() after a signal handler (PEP 475), so that what the handler
     scheduled would wait for the next timer: the interpreter's wakeup descriptor ends the poll.
-    The second time the same signal ends the process, for when stopping hangs.
+    The second time the same signal ends the process, for when stopping hangs; but not those that
+    may be `repeated`.
     """
-    wanted = frozenset(signals)
+    wanted = frozenset((*signals, *repeated))
     ours, wakeup = socket.socketpair()
     signal.set_wakeup_fd(wakeup.fileno())
 
@@ -67,6 +72,8 @@ def on_signals(signals: Iterable[signal.Signals], report: Callable[[str], None])
             if number in wanted:
                 report(signal.Signals(number).name)
 
-    for number in wanted:
+    for number in repeated:
+        signal.signal(number, lambda _number, _frame: None)
+    for number in wanted.difference(repeated):
         signal.signal(number, lambda number, _frame: signal.signal(number, signal.SIG_DFL))
     spawn(wait)

@@ -9,6 +9,7 @@ os-ken 4 ships no launcher.  This one differs from ryu-manager where that left i
 - when the OpenFlow listener or the REST server dies the process ends with status 1, for a service
   manager to restart, where ryu-manager would linger;
 - SIGTERM and SIGINT end it with status 0.  Switches keep their flows;
+- SIGHUP has the applications read their configuration again;
 - systemd is told when it is ready and that it is alive, see `ofapp.watchdog`.
 
 By default only this machine is listened to; `ofapp.options` says why.
@@ -171,7 +172,12 @@ def _start_logging() -> None:
 
 def _run(manager: AppManager) -> int:
     endings = hub.Queue()  # (what happened, exit status)
-    hub.on_signals((signal.SIGTERM, signal.SIGINT), lambda name: endings.put((name, 0)))
+    reloads = hub.Queue()
+    hub.on_signals(
+        (signal.SIGTERM, signal.SIGINT),
+        lambda name: (reloads if name == "SIGHUP" else endings).put((name, 0)),
+        repeated=(signal.SIGHUP,),
+    )
     try:
         manager.instantiate_apps(**manager.create_contexts())
     except Exception as error:
@@ -183,6 +189,7 @@ def _run(manager: AppManager) -> int:
     LOG.info("listening for switches on %s", preflight.ofp_address())
     watchdog.ready(_status(manager))
     hub.spawn(watchdog.watch, lambda: _status(manager))
+    hub.spawn(_reload, manager, reloads)
     reason: str
     status: int
     reason, status = endings.get()
@@ -193,6 +200,16 @@ def _run(manager: AppManager) -> int:
         return status
     LOG.warning("the applications did not stop within %s s", STOP_SECONDS)
     return status
+
+
+def _reload(manager: AppManager, asked: Any) -> None:
+    """On SIGHUP every application that has a `service_reload()` reads its configuration again."""
+    while True:
+        asked.get()
+        with watchdog.reloading():
+            for app in manager.applications.values():
+                if hasattr(app, "service_reload"):
+                    app.service_reload()
 
 
 def _status(manager: AppManager) -> str:

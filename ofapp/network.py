@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ofapp import hub
 from ofapp.administration import Administration
@@ -19,13 +19,19 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import format_mac, parse_mac
 from ofapp.bridge.naming import naming_ports
+from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.config import Config
 from ofapp.events import EventLog
 from ofapp.openflow.channel import Channel
+from ofapp.openflow.introduce import local_name
+from ofapp.openflow.program import Changes
+from ofapp.openflow.requests import RequestError
 from ofapp.openflow.session import Session
 from ofapp.settings import Settings, permanent_entries, static_entries, static_keys
 from ofapp.state import MdbEntry, State, StaticEntry
+from ofapp.transition import effects
 
 LOG = logging.getLogger(__name__)
 
@@ -90,11 +96,32 @@ class Network:
         return False
 
     def connected(self, channel: Channel) -> None:
-        """A switch has introduced itself."""
+        """A switch has introduced itself.
+
+        Where the file names bridges, the name must be known first: nothing is told to a switch
+        that the next message would take back.
+        """
+        if self.settings.named(channel.id):
+            self._begin(channel)
+        else:
+            hub.spawn(self._begin_named, channel)
+
+    def _begin_named(self, channel: Channel) -> None:
+        name = None
+        try:
+            name = local_name(channel)
+        except RequestError as error:
+            LOG.warning("the name of %016x is not known yet: %s", channel.id, error)
+        if not channel.dead:
+            self._begin(channel, name)
+
+    def _begin(self, channel: Channel, name: str | None = None) -> None:
         datapath_id = channel.id
         if not self.admit(channel, datapath_id):  # another one was quicker
             channel.close()
             return
+        if name is not None:
+            self.settings.introduce(datapath_id, name)
         known = self._state.static_entries(datapath_id)
         bridge = self.bridges.get(datapath_id)
         if bridge is None:
@@ -102,6 +129,7 @@ class Network:
         session = Session(channel, bridge, self._tell, adopt_static=known is None)
         self.sessions[datapath_id] = session
         self._tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
+        self.check_entries(bridge)
         session.start()
 
     def disconnected(self, channel: Channel) -> None:
@@ -120,6 +148,40 @@ class Network:
             session.stop()
             session.channel.close()
 
+    # What the file says
+
+    def plan(self, bridge: Bridge, params: BridgeParams) -> Changes | None:
+        """What other parameters would change in the bridge's switch; None while it is away."""
+        session = self.sessions.get(bridge.datapath_id)
+        return None if session is None else session.plan(params)
+
+    def reconfigure(self, bridge: Bridge, change: Callable[[], list[Effect]]) -> Changes | None:
+        """Change a bridge; gives what that has changed in its switch, None while it is away."""
+        done = change()
+        session = self.sessions.get(bridge.datapath_id)
+        if session is None:
+            self._apply(bridge, done)
+            return None
+        return session.reconfigure(lambda: done) if done else Changes()
+
+    def check_entries(self, bridge: Bridge) -> None:
+        """Tell when two entries of the file are about one bridge."""
+        keys = self.settings.keys(bridge.datapath_id)
+        if len(keys) > 1:
+            message = f"the file has two entries for this bridge, {keys[0]} counts: {keys[1]} not"
+            event = Event("config.ambiguous", message, Severity.ERROR, data={"entries": keys})
+            self._tell(bridge, event)
+
+    def _name(self, bridge: Bridge) -> None:
+        """Its name is new, and it may be another bridge for the file."""
+        before = self.settings.filed(bridge.datapath_id)
+        if self.settings.introduce(bridge.datapath_id, bridge.name):
+            self.settings.revert(bridge.datapath_id)
+            after = self.settings.filed(bridge.datapath_id)
+            self.reconfigure(bridge, lambda: effects(bridge, before, after))
+            self.remember(bridge)
+            self.check_entries(bridge)
+
     # Changes
 
     def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> None:
@@ -127,12 +189,12 @@ class Network:
         if bridge.ports.named(port_name) is None:
             raise InputError("port", f"bridge {bridge.name} has no port {port_name!r}")
         self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
-        self._remember(bridge)
+        self.remember(bridge)
 
     def remove_static(self, bridge: Bridge, vid: int, mac: int) -> None:
         """Let an address be learned again; InputError."""
         self._apply(bridge, bridge.remove_static(vid, mac))
-        self._remember(bridge)
+        self.remember(bridge)
 
     def flush(
         self,
@@ -145,6 +207,12 @@ class Network:
         before = bridge.fdb.learned
         self._apply(bridge, bridge.flush(port, vid, mac))
         return before - bridge.fdb.learned
+
+    def let_go(self, bridge: Bridge, vid: int, mac: int) -> None:
+        """Let go of an address that is held down before its time; InputError."""
+        if (vid, mac) not in bridge.learning.guard.held:
+            raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not held down")
+        self._apply(bridge, bridge.learning.guard.let_go((vid, mac)))
 
     def teach(self, bridge: Bridge, port: int, vid: int, mac: int) -> None:
         """Learn an address as if it had been seen; it moves and ages like any other."""
@@ -169,12 +237,12 @@ class Network:
         if bridge.ports.named(entry.port) is None:
             raise InputError("port", f"bridge {bridge.name} has no port {entry.port!r}")
         self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
-        self._remember(bridge)
+        self.remember(bridge)
 
     def remove_permanent(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Undo `add_permanent`; InputError."""
         self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
-        self._remember(bridge)
+        self.remember(bridge)
 
     def _set_traces(self) -> None:
         for bridge in self.bridges.values():
@@ -241,8 +309,10 @@ class Network:
 
     def _tell(self, bridge: Bridge, event: Event) -> None:
         self.events.tell(bridge.datapath_id, naming_ports(event, bridge.ports), bridge.name)
+        if event.kind in ("port.added", "port.renamed") and event.port == LOCAL_PORT:
+            hub.spawn(self._name, bridge)  # not before this event is carried out
         if event.kind in ("port.renamed", "bridge.ready"):
-            self._remember(bridge)  # names have changed, or a switch's entries were adopted
+            self.remember(bridge)  # names have changed, or a switch's entries were adopted
         if event.kind.startswith("stp.") and event.severity is not Severity.DEBUG:
             self._unsaved.add(bridge.datapath_id)
             self._save.set()
@@ -259,7 +329,8 @@ class Network:
                 if snapshot is not None:
                     self._state.snapshots.save(datapath_id, snapshot)
 
-    def _remember(self, bridge: Bridge) -> None:
+    def remember(self, bridge: Bridge) -> None:
+        """Keep the entries that are not the file's for the next start."""
         configured = static_keys(static_entries(self.settings.filed(bridge.datapath_id)))
         self._state.remember(
             bridge.datapath_id,

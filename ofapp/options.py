@@ -14,6 +14,7 @@ oslo.config's own `--config-file` reads INI; here the name belongs to the YAML f
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import ofapp.hub  # noqa: F401  (before anything of os_ken)
@@ -23,11 +24,14 @@ import os_ken.base.app_manager  # imports os_ken.controller.controller, and must
 import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
 from os_ken import cfg
 
+from ofapp.config import Config
+
 CONF = cfg.CONF
 
 OFP_PORT = 6653
 WSAPI_PORT = 8080
 STATE_DIR = "/var/lib/ofapp"
+CONFIG_FILE = "/etc/ofapp/ofapp.yaml"
 
 ECHO_INTERVAL = 5.0
 UNREPLIED_ECHOES = 2  # a silent switch is given up after three intervals
@@ -74,7 +78,7 @@ _OWN = [
         "config-file",
         dest="ofapp_config_file",
         metavar="FILE",
-        help="YAML file that describes the bridges",
+        help=f"YAML file that describes the bridges (default: {CONFIG_FILE}, if it is there)",
     ),
     cfg.StrOpt(
         "state-dir",
@@ -83,6 +87,36 @@ _OWN = [
         help=f"where static entries are kept (default: {STATE_DIR})",
     ),
 ]
+
+
+def config_file() -> Path | None:
+    """The file that describes the bridges; None when none is given and none is where it belongs."""
+    if CONF.ofapp_config_file:
+        return Path(CONF.ofapp_config_file)
+    usual = Path(CONFIG_FILE)
+    return usual if usual.exists() else None
+
+
+def take_addresses(config: Config, directory: Path) -> None:
+    """Where the file says to listen; what the command line says goes before.
+
+    directory: that of the file, to which its paths are relative.
+    """
+    api, channel, tls = config.api, config.channel, config.channel.tls
+    if tls is not None:
+        files = {"ctl_privkey": tls.key, "ctl_cert": tls.cert, "ca_certs": tls.ca}
+        for option, name in files.items():
+            if name is not None:
+                CONF.set_default(option, str(directory / name))
+    port = "ofp_ssl_listen_port" if CONF.ctl_privkey else "ofp_tcp_listen_port"
+    for option, value in (
+        ("wsapi_host", api.host),
+        ("wsapi_port", api.port),
+        ("ofp_listen_host", channel.host),
+        (port, channel.port),
+    ):
+        if value is not None:
+            CONF.set_default(option, value)
 
 
 def _no_ini_files(_files: list[str], _dirs: list[str]) -> list[Any]:

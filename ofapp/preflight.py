@@ -9,10 +9,9 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from pathlib import Path
 
 from ofapp.config import ConfigError, load_config
-from ofapp.options import CONF, OFP_PORT
+from ofapp.options import CONF, OFP_PORT, config_file, take_addresses
 
 
 class StartError(Exception):
@@ -28,8 +27,8 @@ def check(*, rest: bool) -> None:
 
     `rest`: whether the REST API will be served.  Fills in the default port for TLS.
     """
+    _take_config_file()
     _check_tls()
-    _check_config_file()
     with contextlib.ExitStack() as held:  # both, so that they are found to be different
         port = "--ofp-ssl-listen-port" if CONF.ctl_privkey else "--ofp-tcp-listen-port"
         held.enter_context(_bound(CONF.ofp_listen_host, _ofp_port(), f"--ofp-listen-host, {port}"))
@@ -98,13 +97,16 @@ def _check_tls() -> None:
             raise StartError(f"--ca-certs {CONF.ca_certs} is of no use: {error}") from None
 
 
-def _check_config_file() -> None:
+def _take_config_file() -> None:
+    path = config_file()
+    if path is None:
+        return
     if CONF.ofapp_config_file:
         _check_readable("--config-file", CONF.ofapp_config_file)
-        try:
-            load_config(Path(CONF.ofapp_config_file))
-        except ConfigError as error:
-            raise StartError("; ".join(str(error).splitlines())) from None
+    try:
+        take_addresses(load_config(path), path.parent)
+    except ConfigError as error:
+        raise StartError("; ".join(str(error).splitlines())) from None
 
 
 def _check_readable(option: str, path: str) -> None:

@@ -40,9 +40,9 @@ class Settings:
         """The entries of the file that are about this bridge; only the first counts."""
         return self.config.keys(datapath_id, self._names.get(datapath_id))
 
-    def filed(self, datapath_id: int) -> Bridge:
-        """What the file says."""
-        return self.config.bridge(datapath_id, self._names.get(datapath_id))
+    def filed(self, datapath_id: int, config: Config | None = None) -> Bridge:
+        """What the file says, or what another one would."""
+        return (config or self.config).bridge(datapath_id, self._names.get(datapath_id))
 
     def of(self, datapath_id: int) -> Bridge:
         """What holds now."""

@@ -15,7 +15,9 @@ from ofapp.api import (
     metrics,
     models,
     problems,
+    routes_acl,
     routes_bridges,
+    routes_config,
     routes_events,
     routes_fdb,
     routes_mdb,
@@ -27,18 +29,23 @@ from ofapp.api.answers import answer
 from ofapp.api.problems import ProblemError, field_problem
 from ofapp.api.routes_events import Streams
 from ofapp.network import Network
+from ofapp.reload import Reloader
 
 MAX_BODY = 64 * 1024
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 
 
 def create_app(
-    network: Network, local_only: bool = True, streams: Streams | None = None
+    network: Network,
+    local_only: bool = True,
+    streams: Streams | None = None,
+    reloader: Reloader | None = None,
 ) -> OpenAPI:
     """The application.
 
     local_only: it is served on loopback, so nobody knows it by a DNS name.
     streams: through which a server ends the streams.
+    reloader: reads the configuration file again; without it there is none.
     """
     app = OpenAPI(
         "ofapp.api",
@@ -70,10 +77,12 @@ def create_app(
         routes_stp,
         routes_mdb,
         routes_multicast,
+        routes_acl,
         routes_ryu,
         metrics,
     ):
         app.register_api(routes.blueprint(network))
+    app.register_api(routes_config.blueprint(reloader or Reloader(network, lambda: None)))
     app.register_api(routes_events.blueprint(network.events, streams or Streams()))
 
     @app.get("/openapi.json", doc_ui=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from flask import Response
@@ -60,7 +61,8 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge, port = _find(network, path)
         settings = _changed(network.admin.port_stp(bridge, port), body.values())
-        return _done(network, bridge, port, lambda: network.admin.set_port_stp(bridge, port, settings))
+        change = partial(network.admin.set_port_stp, bridge, port, settings)
+        return _done(network, bridge, port, change)
 
     @api.post(
         "/ports/<port>/recover",

@@ -11,6 +11,7 @@ from ofapp import hub
 from ofapp.api.app import create_app
 from ofapp.api.routes_events import Streams
 from ofapp.network import Network
+from ofapp.reload import Reloader
 
 LOG = logging.getLogger(__name__)
 
@@ -27,11 +28,13 @@ class ApiServer:
     host: an IPv4 or IPv6 address; port: 0 for any free one, `port` tells which.
     """
 
-    def __init__(self, network: Network, host: str, port: int) -> None:
+    def __init__(
+        self, network: Network, host: str, port: int, reloader: Reloader | None = None
+    ) -> None:
         self.host = host
         self.port = port
         self._streams = Streams()
-        self._app = create_app(network, _is_loopback(host), self._streams)
+        self._app = create_app(network, _is_loopback(host), self._streams, reloader)
         self._socket: Any = None
         self._thread: Any = None
 

@@ -45,9 +45,9 @@ class Client:
         """The answer's body; ApiError."""
         return self._call("PATCH", path, None, body)
 
-    def post(self, path: str) -> Json:
+    def post(self, path: str, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
-        return self._call("POST", path, None)
+        return self._call("POST", path, query)
 
     def delete(self, path: str, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""

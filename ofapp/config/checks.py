@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator
 
 from ofapp.bridge import multicast
-from ofapp.config.acl import acl_params
+from ofapp.config.acl import acl_params, acl_warnings
 from ofapp.config.base import FaultsError, Path, port_number
 from ofapp.config.bridge import Bridge, Static
 from ofapp.config.multicast import MdbEntry
@@ -23,6 +23,14 @@ def faults(bridge: Bridge) -> list[Fault]:
     if not found:  # what has to do with a VLAN that is none has been told
         found += _membership(bridge)
     return list(dict.fromkeys(found))
+
+
+def warnings(where: str, bridge: Bridge) -> list[str]:
+    """What is valid, but likely to surprise; where: the bridge's path in the file."""
+    rules = acl_params(bridge.acls, bridge.vid)
+    return [
+        f"{where}.acls.{name}: {what}" for name, own in rules.items() for what in acl_warnings(own)
+    ]
 
 
 def _vlan_names(bridge: Bridge) -> Iterator[Fault]:

@@ -150,6 +150,13 @@ class Config(Model):
         keys = self.keys(datapath_id, name)
         return self._of(keys[0] if keys else None)
 
+    def warnings(self) -> tuple[str, ...]:
+        """What is valid, but likely to surprise."""
+        found = checks.warnings("defaults", self._of(None))
+        for key in self.bridges:
+            found += checks.warnings(f"bridges.{key}", self._of(key))
+        return tuple(dict.fromkeys(found))
+
     @property
     def names_bridges(self) -> bool:
         """Whether some bridge is given by its name, which only a connected switch tells."""

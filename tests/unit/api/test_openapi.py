@@ -28,6 +28,8 @@ def test_the_document_knows_every_route(client: Any) -> None:
     assert document["openapi"].startswith("3.")
     assert {
         "/v1/bridges",
+        "/v1/config",
+        "/v1/config/reload",
         "/v1/bridges/{dpid}",
         "/v1/bridges/{dpid}/ports",
         "/v1/bridges/{dpid}/fdb",

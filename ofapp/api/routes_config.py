@@ -1,0 +1,85 @@
+"""/v1/config: what runs now in the words of the configuration file, and reading it again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from ofapp.api import models, models_config
+from ofapp.api.answers import answer
+from ofapp.api.problems import COMMON, ProblemError, documented
+from ofapp.bridge.bridge import Bridge
+from ofapp.config import ConfigError
+from ofapp.config.compare import differences
+from ofapp.reload import BridgeReload, Reload, Reloader
+
+TAG = Tag(name="config", description="The configuration.")
+
+
+def blueprint(reloader: Reloader) -> APIBlueprint:
+    """The routes on a network's configuration."""
+    api = APIBlueprint(
+        "config", __name__, url_prefix="/v1/config", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: models_config.ConfigStatus})
+    def show(query: models.NoQuery) -> Response:
+        """What each bridge is told now, by the file and since."""
+        path, config = reloader.find(), reloader.config
+        known = sorted(reloader.network.bridges.items())
+        return answer(
+            {
+                "file": None if path is None else str(path),
+                "loaded": datetime.fromtimestamp(reloader.loaded, UTC).isoformat(),
+                "watch": config.watch,
+                "warnings": list(config.warnings()),
+                "bridges": [_bridge_json(reloader, bridge) for _, bridge in known],
+            }
+        )
+
+    @api.post("/reload", responses={200: models_config.Reloaded, **documented(409)})
+    def reload(query: models_config.ReloadQuery) -> Response:
+        """Read the file again and make what runs equal to it, without losing a frame.
+
+        What was set at run time is dropped, but static and permanent entries.  409: the file is
+        not valid, and nothing has changed; `errors` has each fault with its line.
+        """
+        try:
+            return answer(_reload_json(reloader.reload(query.dry_run)))
+        except ConfigError as error:
+            fields = [(fault.path or "file", str(fault)) for fault in error.faults]
+            detail = "; ".join(str(fault) for fault in error.faults)
+            raise ProblemError(409, detail, fields) from None
+
+    return api
+
+
+def _bridge_json(reloader: Reloader, bridge: Bridge) -> dict[str, Any]:
+    """Shape: `models_config.ConfigBridge`."""
+    settings, datapath_id = reloader.network.settings, bridge.datapath_id
+    running = settings.of(datapath_id)
+    return {
+        "datapath_id": f"{datapath_id:016x}",
+        "name": bridge.name,
+        "entries": settings.keys(datapath_id),
+        "since": [*differences(settings.filed(datapath_id), running).values()],
+        "config": running.model_dump(mode="json", exclude_defaults=True),
+    }
+
+
+def _reload_json(outcome: Reload) -> dict[str, Any]:
+    """Shape: `models_config.Reloaded`."""
+    return {
+        **asdict(outcome),
+        "message": outcome.message,
+        "bridges": [_reloaded_json(bridge) for bridge in outcome.bridges],
+    }
+
+
+def _reloaded_json(bridge: BridgeReload) -> dict[str, Any]:
+    return {**asdict(bridge), "datapath_id": f"{bridge.datapath_id:016x}"}

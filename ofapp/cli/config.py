@@ -1,0 +1,112 @@
+"""ofapp config: the configuration file checked, and what runs shown and reloaded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.output import print_json
+
+app = typer.Typer(help="The configuration file, and what runs.", no_args_is_help=True)
+
+USUAL = Path("/etc/ofapp/ofapp.yaml")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to check.")] = USUAL,
+) -> None:
+    """Check a configuration file: every fault with its line; status 1 when there is one."""
+    from ofapp.config import ConfigError, load_config
+
+    try:
+        config = load_config(file)
+    except ConfigError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    for warning in config.warnings():
+        typer.echo(f"{file}: warning: {warning}", err=True)
+    count = len(config.bridges)
+    typer.echo(f"{file}: valid, {count} bridge{'' if count == 1 else 's'}")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the file, for editors that complete and check while one types."""
+    from ofapp.config.schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@app.command()
+def show(
+    bridge: Annotated[
+        str | None, typer.Option("--bridge", metavar="BRIDGE", help="Name or datapath id.")
+    ] = None,
+    as_json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show what runs now, as a file that would make it so."""
+    client = Client(api)
+    wanted = None if bridge is None else client.bridges(bridge)[0]["datapath_id"]
+    status = client.get("/v1/config")
+    bridges = [own for own in status["bridges"] if wanted in (None, own["datapath_id"])]
+    if as_json:
+        print_json({"bridges": {own["datapath_id"]: own["config"] for own in bridges}})
+        return
+    typer.echo("".join(_lines(status, bridges)), nl=False)
+
+
+@app.command()
+def reload(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing, tell what would change.")
+    ] = False,
+    as_json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Have the controller read its file again, without losing a frame."""
+    told = Client(api).post("/v1/config/reload", {"dry_run": "true"} if dry_run else None)
+    if as_json:
+        print_json(told)
+        return
+    for warning in told["warnings"]:
+        typer.echo(f"warning: {warning}", err=True)
+    for own in told["bridges"]:
+        typer.echo(f"{own['name']} ({own['datapath_id']}){_counts(own)}")
+        for change in own["changes"]:
+            typer.echo(f"  {change}{' (set at run time)' if change in own['dropped'] else ''}")
+        for line in own["lines"]:
+            typer.echo(f"    {line}")
+    typer.echo(f"{'would be: ' if dry_run else ''}{told['message']}")
+
+
+def _counts(bridge: Json) -> str:
+    sent = bridge["sent"]
+    if sent is None:
+        return ": its switch is away"
+    counts = [f"{number} {kind}" for kind, number in sent.items() if number]
+    return f": {', '.join(counts) or 'no flow'}"
+
+
+def _lines(status: Json, bridges: list[Json]) -> list[str]:
+    import yaml
+
+    lines = [f"# {status['file'] or 'no configuration file'}, read {status['loaded']}\n"]
+    if not bridges:
+        return [*lines, "bridges: {}\n"]
+    lines.append("bridges:\n")
+    for own in bridges:
+        lines.append(f'  "{own["datapath_id"]}":  # {own["name"]}\n')
+        lines += [f"    # at run time: {change}\n" for change in own["since"]]
+        lines += [f"    {line}\n" for line in _body(yaml, own["config"])]
+    return lines
+
+
+def _body(yaml: Any, config: Json) -> list[str]:
+    text: str = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+    return text.splitlines()
