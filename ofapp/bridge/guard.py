@@ -72,6 +72,11 @@ class Held:
         self.sightings = 0
 
     @property
+    def reason(self) -> str:
+        """Why, in one word."""
+        return "sticky" if self.sticky else "moves"
+
+    @property
     def effect(self) -> HoldDown:
         """What the switch is told."""
         return HoldDown(self.vid, self.mac, self.seconds)
@@ -217,10 +222,9 @@ def _spoken(address: Address) -> str:
 
 
 def _data(held: Held) -> dict[str, object]:
-    reason = "sticky" if held.sticky else "moves"
     return {
         "mac": format_mac(held.mac),
         "vlan": held.vid,
         "port": held.port,
-        "reason": reason,
+        "reason": held.reason,
     }

@@ -98,11 +98,12 @@ class Learning:
             return self.guard.hold(address, entry, port, now)
         effects: list[Effect] = []
         if self.guard.exceeds(address, entry, now):
-            home = self.guard.home(address)
-            elsewhere = home != entry.port and home in self.open_ports
-            if elsewhere and self.caps.room_to_move(home, effects):
+            last, home = entry.port, self.guard.home(address)
+            back = home != last and home in self.open_ports
+            if back and self.caps.room_to_move(home, effects):
                 effects += self._move(address, entry, home, now)
-            return effects + self.guard.hold(address, entry, port, now)
+            elsewhere = last if entry.port == port else port
+            return effects + self.guard.hold(address, entry, elsewhere, now)
         if self.caps.room_to_move(port, effects):
             old_port = entry.port
             effects += self._move(address, entry, port, now)

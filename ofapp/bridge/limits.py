@@ -41,12 +41,15 @@ class Policer:
 class RateWatch:
     """Tells when a port's frames begin and cease to be held back, from counts that only grow.
 
-    kind: what events are called; what: what is held back, for people.
+    kind: what events are called; what: what is held back, and fate: what that means, for people.
     """
 
-    def __init__(self, kind: str, what: str) -> None:
+    def __init__(
+        self, kind: str, what: str, fate: str = "were too fast for the controller and held back"
+    ) -> None:
         self._kind = kind
         self._what = what
+        self._fate = fate
         self.dropped: Mapping[int, int] = {}
         self._limited: set[int] = set()
 
@@ -68,7 +71,7 @@ class RateWatch:
     def _held_back(self, port: int, more: int) -> Event:
         return Event(
             f"{self._kind}.limited",
-            f"port {port}: {more} {self._what} were too fast for the controller and held back",
+            f"port {port}: {more} {self._what} {self._fate}",
             Severity.WARNING,
             port,
             {"held_back": more},

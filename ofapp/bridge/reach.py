@@ -69,6 +69,10 @@ class Reach:
         """Whether frames to one host just go out, whatever the port."""
         return not self.aware and not any(map(self.guarded, self._params))
 
+    def straight(self, port: int, vid: int) -> bool:
+        """Whether frames of a VLAN go out of the port as they are, and nothing is asked."""
+        return not self.vlans(port).pops(vid) and not self.guarded(port)
+
     def port(self, number: int) -> PortParams:
         """A port's parameters, the defaults for one that is not there."""
         return self._params.get(number, _NOBODY)

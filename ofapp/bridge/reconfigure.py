@@ -62,16 +62,13 @@ def _learned(bridge: Bridge, before: Reach) -> tuple[list[Effect], list[Effect],
             continue
         if not reach.vlans(port).has(vid):
             gone[port, vid] = None
-        elif _way(reach, port, vid) != _way(before, port, vid) and bridge.learning.forwards(port):
+        elif before.straight(port, vid) is not (straight := reach.straight(port, vid)):
             put = InstallDestination(port, vid, mac, entry.serial)
-            (guarded if reach.guarded(port) else direct).append(put)
+            if bridge.learning.forwards(port):
+                (direct if straight else guarded).append(put)
     flushed = [effect for port, vid in gone for effect in bridge.flush(port=port, vid=vid)]
     return flushed, direct, guarded
 
 
 def _ways(reach: Reach, port: int) -> object:
     return reach.vlans(port), reach.guarded(port)
-
-
-def _way(reach: Reach, port: int, vid: int) -> object:
-    return reach.guarded(port) or reach.vlans(port).pops(vid)

@@ -51,6 +51,7 @@ PART = 4096
 """Learned flows that a switch is asked for at a time, about."""
 
 _OURS = APP << 48
+_STORM = "were above the port's limit and dropped"
 _LEARNED = make_cookie(Feature.LEARNED) >> 32
 _STICKY = make_cookie(Feature.STICKY) >> 32
 _OVER_LIMIT = ("full", "full-vlan")  # these tell the controller of what they drop
@@ -77,6 +78,11 @@ class Alignment:
             Copy.SIGHTING: RateWatch("packet_in", "sightings of unknown sources"),
             Copy.BPDU: RateWatch("bpdu", "BPDUs"),
             Copy.SNOOPED: RateWatch("snoop", "IGMP, MLD and router messages"),
+            Copy.BROADCAST: RateWatch("storm.broadcast", "broadcasts", _STORM),
+            Copy.MULTICAST: RateWatch("storm.multicast", "multicast frames", _STORM),
+            Copy.UNKNOWN_UNICAST: RateWatch(
+                "storm.unknown_unicast", "frames to unknown hosts", _STORM
+            ),
         }
         self.acl = AclHits(bridge)
         self._channel = channel

@@ -1,9 +1,10 @@
 """How frames leave a bridge: what a flow or a group's bucket does to send one out of a port.
 
-Most ports are plain, and frames go straight out, without their tag where the VLAN leaves the port
-untagged.  A port of which more is asked (see `Reach.guarded`) is reached through the egress table:
-buckets go there by themselves, and flows by the port's own group, so that a port's addresses can
-still be deleted by where they lead to.
+Most frames go straight out.  Those that leave without their tag, and all for a port of which more
+is asked (see `Reach.guarded`), go through the port's own group: it takes the tag off, which a flow
+may not do that matches untagged frames too, or it leads through the egress table.  So a change of
+what is asked of a port is one group-mod for any number of addresses behind it, and these can still
+be deleted by where they lead to.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _TABLE = TableId.EGRESS
 
 
 def port_group(port: int) -> int:
-    """The group that leads to a guarded port."""
+    """A port's own group."""
     return PORT_GROUPS | (0xFFFF if port == LOCAL_PORT else port)
 
 
@@ -55,9 +56,7 @@ def port_of_group(group: int) -> int | None:
 
 def way_out(reach: Reach, port: int, vid: int) -> tuple[Action, ...]:
     """A flow's actions for a frame of this VLAN that is for this port alone."""
-    if reach.guarded(port):
-        return (ToGroup(port_group(port)),)
-    return _plain(port, reach.vlans(port).pops(vid))
+    return (Output(port),) if reach.straight(port, vid) else (ToGroup(port_group(port)),)
 
 
 def bucket(reach: Reach, port: int, vid: int, floods: bool = False) -> Bucket:
@@ -104,11 +103,16 @@ def flood_flows(reach: Reach) -> tuple[Flow, ...]:
 
 
 def port_groups(bridge: Bridge) -> Iterator[Group]:
-    """The way to each guarded port."""
-    for port in bridge.ports:
-        if bridge.reach.takes_part(port.number) and bridge.reach.guarded(port.number):
-            to = (SetRegister(Register.EGRESS, port.number), Resubmit(_TABLE))
-            yield Group(port_group(port.number), frozenset({to}))
+    """The groups of the ports that have one."""
+    reach = bridge.reach
+    for port in (port.number for port in bridge.ports):
+        if not reach.takes_part(port):
+            continue
+        if reach.guarded(port):
+            to: Bucket = (SetRegister(Register.EGRESS, port), Resubmit(_TABLE))
+            yield Group(port_group(port), frozenset({to}))
+        elif reach.vlans(port).untagged:
+            yield Group(port_group(port), frozenset({_plain(port, pops=True)}))
 
 
 def egress_flows(bridge: Bridge) -> tuple[Flow, ...]:
@@ -124,23 +128,23 @@ def egress_flows(bridge: Bridge) -> tuple[Flow, ...]:
 
 
 def _port_flows(reach: Reach, port: int) -> Iterator[Flow]:
-    policy, vlans = reach.policy(port), reach.vlans(port)
+    policy = reach.policy(port)
     here = register(Register.EGRESS, port)
     copies = tuple(map(Output, reach.egress_copies.get(port, ())))
-    pops_all = bool(vlans.untagged) and vlans.untagged == vlans.vids
-    out = (*_plain(port, pops_all), *copies)
     if policy.isolated:
         yield Flow(_TABLE, 400, (here, register(Register.ISOLATED, 1)), Feature.EGRESS)
     yield from _flood_controls(policy, here)
-    ways: list[tuple[int, tuple[Match, ...], tuple[Action, ...]]] = [(100, (here,), out)]
+    ways: list[tuple[int, tuple[Match, ...], Action]] = [(100, (here,), Output(port))]
+    returned = (Match("in_port", port), here)
     if policy.hairpin:
-        back = (*((PopTag(),) if pops_all else ()), BackOut(), *copies)
-        ways.append((200, (Match("in_port", port), here), back))
-    for priority, match, actions in ways:
-        yield Flow(_TABLE, priority, match, Feature.EGRESS, actions)
-        for vid in vlans.untagged if not pops_all else ():
-            untag = (PopTag(), *actions)
-            yield Flow(_TABLE, priority + 10, (*match, vlan(vid)), Feature.EGRESS, untag)
+        ways.append((200, returned, BackOut()))
+    elif copies:
+        yield Flow(_TABLE, 200, returned, Feature.EGRESS)
+    for priority, match, out in ways:
+        yield Flow(_TABLE, priority, match, Feature.EGRESS, (out, *copies))
+        for vid in reach.vlans(port).untagged:
+            bare = (PopTag(), out, *copies)
+            yield Flow(_TABLE, priority + 10, (*match, tagged(vid)), Feature.EGRESS, bare)
 
 
 def _flood_controls(policy: PortPolicy, here: Match) -> Iterator[Flow]:

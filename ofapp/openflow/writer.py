@@ -226,9 +226,7 @@ class EffectWriter:
         messages += codec.delete_learned(destination, tagged, flush.port, sticky=sticky)
         if flush.port is not None and port_group(flush.port) in self.held.groups:
             group = port_group(flush.port)
-            messages += codec.delete_learned(
-                destination, tagged, out_group=group, sticky=sticky
-            )
+            messages += codec.delete_learned(destination, tagged, out_group=group, sticky=sticky)
         return messages
 
 

@@ -113,3 +113,17 @@ def members(
         )
         for entry in found
     }
+
+
+def wait_forwarding(
+    controller: Controller, bridge: HasDpid, how: str, *families: int, seconds: float = 10
+) -> None:
+    """Wait until streams of these families `flood`, or `restrict`: go to members and routers."""
+    wait_for(
+        lambda: (
+            {family_status(controller, bridge, family)["forwarding"] for family in families}
+            == {how}
+        ),
+        f"multicast to {how}",
+        seconds=seconds,
+    )

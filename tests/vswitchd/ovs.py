@@ -372,6 +372,13 @@ class Bridge:
         assert not doubled, f"frame left more than once by {doubled}"
         return {number for number, count in out.items() if count}
 
+    def deliver(self, port: int, frame: bytes) -> dict[int, list[bytes]]:
+        """Let *frame* arrive at *port*; what left by which ports, in whatever form."""
+        self.forget_sent()
+        self.inject(port, frame)
+        out = {number: self.sent(number) for number in self.ports}
+        return {number: frames for number, frames in out.items() if frames}
+
     # --- OpenFlow -----------------------------------------------------------------------------
 
     def set_controller(self, target: str | None) -> None:

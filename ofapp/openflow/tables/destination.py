@@ -23,7 +23,7 @@ DESTINATION = Table(
             "vlan_vid eth_dst",
             Feature.LOCAL,
             "The same, on the VLANs of a LOCAL port that has such.",
-            actions="output vlan group",
+            actions="output group",
         ),
         rule(
             "static",
@@ -31,7 +31,7 @@ DESTINATION = Table(
             "vlan_vid eth_dst",
             Feature.STATIC,
             "A static address; one in a VLAN that its port is no member of is dropped.",
-            actions="output vlan group",
+            actions="output group",
         ),
         rule(
             "learned",
@@ -39,9 +39,9 @@ DESTINATION = Table(
             "vlan_vid eth_dst",
             Feature.LEARNED,
             "A learned address. No timeout of its own: it goes when its source half has gone. "
-            "The tag goes where the VLAN leaves the port untagged; where more is asked of the "
-            "port, its group leads through the egress table.",
-            actions="output vlan group",
+            "The port's own group takes the tag off where the VLAN leaves the port untagged, and "
+            "leads through the egress table where more is asked of the port.",
+            actions="output group",
         ),
         rule(
             "sticky",
@@ -49,7 +49,7 @@ DESTINATION = Table(
             "vlan_vid eth_dst",
             Feature.STICKY,
             "The same for an address of a sticky port.",
-            actions="output vlan group",
+            actions="output group",
         ),
         rule(
             "multicast",
@@ -159,7 +159,8 @@ EGRESS = Table(
             200,
             "in_port reg0",
             Feature.EGRESS,
-            "Back to where it came from.",
+            "Back to where it came from; or, on a port with a mirror and no hairpin, nowhere, so "
+            "that the mirror gets no copy of what does not leave.",
             actions="output vlan",
         ),
         rule(

@@ -124,13 +124,13 @@ def _fits(name: str, value: Any, frame: Frame) -> bool:
         case "ip_dscp":
             return frame.dscp == value
         case "fragment":
-            return frame.fragment == LATER
+            return frame.fragment != 0
         case "ip_proto":
             told = 44 if frame.eth_type == 0x86DD and frame.fragment == LATER else frame.proto
             return told == _PROTOS[value] and (
                 value not in ("icmp", "icmpv6") or (value == "icmp") == (frame.eth_type == 0x0800)
             )
-    return frame.fragment != LATER and _transport_fits(name, value, frame)
+    return not frame.fragment and _transport_fits(name, value, frame)
 
 
 def _arp_fits(name: str, value: Any, frame: Frame) -> bool:
@@ -275,7 +275,7 @@ frames = _frames()
 def seen_by_switch(frame: Frame) -> dict[str, int]:
     """The frame's fields by OpenFlow's names, as Open vSwitch extracts them.
 
-    A later fragment has ports of 0, and in IPv6 the protocol 44.
+    A fragment has ports of 0 whether it has them or not, a later one in IPv6 the protocol 44.
     """
     fields = {
         "eth_src": int.from_bytes(_mac(frame.src)),
@@ -298,10 +298,10 @@ def seen_by_switch(frame: Frame) -> dict[str, int]:
     }
     fields |= {"ip_dscp": frame.dscp, "ip_frag": {0: 0, 1: 1, LATER: 3}[frame.fragment]}
     fields["ip_proto"] = 44 if six and later else frame.proto
-    ports = (0, 0) if later else frame.ports
+    ports = (0, 0) if frame.fragment else frame.ports
     for proto in ("tcp", "udp", "sctp"):
         fields |= {f"{proto}_src": ports[0], f"{proto}_dst": ports[1]}
-    kind, code = (0, 0) if later else frame.icmp
+    kind, code = (0, 0) if frame.fragment else frame.icmp
     for name in ("icmpv4", "icmpv6"):
         fields |= {f"{name}_type": kind, f"{name}_code": code}
     return fields | {"tcp_flags": 0 if later else frame.flags}

@@ -25,6 +25,7 @@ from ofapp.openflow.flow import Flow, Group, Match, Meter, Output
 from ofapp.openflow.learned import HeldFlow, read_flow_stats
 from ofapp.openflow.pipeline import ENTRY_GROUPS, PIPELINE, PipelineError, TableId, check
 from ofapp.openflow.writer import EffectWriter
+from tests.unit.openflow.guarded import guarded
 
 
 def bridge() -> Bridge:
@@ -119,6 +120,8 @@ class TestDeclaration:
             *flows.snooping_flows(),
             *flows.snoop_flows(1, True),
             *flows.desired_flows(everything(), True),
+            *flows.desired_flows(guarded(), True),
+            *flows.learned_flows(1, 0, 5, 1, None),
             *flows.port_flows(everything(), 1, PortState.LEARNING),
         ]
         others += [mdb.entry_flow(key, ENTRY_GROUPS) for key in keys]

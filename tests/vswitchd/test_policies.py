@@ -1,0 +1,201 @@
+"""Port policies on a real switch: isolation, flood controls, hairpin, storms, mirrors, shutdown.
+
+Learning's own policies are in test_guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ofapp.openflow.metering import Copy, meter_id
+from tests.vswitchd import frames
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import wait_learned
+from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
+from tests.vswitchd.waiting import wait_for
+
+A, B, C = (frames.host(number) for number in (1, 2, 3))
+GROUP = "01:00:5e:00:00:fb"
+
+CONFIG = """
+defaults: {mac_move: {moves: 0}, ageing_time: 20}
+bridges:
+  "0000000000000061": {ports: {1: {isolated: true}, 2: {isolated: true}}}
+  "0000000000000062": {ports: {2: {flood: false}, 3: {mcast_flood: false}, 4: {bcast_flood: false}}}
+  "0000000000000063":
+    ports:
+      1: {hairpin: true}
+      2: {hairpin: true, vlan: {trunk: [7], native: 7}}
+      3: {vlan: 7}
+  "0000000000000064": {ports: {1: {storm: {broadcast: 10, multicast: 5, unknown_unicast: 20}}}}
+  "0000000000000065":
+    ports: {2: {vlan: 7}, 3: {vlan: {trunk: [7]}}}
+    mirrors: {watch: {to: span, ingress: [spied], egress: [spied]}}
+  "0000000000000066": {ports: {2: {monitor: true}, 3: {shutdown: true}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
+    return controller_factory(CONFIG)
+
+
+@pytest.fixture
+def make(vswitchd: VSwitchd, controller: Controller) -> Iterator[Callable[..., Bridge]]:
+    made: list[Bridge] = []
+
+    def connected(dpid: int, ports: int = 3, **names: int) -> Bridge:
+        bridge = vswitchd.add_bridge(ports=ports, dpid=dpid)
+        made.append(bridge)
+        for name, number in names.items():
+            bridge.add_port(number, name)
+        controller.connect(bridge)
+        return bridge
+
+    yield connected
+    for bridge in made:
+        bridge.destroy()
+
+
+def learn(controller: Controller, bridge: Bridge, mac: str, port: int, vlan: int = 0) -> None:
+    bridge.inject(port, frames.ethernet(frames.host(99), mac))
+    wait_learned(controller, bridge, mac, port, vlan)
+
+
+class TestIsolation:
+    @pytest.mark.parametrize("dst", [frames.host(77), frames.BROADCAST, GROUP])
+    def test_isolated_ports_reach_only_others(self, make: Callable[..., Bridge], dst: str) -> None:
+        bridge = make(0x61)
+        assert bridge.send(1, frames.ethernet(dst, A)) == {3, LOCAL}
+        assert bridge.send(3, frames.ethernet(dst, C)) == {1, 2, LOCAL}
+
+    def test_known_hosts_too(self, make: Callable[..., Bridge], controller: Controller) -> None:
+        bridge = make(0x61)
+        for port, mac in ((1, A), (2, B), (3, C)):
+            learn(controller, bridge, mac, port)
+        assert bridge.send(1, frames.ethernet(B, A)) == set()
+        assert bridge.send(1, frames.ethernet(C, A)) == {3}
+        assert bridge.send(3, frames.ethernet(A, C)) == {1}
+
+    def test_a_flush_reaches_hosts_behind_them(
+        self, make: Callable[..., Bridge], controller: Controller
+    ) -> None:
+        bridge = make(0x61)
+        learn(controller, bridge, A, 1)
+        learn(controller, bridge, C, 3)
+        assert controller.flush(bridge, port=bridge.port_name(1)) == 1
+        wait_for(
+            lambda: bridge.send(3, frames.ethernet(A, C)) == {1, 2, LOCAL}, "the flow to be gone"
+        )
+
+
+class TestFloodControls:
+    @pytest.mark.parametrize(
+        ("dst", "out"),
+        [(frames.host(77), {3, 4}), (GROUP, {2, 4}), (frames.BROADCAST, {2, 3})],
+        ids=["unknown", "multicast", "broadcast"],
+    )
+    def test_each_kind_by_itself(
+        self, make: Callable[..., Bridge], dst: str, out: set[int]
+    ) -> None:
+        bridge = make(0x62, ports=4)
+        assert bridge.send(1, frames.ethernet(dst, A)) == out | {LOCAL}
+
+    def test_known_hosts_are_reached(
+        self, make: Callable[..., Bridge], controller: Controller
+    ) -> None:
+        bridge = make(0x62, ports=4)
+        learn(controller, bridge, B, 2)
+        assert bridge.send(1, frames.ethernet(B, A)) == {2}
+
+
+class TestHairpin:
+    def test_frames_return_where_it_is_allowed(
+        self, make: Callable[..., Bridge], controller: Controller
+    ) -> None:
+        bridge = make(0x63, ports=0, one=1)
+        assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == {1, LOCAL}
+        learn(controller, bridge, A, 1)
+        learn(controller, bridge, B, 1)
+        assert bridge.send(1, frames.ethernet(B, A)) == {1}
+
+    def test_in_the_native_vlan_without_a_tag(self, make: Callable[..., Bridge]) -> None:
+        bridge = make(0x63)
+        frame = frames.ethernet(frames.BROADCAST, A)
+        assert bridge.send(2, frame) == {2, 3}
+
+
+class TestStorms:
+    @pytest.mark.parametrize(
+        ("dst", "rate", "kind"),
+        [
+            (frames.BROADCAST, 10, Copy.BROADCAST),
+            (GROUP, 5, Copy.MULTICAST),
+            (frames.host(77), 20, Copy.UNKNOWN_UNICAST),
+        ],
+        ids=["broadcast", "multicast", "unknown-unicast"],
+    )
+    def test_what_is_above_the_rate_is_dropped(
+        self,
+        make: Callable[..., Bridge],
+        controller: Controller,
+        dst: str,
+        rate: int,
+        kind: Copy,
+    ) -> None:
+        bridge = make(0x64)
+        learn(controller, bridge, A, 1)
+        learn(controller, bridge, B, 2)
+        frame = frames.ethernet(dst, A)
+        bridge.switch.warp(2)  # learning has used some of what is allowed
+        before = bridge.meter_packets()[meter_id(1, kind)]
+        bridge.forget_sent()
+        bridge.inject(1, *[frame] * (rate * 3))  # at one moment: the clock stands
+        assert bridge.sent(2).count(frame) == rate
+        assert bridge.meter_packets()[meter_id(1, kind)] - before == rate * 3
+        others = frames.ethernet(frames.host(78) if dst == frames.host(77) else dst, B)
+        assert bridge.send(2, others) == {1, 3, LOCAL}
+        assert bridge.send(1, frames.ethernet(B, A)) == {2}
+        events = f"storm.{kind.name.lower()}.limited"
+        wait_for(lambda: controller.events(events), "the storm to be told", tick=bridge.switch.step)
+        bridge.switch.warp(2)
+        assert bridge.send(1, frame) == {2, 3, LOCAL}
+
+
+class TestMirrors:
+    def test_copies_of_what_comes_and_goes(
+        self, make: Callable[..., Bridge], controller: Controller
+    ) -> None:
+        bridge = make(0x65, ports=0, spied=1, other=4, span=9)
+        request = frames.ethernet(frames.BROADCAST, A)
+        assert bridge.send(1, request) == {4, LOCAL, 9}
+        learn(controller, bridge, A, 1)
+        learn(controller, bridge, B, 4)
+        assert bridge.send(4, frames.ethernet(A, B)) == {1, 9}
+        assert bridge.send(1, frames.ethernet(B, A)) == {4, 9}
+
+    def test_who_listens_takes_no_part(self, make: Callable[..., Bridge]) -> None:
+        bridge = make(0x65, ports=0, spied=1, other=4, span=9)
+        assert bridge.send(9, frames.ethernet(frames.BROADCAST, C)) == set()
+        assert bridge.send(4, frames.ethernet(frames.host(77), B)) == {1, 9, LOCAL}
+
+    def test_a_listener_that_is_away(self, make: Callable[..., Bridge]) -> None:
+        bridge = make(0x65, ports=0, spied=1, other=4)
+        assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == {4, LOCAL}
+        bridge.add_port(9, "span")
+        wait_for(
+            lambda: bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == {4, LOCAL, 9},
+            "the copies to begin",
+        )
+
+
+def test_monitors_and_ports_that_are_shut_take_no_part(
+    make: Callable[..., Bridge], controller: Controller
+) -> None:
+    bridge = make(0x66, ports=4)
+    assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == {4, LOCAL}
+    for port in (2, 3):
+        assert bridge.send(port, frames.ethernet(frames.BROADCAST, B)) == set()
+    assert controller.fdb(bridge, mac=B) == []

@@ -1,0 +1,178 @@
+"""VLANs on a real switch: who is a member, what is tagged where, and what is not let in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ofapp.openflow.pipeline import TableId
+from tests.vswitchd import frames, mcframes
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import wait_learned
+from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
+from tests.vswitchd.waiting import wait_for
+
+A, B, C = (frames.host(number) for number in (1, 2, 3))
+DPID = 0x5A
+ACCESS, ACCESS_TOO, TRUNK, NATIVE, OTHER = 1, 2, 3, 4, 5
+"""Two access ports of VLAN 10, a trunk of 10 and 20, one of all with 10 untagged, one of 20."""
+
+CONFIG = f"""
+defaults: {{mac_move: {{moves: 0}}}}
+bridges:
+  "{DPID:016x}":
+    ports:
+      1: {{vlan: 10}}
+      2: {{vlan: 10}}
+      3: {{vlan: {{trunk: [10, 20]}}}}
+      4: {{vlan: {{trunk: all, native: 10}}}}
+      5: {{vlan: 20}}
+      LOCAL: {{vlan: 10}}
+"""
+
+
+@pytest.fixture(scope="module")
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
+    return controller_factory(CONFIG)
+
+
+@pytest.fixture(scope="module")
+def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
+    made = vswitchd.add_bridge(ports=5, dpid=DPID)
+    controller.connect(made)
+    yield made
+    made.destroy()
+
+
+@pytest.fixture
+def bridge(switch: Bridge, controller: Controller) -> Bridge:
+    """As if new: nobody is known there."""
+    controller.flush(switch)
+    return switch
+
+
+def untagged(dst: str, src: str) -> bytes:
+    return frames.ethernet(dst, src)
+
+
+def tagged(dst: str, src: str, vlan: int, pcp: int = 0) -> bytes:
+    """As a switch makes it of an untagged frame of 60 bytes: 4 more."""
+    bare = frames.ethernet(dst, src)
+    tag = frames.ethernet(dst, src, vlan=vlan, pcp=pcp)[12:16]
+    return bare[:12] + tag + bare[12:]
+
+
+@pytest.mark.parametrize("dst", [B, frames.BROADCAST, "01:00:5e:00:00:fb"])
+def test_a_vlans_frames_reach_its_members_in_the_form_each_wants(bridge: Bridge, dst: str) -> None:
+    bare, tag = untagged(dst, A), tagged(dst, A, 10)
+    assert bridge.deliver(ACCESS, bare) == {
+        ACCESS_TOO: [bare],
+        TRUNK: [tag],
+        NATIVE: [bare],
+        LOCAL: [bare],
+    }
+    assert bridge.deliver(TRUNK, tagged(dst, C, 20)) == {
+        NATIVE: [tagged(dst, C, 20)],
+        OTHER: [untagged(dst, C)],
+    }
+
+
+def test_a_vlan_that_only_a_trunk_carries(bridge: Bridge) -> None:
+    assert bridge.deliver(NATIVE, tagged(B, A, 77)) == {}
+    assert bridge.deliver(NATIVE, tagged(B, A, 20)).keys() == {TRUNK, OTHER}
+
+
+@pytest.mark.parametrize(
+    ("port", "frame"),
+    [
+        (ACCESS, tagged(B, A, 20)),
+        (ACCESS, tagged(B, A, 10)),
+        (TRUNK, untagged(B, A)),
+        (TRUNK, tagged(B, A, 30)),
+        (TRUNK, tagged(B, A, 0)),
+    ],
+    ids=["other-vlan-on-access", "tagged-on-access", "untagged", "not-allowed", "priority-tag"],
+)
+def test_ingress_filtering(bridge: Bridge, controller: Controller, port: int, frame: bytes) -> None:
+    assert bridge.deliver(port, frame) == {}
+    assert controller.fdb(bridge, mac=A) == []
+
+
+def test_a_priority_tag_keeps_its_priority(bridge: Bridge) -> None:
+    out = bridge.deliver(ACCESS, tagged(frames.BROADCAST, A, 0, pcp=5))
+    assert out[TRUNK] == [tagged(frames.BROADCAST, A, 10, pcp=5)]
+    assert out[ACCESS_TOO] == [untagged(frames.BROADCAST, A)]
+
+
+def test_hosts_are_learned_in_their_vlan(bridge: Bridge, controller: Controller) -> None:
+    bridge.inject(ACCESS, untagged(B, A))
+    wait_learned(controller, bridge, A, ACCESS, 10)
+    bridge.inject(TRUNK, tagged(A, B, 10))
+    wait_learned(controller, bridge, B, TRUNK, 10)
+    assert bridge.deliver(ACCESS, untagged(B, A)) == {TRUNK: [tagged(B, A, 10)]}
+    assert bridge.deliver(TRUNK, tagged(A, B, 10)) == {ACCESS: [untagged(A, B)]}
+    # The same address in another VLAN is another host.
+    bridge.inject(OTHER, untagged(B, A))
+    wait_learned(controller, bridge, A, OTHER, 20)
+    assert bridge.deliver(TRUNK, tagged(A, B, 10)) == {ACCESS: [untagged(A, B)]}
+    assert bridge.deliver(TRUNK, tagged(A, B, 20)) == {OTHER: [untagged(A, B)]}
+
+
+def test_the_hosts_own_address_is_in_the_vlan_of_local(
+    bridge: Bridge, controller: Controller
+) -> None:
+    own = next(entry["mac"] for entry in controller.fdb(bridge) if entry["type"] == "local")
+    assert bridge.deliver(ACCESS, untagged(own, A)) == {LOCAL: [untagged(own, A)]}
+    assert bridge.deliver(TRUNK, tagged(own, A, 10)) == {LOCAL: [untagged(own, A)]}
+    assert LOCAL not in bridge.deliver(OTHER, untagged(own, A))
+
+
+def test_double_tags_pass_with_their_inner_one(bridge: Bridge) -> None:
+    inner = frames.ethernet(frames.BROADCAST, A, vlan=99)
+    outer = inner[:12] + b"\x88\xa8\x00\x14" + inner[12:]
+    assert bridge.deliver(TRUNK, outer) == {NATIVE: [outer], OTHER: [inner]}
+
+
+def test_static_entries_know_vlans(bridge: Bridge, controller: Controller) -> None:
+    assert controller.put_static(bridge, C, TRUNK, 10).status == 201
+    assert bridge.deliver(ACCESS, untagged(C, A)) == {TRUNK: [tagged(C, A, 10)]}
+    assert controller.put_static(bridge, C, NATIVE, 10).status in (200, 201)
+    assert bridge.deliver(ACCESS, untagged(C, A)) == {NATIVE: [untagged(C, A)]}
+
+
+def wait_entry(bridge: Bridge, group: str) -> None:
+    wait_for(
+        lambda: any(
+            flow.table == TableId.MULTICAST
+            and f"nw_dst={group}" in f"{flow.match},"
+            and "0x000a" in flow.match
+            for flow in bridge.flows()
+        ),
+        f"the entry of {group} in VLAN 10",
+    )
+
+
+def test_memberships_are_of_a_vlan(bridge: Bridge, controller: Controller) -> None:
+    """The report goes on to the router's port in that port's form; the stream, too."""
+    bridge.inject(TRUNK, mcframes.query(30, vlan=10))
+    wait_entry(bridge, "224.0.0.0/4")
+    bridge.forget_sent()
+    join = mcframes.join(1, "239.1.1.1")
+    bridge.inject(ACCESS, join)
+    wait_entry(bridge, "239.1.1.1")
+    assert bridge.sent(TRUNK) == [join[:12] + b"\x81\x00\x00\x0a" + join[12:]]
+    assert bridge.sent(ACCESS_TOO) == []
+    stream = mcframes.stream(9, "239.1.1.1")
+    out = bridge.deliver(NATIVE, stream)
+    assert out == {ACCESS: [stream], TRUNK: [stream[:12] + b"\x81\x00\x00\x0a" + stream[12:]]}
+
+
+def test_a_bridge_without_vlans_has_no_table_for_them(
+    vswitchd: VSwitchd, controller: Controller
+) -> None:
+    plain = vswitchd.add_bridge(ports=2)
+    controller.connect(plain)
+    tables = {flow.table for flow in plain.flows()}
+    assert not tables & {TableId.VLAN, TableId.STORM, TableId.ACL, TableId.FLOOD, TableId.EGRESS}
+    plain.destroy()
