@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import ofapp
-from ofapp.cli import acl, bench, bridges, config, events, fdb, mdb, multicast, run, stp
+from ofapp.cli import acl, bench, bridges, config, deploy, events, fdb, mdb, multicast, run, stp
 
 app = typer.Typer(
     help="Managed bridges on Open vSwitch.",
@@ -24,6 +24,7 @@ app.add_typer(bridges.port_app, name="port")
 app.add_typer(stp.app, name="stp")
 app.add_typer(acl.app, name="acl")
 app.add_typer(bench.app, name="bench")
+app.add_typer(deploy.app, name="deploy")
 app.add_typer(config.app, name="config")
 app.command("events")(events.events)
 

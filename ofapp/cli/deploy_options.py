@@ -1,0 +1,145 @@
+"""The options of `ofapp deploy`, and the wish that they make with the file's section `deploy`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ofapp.cli.client import ApiError
+
+if TYPE_CHECKING:
+    from ofapp.deploy.model import DeployConfig
+
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--config-file", metavar="FILE", help="Its section deploy; options go before it."),
+]
+BridgeOption = Annotated[
+    str | None, typer.Option("--bridge", metavar="NAME", help="The bridge. (default: br0)")
+]
+JournalOption = Annotated[
+    Path, typer.Option("--journal", metavar="DIR", help="Where the way back is kept.")
+]
+DatabaseOption = Annotated[
+    str | None, typer.Option("--db", metavar="unix:PATH", help="Open vSwitch's database.")
+]
+WithinOption = Annotated[
+    float | None,
+    typer.Option(
+        "--confirm-within",
+        metavar="SECONDS",
+        min=1,
+        help="Put everything back unless `ofapp deploy confirm` comes in time.",
+    ),
+]
+PingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--confirm-ping",
+        metavar="ADDRESS",
+        help="Confirm when this address answers three times, within 60 s or --confirm-within.",
+    ),
+]
+NicOption = Annotated[
+    list[str] | None,
+    typer.Option("--nic", metavar="NIC", help="An uplink; may be given several times."),
+]
+PortOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--port",
+        metavar="NAME:TYPE",
+        help="Another port: tap, internal, afxdp, vhost-user:SOCKET or dpdk:DEVICE; several times.",
+    ),
+]
+DatapathOption = Annotated[
+    str | None,
+    typer.Option("--datapath", help="system (the kernel's) or netdev. (default: system)"),
+]
+ControllerOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--controller", metavar="TARGET", help="Several times. (default: tcp:127.0.0.1:6653)"
+    ),
+]
+InBandOption = Annotated[
+    bool | None, typer.Option("--in-band", help="The controller is behind an uplink.")
+]
+RestOption = Annotated[
+    str | None,
+    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="The controller's REST API."),
+]
+RateOption = Annotated[
+    int | None,
+    typer.Option("--rate-limit", metavar="N", help="Packets a second to the controller."),
+]
+BurstOption = Annotated[
+    int | None, typer.Option("--burst-limit", metavar="N", help="Packets to it at once.")
+]
+DatapathIdOption = Annotated[
+    str | None,
+    typer.Option("--datapath-id", metavar="HEX", help="16 digits. (default: by the MAC address)"),
+]
+MacOption = Annotated[
+    str | None, typer.Option("--mac", metavar="MAC", help="[default: the first uplink's]")
+]
+MtuOption = Annotated[
+    int | None, typer.Option("--mtu", metavar="BYTES", help="[default: left as it is]")
+]
+GuardOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--stp-guard/--no-stp-guard",
+        help="With several uplinks go on only when the controller runs spanning tree.",
+    ),
+]
+SettleOption = Annotated[
+    float | None,
+    typer.Option(
+        "--settle-within",
+        metavar="SECONDS",
+        help="Time for the gateway to answer over the bridge. (default: 45)",
+    ),
+]
+
+
+def read_config(file: Path | None, options: Mapping[str, Any]) -> DeployConfig:
+    """What is wanted; `options` by the fields' names, None when not given.  ApiError."""
+    import yaml
+    from pydantic import ValidationError
+
+    from ofapp.deploy.model import DeployConfig
+
+    section: Any = {}
+    if file is not None:
+        try:
+            document = yaml.safe_load(file.read_text()) or {}
+            section = document.get("deploy", {}) if isinstance(document, dict) else document
+        except OSError as error:
+            raise ApiError(f"cannot read --config-file {file}: {error.strerror}") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ApiError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+        if not isinstance(section, dict):
+            raise ApiError(f"{file}: deploy: must be a mapping")
+    given = {name: value for name, value in options.items() if value is not None}
+    try:
+        return DeployConfig.model_validate({**section, **given})
+    except ValidationError as error:
+        raise ApiError(
+            "\nofapp: ".join(_fault(fault, given, file) for fault in error.errors())
+        ) from None
+
+
+_OPTIONS = {"nics": "--nic", "ports": "--port", "controllers": "--controller"}
+
+
+def _fault(fault: Any, options: Mapping[str, Any], file: Path | None) -> str:
+    field, *inner = fault["loc"] or ("",)
+    text = fault["msg"].removeprefix("Value error, ")
+    if field in options:
+        return f"{_OPTIONS.get(field, '--' + field.replace('_', '-'))}: {text}"
+    place = ".".join(str(part) for part in ("deploy", field, *inner) if part != "")
+    return f"{file}: {place}: {text}" if file else text

@@ -1,0 +1,22 @@
+"""Moving a host onto a bridge, and back, without losing it.
+
+A session usually comes in over the very NIC that moves, so three ideas carry this package:
+
+- What a host should look like is a value, a `Layout`, and a plan is the difference between the
+  host as it is observed and a layout (`plan`).  Putting things back is the same function with the
+  layout of before: there are no inverse steps that could be left out or run twice, and a host that
+  was left in the midst of anything at all is just another observation.
+- Both layouts are on disk before the first step (`journal`), and a process of its own watches over
+  whoever takes the steps (`watcher`): when that dies, hangs, or nobody confirms in time, the
+  watcher plans back to the layout of before.
+- Nothing is moved that cannot be seen to work: the controller is reached, and has the bridge, while
+  the NIC still carries the host (`proof`), and the gateway has to answer through the bridge after.
+
+`model` is what a user asks for, `state` what is observed, `wanted` makes the layout of both,
+`checks` says what stands against it; these and `plan` are pure.  `netlink` and `ovsdb` are the only
+modules that touch the host, through pyroute2 and ovsdbapp.
+"""
+
+from pathlib import Path
+
+DIRECTORY = Path("/var/lib/ofapp/deploy")  # of the journals

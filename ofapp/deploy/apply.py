@@ -1,0 +1,150 @@
+"""Surveying a host, and taking it to what is wanted, with a way back at every moment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+
+from ofapp.deploy import watcher
+from ofapp.deploy.checks import Problem, check
+from ofapp.deploy.execute import CONTROLLER_SECONDS, Executor, StepError
+from ofapp.deploy.journal import Journal, JournalError, State, Store, boot_id, now
+from ofapp.deploy.model import DeployConfig
+from ofapp.deploy.netlink import Netlink
+from ofapp.deploy.observe import observe
+from ofapp.deploy.plan import plan_apply
+from ofapp.deploy.proof import reach
+from ofapp.deploy.recover import put_back
+from ofapp.deploy.state import Host, Layout
+from ofapp.deploy.steps import Step
+from ofapp.deploy.wanted import (
+    origin_layout,
+    present_layout,
+    resumed_layout,
+    returned_layout,
+    tap_names,
+    wanted_layout,
+)
+
+SLACK_SECONDS = 60.0  # for the steps themselves: who takes longer hangs
+
+Tell = Callable[[int, Step], None]  # called before each step, with its number from 0
+
+
+class ApplyError(Exception):
+    """It did not work, and everything is as it was before: one line for a person."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A host, what is wanted of it, and what that takes."""
+
+    config: DeployConfig
+    database: str
+    host: Host
+    goal: Layout
+    problems: tuple[Problem, ...]
+    steps: tuple[Step, ...]
+    previous: Journal | None  # the confirmed deployment of this bridge
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """What stops `apply`."""
+        return tuple(problem for problem in self.problems if problem.fatal)
+
+
+def survey(config: DeployConfig, store: Store, database: str, *, confirmed_later: bool) -> Survey:
+    """Look at everything and change nothing.
+
+    JournalError when an earlier deployment of the bridge has not come to its end.
+    """
+    previous = _finished(store, config.bridge)
+    with closing(Netlink()) as kernel:
+        host = observe(kernel, database)
+        tried = reach(kernel, host, config)
+    origin = previous.origin if previous else None
+    if previous is not None and previous.config == config:
+        goal = resumed_layout(host, config, previous.origin, previous.deployed)
+    else:
+        goal = wanted_layout(host, config, origin)
+    steps = plan_apply(host, goal, config, tried.silent) if host.switch.problem is None else ()
+    problems = check(host, config, tried, confirmed_later=confirmed_later or not steps)
+    return Survey(config, database, host, goal, problems, steps, previous)
+
+
+def apply(
+    found: Survey, store: Store, confirm_within: float | None, tell: Tell, *, resume: bool = False
+) -> None:
+    """Take the steps of a survey without errors.
+
+    Ends with the journal at `confirmed`, or at `applied` when it has to be confirmed.  ApplyError
+    after everything has been put back; with `resume` to the host without a bridge, as what was
+    found after a restart may be a host that nobody reaches.
+    """
+    name = found.config.bridge
+    with store.lock(name):
+        journal = _begin(found, confirm_within)
+        if resume:
+            away = returned_layout(found.host, journal.origin, found.goal)
+            journal = replace(journal, fallback=away)
+        with suppress(FileNotFoundError):
+            store.log_path(name).unlink()
+        store.write(journal)
+        try:
+            watcher.start(store, name)
+            with closing(Executor(found.database, found.config.api)) as executor:
+                for number, step in enumerate(found.steps):
+                    journal = replace(journal, step=f"{number + 1}: {step}")
+                    store.write(journal)
+                    tell(number, step)
+                    executor.do(step)
+        except (StepError, JournalError, KeyboardInterrupt) as error:
+            reason = str(error) or "interrupted"
+            put_back(store, replace(journal, state=State.RESTORING, reason=reason))
+            raise ApplyError(reason) from None
+        if confirm_within is None:
+            ended = replace(journal, state=State.CONFIRMED, deadline=None, previous=None)
+        else:
+            ended = replace(journal, state=State.APPLIED, deadline=now() + confirm_within)
+        store.write(replace(ended, step=""))
+
+
+def _finished(store: Store, bridge: str) -> Journal | None:
+    """The journal of the bridge, which nobody is at work on and which waits for nobody."""
+    journal = store.read(bridge)
+    if journal is None or journal.state is State.CONFIRMED:
+        return journal
+    if journal.state is State.APPLIED and not journal.overdue:
+        raise JournalError(
+            f"the last change of {bridge} waits for `ofapp deploy confirm`; without it it is put"
+            " back by itself"
+        )
+    with store.lock(bridge):  # or somebody is at work on it
+        raise JournalError(
+            f"the last change of {bridge} was broken off ({journal.state}): ofapp deploy recover"
+        )
+
+
+def _begin(found: Survey, confirm_within: float | None) -> Journal:
+    """What to write down: where it goes to, and where back to."""
+    config, previous = found.config, found.previous
+    uplinks, taps = list(config.uplinks), list(tap_names(config))
+    if previous is not None:
+        uplinks += [name for name in previous.config.uplinks if name not in uplinks]
+        taps += [name for name in tap_names(previous.config) if name not in taps]
+    settling = config.settle_within + CONTROLLER_SECONDS + SLACK_SECONDS
+    return Journal(
+        bridge=config.bridge,
+        state=State.APPLYING,
+        config=config,
+        database=found.database,
+        origin=origin_layout(found.host, config, previous.origin if previous else None),
+        fallback=present_layout(found.host, config.bridge, uplinks, taps),
+        deployed=found.goal,
+        boot=boot_id(),
+        process=os.getpid(),
+        deadline=now() + settling + (confirm_within or 0),
+        previous=replace(previous, previous=None) if previous else None,
+    )

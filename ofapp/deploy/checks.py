@@ -1,0 +1,275 @@
+"""What stands against a deployment, found before anything is changed.  Pure.
+
+An error stops `apply`.  A warning tells what may undo it later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ofapp.deploy.model import DeployConfig
+from ofapp.deploy.state import Host, Link
+from ofapp.deploy.wanted import datapath_id, movable
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One line for a person: what, and how to mend it."""
+
+    text: str
+    fix: str
+    fatal: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.fix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What was tried from here before anything was changed."""
+
+    # Why a controller cannot be reached; absent when it can.
+    refused: Mapping[str, str] = field(default_factory=dict)
+    # The link that leads to a controller on another machine.
+    via: Mapping[str, str] = field(default_factory=dict)
+    # Why spanning tree cannot be asked for at the REST API.
+    api: str | None = None
+    # Gateways that do not answer ARP or neighbour discovery.
+    silent: frozenset[str] = frozenset()
+
+
+def check(
+    host: Host, config: DeployConfig, reach: Reach, *, confirmed_later: bool
+) -> tuple[Problem, ...]:
+    """Every problem, the errors first.  `confirmed_later`: the change will have to be confirmed."""
+    found = [
+        *_rights(host),
+        *_switch(host, config),
+        *_bridge(host, config),
+        *_uplinks(host, config),
+        *_others(host, config),
+        *_controllers(config, reach),
+        *_default_route(host, config, confirmed_later),
+        *_silent(reach),
+    ]
+    return tuple(sorted(found, key=lambda problem: not problem.fatal))
+
+
+def _rights(host: Host) -> Iterator[Problem]:
+    if not host.privileged:
+        yield Problem("links and addresses cannot be changed without CAP_NET_ADMIN", "run as root")
+
+
+def _switch(host: Host, config: DeployConfig) -> Iterator[Problem]:
+    switch = host.switch
+    if switch.problem is not None:
+        yield Problem(
+            f"Open vSwitch does not run: {switch.problem}",
+            "start it (systemctl start openvswitch-switch), or say with --db where its database is",
+        )
+        return
+    if config.datapath == "system" and not switch.kernel_module:
+        yield Problem(
+            "datapath system needs the kernel module openvswitch, which is not loaded",
+            "modprobe openvswitch, or use --datapath netdev",
+        )
+    if config.uses_dpdk and not switch.dpdk:
+        yield Problem(
+            "dpdk and vhost-user ports need an Open vSwitch that runs with DPDK",
+            "install openvswitch-switch-dpdk, set other_config:dpdk-init=true, restart it",
+        )
+    if any(port.type == "afxdp" for port in config.ports) and (
+        "afxdp" not in switch.interface_types
+    ):
+        yield Problem("this Open vSwitch is built without AF_XDP", "use the NIC with --nic instead")
+
+
+def _bridge(host: Host, config: DeployConfig) -> Iterator[Problem]:
+    name = config.bridge
+    bridge = host.switch.bridge(name)
+    wanted = datapath_id(host, config)
+    for other in host.switch.bridges:
+        if other.name != name and wanted in {other.datapath_id, other.in_use_id}:
+            yield Problem(
+                f"bridge {other.name} has the datapath id {wanted} already",
+                "give another one with --datapath-id",
+            )
+    if bridge is None:
+        if host.link(name) is not None:
+            yield Problem(
+                f"there is an interface {name} already, and it is not a bridge of Open vSwitch",
+                "choose another name with --bridge",
+            )
+        return
+    if not bridge.ours:
+        yield Problem(
+            f"bridge {name} is there already and was not made by ofapp deploy",
+            f"choose another name with --bridge, or remove it: ovs-vsctl del-br {name}",
+        )
+        return
+    if bridge.datapath != config.datapath:
+        yield Problem(
+            f"bridge {name} is on the {bridge.datapath} datapath, and changing that takes it down",
+            "ofapp deploy revert first",
+        )
+    for on, column in ((bridge.stp, "stp_enable"), (bridge.rstp, "rstp_enable")):
+        if on:
+            yield Problem(
+                f"{column} is on for {name}, so that Open vSwitch swallows BPDUs",
+                "it will be turned off",
+                fatal=False,
+            )
+    if bridge.fail_mode != "secure":
+        yield Problem(
+            f"fail_mode of {name} is standalone, which can loop without the controller",
+            "it will be set to secure",
+            fatal=False,
+        )
+
+
+def _uplinks(host: Host, config: DeployConfig) -> Iterator[Problem]:
+    for name in config.uplinks:
+        link = host.link(name)
+        if link is None:
+            known = ", ".join(link.name for link in host.links if not link.loopback)
+            yield Problem(f"there is no NIC {name}", f"these are there: {known or 'none'}")
+            continue
+        yield from _uplink(host, link, config)
+    mtu = config.mtu
+    mtus = {link.state.mtu for name in config.uplinks if (link := host.link(name))}
+    if mtu is None and len(mtus) > 1:
+        yield Problem(
+            f"the uplinks' MTUs differ ({', '.join(str(mtu) for mtu in sorted(mtus, key=str))}),"
+            " and the bridge forwards no frame that is too long for a port",
+            "set one for all with --mtu",
+            fatal=False,
+        )
+
+
+def _uplink(host: Host, link: Link, config: DeployConfig) -> Iterator[Problem]:
+    name = link.name
+    if link.loopback:
+        yield Problem(f"{name} is the loopback", "choose a NIC")
+    holder = host.switch.holder(name)
+    if holder is not None and holder.name != config.bridge:
+        yield Problem(
+            f"{name} is a port of bridge {holder.name}",
+            f"ovs-vsctl del-port {holder.name} {name}",
+        )
+    elif link.master is not None and link.master != "ovs-system":
+        yield Problem(
+            f"{name} belongs to {link.master} (bond, team or bridge)",
+            f"use --nic {link.master}, or take it out: ip link set {name} nomaster",
+        )
+    elif holder is not None and not all(p.ours for p in holder.ports if p.name == name):
+        yield Problem(
+            f"{name} is a port of {holder.name} that ofapp deploy has not plugged in",
+            f"ovs-vsctl del-port {holder.name} {name}",
+        )
+    if host.switch.bridge(name) is not None:
+        yield Problem(f"{name} is a bridge of Open vSwitch itself", "choose a NIC")
+    if config.mtu is not None and config.mtu > link.max_mtu:
+        yield Problem(
+            f"{name} can do an MTU of {link.max_mtu} at most, not {config.mtu}",
+            f"--mtu {link.max_mtu} or less",
+        )
+    if config.mtu is not None and config.mtu < 1280 and _has_ipv6(link):
+        yield Problem(f"IPv6 on {name} needs an MTU of 1280 at least", "a larger --mtu")
+    for route in link.odd_routes:
+        yield Problem(
+            f"route {route} uses {name} in a way that cannot be moved",
+            "remove it, and set it on the bridge afterwards",
+        )
+    for manager in link.managers:
+        yield Problem(
+            f"{manager} seems to manage {name}, and may take addresses back or lose them",
+            f"have it manage {config.bridge} instead, once this works",
+            fatal=False,
+        )
+
+
+def _others(host: Host, config: DeployConfig) -> Iterator[Problem]:
+    for port in config.ports:
+        holder = host.switch.holder(port.name)
+        if holder is not None and holder.name != config.bridge:
+            yield Problem(
+                f"{port.name} is a port of bridge {holder.name}",
+                f"ovs-vsctl del-port {holder.name} {port.name}",
+            )
+        link = host.link(port.name)
+        if port.type == "tap" and link is not None and link.kind != "tun":
+            yield Problem(f"{port.name} is there and is not a tap device", "choose another name")
+        if port.type == "internal" and link is not None and holder is None:
+            yield Problem(f"there is an interface {port.name} already", "choose another name")
+
+
+def _controllers(config: DeployConfig, reach: Reach) -> Iterator[Problem]:
+    if len(reach.refused) == len(config.controllers):
+        for target, reason in reach.refused.items():
+            yield Problem(
+                f"the controller {target} cannot be reached ({reason}), and without one the bridge"
+                " passes nothing",
+                "start it (ofapp-manager), or name another one with --controller",
+            )
+    else:
+        for target, reason in reach.refused.items():
+            yield Problem(
+                f"the controller {target} cannot be reached ({reason})", "start it", False
+            )
+    for target, link in reach.via.items():
+        if link in config.uplinks and not config.in_band:
+            yield Problem(
+                f"the controller {target} is reached over {link} itself, which would hang on a"
+                " bridge that waits for its controller",
+                "run the controller on this host, or give --in-band (Open vSwitch then lets its"
+                " own connection pass by hidden flows)",
+            )
+    if config.in_band and not any(
+        link in (*config.uplinks, config.bridge) for link in reach.via.values()
+    ):
+        yield Problem(
+            "no controller is reached over the uplinks, yet --in-band is given",
+            "leave it out: it makes hidden flows that nobody needs",
+            fatal=False,
+        )
+    if config.stp_guard and len(config.uplinks) > 1 and reach.api is not None:
+        yield Problem(
+            f"two uplinks can be a loop, and whether the controller runs spanning tree cannot be"
+            f" asked: {reach.api}",
+            "say with --api where its REST API is, or give --no-stp-guard when they cannot meet",
+        )
+
+
+def _default_route(host: Host, config: DeployConfig, confirmed_later: bool) -> Iterator[Problem]:
+    """A NIC that is the only way in must come back by itself."""
+    if confirmed_later:
+        return
+    for family, name in ((2, "IPv4"), (10, "IPv6")):
+        carriers = {
+            link.name
+            for link in host.links
+            for route in link.state.routes
+            if route.is_default and route.family == family
+        }
+        if carriers and carriers <= set(config.uplinks):
+            yield Problem(
+                f"{', '.join(sorted(carriers))} carries the only {name} default route, and this"
+                " session may end with it",
+                "give --confirm-within SECONDS or --confirm-ping ADDRESS: without a confirmation"
+                " everything is put back",
+            )
+            return
+
+
+def _silent(reach: Reach) -> Iterator[Problem]:
+    for gateway in sorted(reach.silent):
+        yield Problem(
+            f"the gateway {gateway} does not answer now, so that it cannot prove the bridge",
+            "see whether it is up, or give --confirm-ping with an address that answers",
+            fatal=False,
+        )
+
+
+def _has_ipv6(link: Link) -> bool:
+    return any(address.family == 10 for address in movable(link.state))

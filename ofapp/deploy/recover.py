@@ -1,0 +1,133 @@
+"""Confirming, putting back, reverting, and finishing what was broken off.
+
+All of it is done again without harm: each looks at the host and does what is still missing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+
+from ofapp.deploy import watcher
+from ofapp.deploy.execute import Executor, StepError
+from ofapp.deploy.journal import Journal, JournalError, State, Store, boot_id, now
+from ofapp.deploy.netlink import Netlink
+from ofapp.deploy.observe import observe
+from ofapp.deploy.plan import foreign_ports, steps_towards
+from ofapp.deploy.state import Layout
+from ofapp.deploy.steps import Step
+from ofapp.deploy.wanted import returned_layout, wanted_layout
+
+ROUNDS = 3
+REVERT_SECONDS = 120.0
+
+Tell = Callable[[int, Step], None]
+
+
+class RecoverError(Exception):
+    """Something could not be put back: one line for a person, and it is to be tried again."""
+
+
+def confirm(store: Store, bridge: str) -> None:
+    """Keep what was applied; JournalError when there is nothing to confirm, or it is too late."""
+    with store.lock(bridge, wait=True):
+        journal = store.read(bridge)
+        if journal is None or journal.state is not State.APPLIED:
+            raise JournalError(f"nothing of {bridge} waits for a confirmation")
+        if journal.overdue:
+            raise JournalError(f"too late: {bridge} is being put back")
+        store.write(replace(journal, state=State.CONFIRMED, deadline=None, previous=None))
+
+
+def put_back(store: Store, journal: Journal, tell: Tell | None = None) -> None:
+    """Take the host to the journal's `fallback`; the lock is held.  RecoverError.
+
+    The journal is then that of the deployment before, or gone.
+    """
+    with suppress(JournalError):  # a full disk is no reason to stay as it is
+        store.write(journal)
+    goal = journal.fallback
+    if journal.boot != boot_id():
+        goal = _after_reboot(journal)
+    _converge(journal.database, goal, journal.config.api, tell)
+    if journal.previous is not None and journal.state is State.RESTORING:
+        store.write(journal.previous)
+    else:
+        store.remove(journal.bridge)
+
+
+def revert(store: Store, bridge: str, tell: Tell) -> tuple[str, ...]:
+    """Undo the deployment; ports of others that keep the bridge.  JournalError, RecoverError."""
+    with store.lock(bridge):
+        journal = store.read(bridge)
+        if journal is None:
+            raise JournalError(f"nothing is deployed on {bridge} (no journal in {store.directory})")
+        if journal.state.unfinished:
+            raise JournalError(f"the last change of {bridge} was broken off: ofapp deploy recover")
+        with closing(Netlink()) as kernel:
+            host = observe(kernel, journal.database)
+        if host.switch.problem is not None:
+            raise JournalError(f"Open vSwitch does not run: {host.switch.problem}")
+        journal = replace(
+            journal,
+            state=State.REVERTING,
+            fallback=returned_layout(host, journal.origin, journal.deployed),
+            boot=boot_id(),
+            process=os.getpid(),
+            deadline=now() + REVERT_SECONDS,
+            previous=None,
+            reason="reverted",
+        )
+        store.write(journal)
+        watcher.start(store, bridge)
+        put_back(store, journal, tell)
+    return foreign_ports(host, bridge)
+
+
+def unfinished(store: Store, bridge: str) -> Journal | None:
+    """The journal when it has to be put back now; the lock is held."""
+    journal = store.read(bridge)
+    if journal is None or journal.state is State.CONFIRMED:
+        return None
+    if journal.state is State.APPLIED:
+        if not journal.overdue:
+            return None
+        return replace(journal, state=State.RESTORING, reason="not confirmed in time")
+    if journal.state is State.APPLYING:
+        return replace(journal, state=State.RESTORING, reason="apply was broken off")
+    return journal
+
+
+def _after_reboot(journal: Journal) -> Layout:
+    """The system has set up its links anew: only what Open vSwitch remembers is to be undone."""
+    if journal.previous is None:
+        return replace(journal.fallback, links=())
+    with closing(Netlink()) as kernel:
+        host = observe(kernel, journal.database)
+    return wanted_layout(host, journal.previous.config, journal.previous.origin)
+
+
+def _converge(database: str, goal: Layout, api: str, tell: Tell | None) -> None:
+    """Go on after a step that fails: others may bring the host back all the same."""
+    failed: list[str] = []
+    for _ in range(ROUNDS):
+        failed = []
+        with closing(Netlink()) as kernel:
+            host = observe(kernel, database)
+        left = tuple(steps_towards(host, goal))
+        if not left:
+            break
+        with closing(Executor(database, api)) as executor:
+            for number, step in enumerate(left):
+                if tell is not None:
+                    tell(number, step)
+                try:
+                    executor.do(step)
+                except StepError as error:
+                    failed.append(str(error))
+    else:
+        raise RecoverError("; ".join(failed) or "links do not stay as they are set")
+    if host.switch.problem is not None:
+        raise RecoverError(f"Open vSwitch does not run: {host.switch.problem}")

@@ -1,0 +1,248 @@
+"""The host as it is observed, and a layout as it can be wanted: frozen values, nothing else.
+
+Numbers are the kernel's (rtnetlink(7)); times are seconds.  The journal keeps these values, so a
+field's meaning may not change without the journal's version.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from socket import AF_INET, AF_INET6
+
+KERNEL, RA = 2, 9  # RTPROT_*
+NO_PREFIX_ROUTE = 0x200  # IFA_F_NOPREFIXROUTE
+SCOPE_LINK = 253
+
+Pairs = tuple[tuple[str, str], ...]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address of a link.  `flags` holds only what can be set (IFA_F_*)."""
+
+    family: int
+    address: str
+    prefix: int
+    peer: str | None = None
+    broadcast: str | None = None
+    scope: int = 0
+    flags: int = 0
+    label: str | None = field(default=None, compare=False)
+    metric: int | None = None
+    protocol: int | None = field(default=None, compare=False)
+    valid: int | None = field(default=None, compare=False)  # None: for ever
+    preferred: int | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.prefix}"
+
+    @property
+    def key(self) -> tuple[str, int, str | None]:
+        """What a link has once."""
+        return self.address, self.prefix, self.peer
+
+    @property
+    def link_local(self) -> bool:
+        """Whether it is an IPv6 address that every link has of its own (RFC 4291 2.5.6)."""
+        return self.family == AF_INET6 and ipaddress.ip_address(self.address).is_link_local
+
+    @property
+    def network(self) -> Network:
+        """What the kernel makes a route to."""
+        return ipaddress.ip_network(f"{self.peer or self.address}/{self.prefix}", strict=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route over one link."""
+
+    family: int
+    destination: str
+    table: int = 254
+    tos: int = 0
+    metric: int = 0
+    protocol: int = 3
+    scope: int = 0
+    type: int = 1
+    flags: int = 0
+    gateway: str | None = None
+    via: tuple[int, str] | None = None  # a gateway of another family
+    source: str | None = None  # the address to send from
+    origin: str | None = None  # only for packets from there (IPv6)
+    metrics: tuple[tuple[str, int], ...] = ()
+    preference: int | None = None
+    expires: int | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        default = self.destination in {"0.0.0.0/0", "::/0"}
+        text = ("-6 " if self.family == AF_INET6 and default else "") + (
+            "default" if default else self.destination
+        )
+        hop = self.gateway or (self.via and self.via[1])
+        text += f" via {hop}" if hop else ""
+        text += f" table {self.table}" if self.table != 254 else ""
+        return text + (f" metric {self.metric}" if self.metric else "")
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What the kernel tells routes apart by, whatever link they use."""
+        return self.family, self.table, self.destination, self.tos, self.metric, self.origin
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is a default route of the main table."""
+        return self.table == 254 and self.destination in {"0.0.0.0/0", "::/0"}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """What is set on a link.  None in a wanted one: as it is."""
+
+    name: str
+    up: bool | None = None
+    mtu: int | None = None
+    settings: tuple[tuple[str, int], ...] = ()  # of /proc/sys/net: ("ipv4/rp_filter", 1)
+    offloads: tuple[str, ...] | None = None  # those of OFFLOADS that are on
+    addresses: tuple[Address, ...] = ()
+    routes: tuple[Route, ...] = ()  # without those that the kernel makes for the addresses
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link of the kernel."""
+
+    state: LinkState
+    index: int
+    kind: str  # "" for hardware
+    mac: str
+    max_mtu: int
+    carrier: bool
+    loopback: bool = False
+    promiscuous: bool = False
+    master: str | None = None
+    odd_routes: tuple[str, ...] = ()  # over several links, with encapsulation: not to be moved
+    managers: tuple[str, ...] = ()  # programs that set addresses on it
+
+    @property
+    def name(self) -> str:
+        """The interface's name."""
+        return self.state.name
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """A controller of a bridge."""
+
+    target: str
+    in_band: bool = False
+    rate_limit: int | None = None
+    burst_limit: int | None = None
+    connected: bool = field(default=False, compare=False)
+    error: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port of a bridge that has one interface of the same name; `type` is Open vSwitch's."""
+
+    name: str
+    type: str = ""
+    options: Pairs = ()
+    ours: bool = field(default=True, compare=False)
+    interfaces: int = field(default=1, compare=False)  # 2 and more: a bond
+    number: int | None = field(default=None, compare=False)
+    error: str | None = field(default=None, compare=False)
+    mtu: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A bridge of Open vSwitch; `ports` is without LOCAL."""
+
+    name: str
+    datapath: str = "system"
+    datapath_id: str | None = None
+    mac: str | None = None
+    mtu: int | None = None
+    fail_mode: str = "secure"
+    protocols: tuple[str, ...] = ("OpenFlow13",)
+    disable_in_band: bool = True
+    stp: bool = False
+    rstp: bool = False
+    controllers: tuple[Controller, ...] = ()
+    ports: tuple[Port, ...] = field(default=(), compare=False)
+    ours: bool = field(default=True, compare=False)
+    in_use_id: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Open vSwitch.  `problem` says why nothing is known of it."""
+
+    problem: str | None = None
+    bridges: tuple[Bridge, ...] = ()
+    interface_types: tuple[str, ...] = ()
+    dpdk: bool = False
+    kernel_module: bool = True
+
+    def bridge(self, name: str) -> Bridge | None:
+        """The bridge of that name."""
+        return next((bridge for bridge in self.bridges if bridge.name == name), None)
+
+    def holder(self, interface: str) -> Bridge | None:
+        """The bridge that the interface is a port of."""
+        return next(
+            (b for b in self.bridges if any(port.name == interface for port in b.ports)), None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Everything that is observed at one moment."""
+
+    links: tuple[Link, ...] = ()
+    switch: Switch = Switch()
+    defaults: tuple[tuple[str, int], ...] = ()  # settings that a new link gets
+    privileged: bool = True
+    machine_id: str = ""
+
+    def link(self, name: str) -> Link | None:
+        """The link of that name."""
+        return next((link for link in self.links if link.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a deployment is about: its bridge (or none), its uplinks and LOCAL, its taps."""
+
+    name: str
+    bridge: Bridge | None
+    links: tuple[LinkState, ...]
+    taps: tuple[str, ...] = ()
+    absent_taps: tuple[str, ...] = ()  # those that are ours to remove
+
+    def link(self, name: str) -> LinkState | None:
+        """The link of that name."""
+        return next((link for link in self.links if link.name == name), None)
+
+
+OFFLOADS = ("rx-gro", "rx-lro", "rx-gro-hw")  # they join frames before a userspace datapath reads
+
+
+def made_by_kernel(route: Route, addresses: tuple[Address, ...]) -> bool:
+    """Whether the kernel makes the route by itself, for an address or for the link."""
+    if route.protocol != KERNEL:
+        return False
+    network = ipaddress.ip_network(route.destination)
+    if route.family == AF_INET6 and network.is_link_local:
+        return True
+    usual = 0 if route.family == AF_INET else 256
+    return any(
+        network == address.network
+        and route.metric == (address.metric or usual)
+        and not address.flags & NO_PREFIX_ROUTE
+        for address in addresses
+        if address.family == route.family
+    )

@@ -1,0 +1,249 @@
+"""The layout that a configuration asks for on a host, and the one that the host has now.  Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ofapp.bridge.mac import format_mac
+from ofapp.deploy.model import DeployConfig, DeployPort
+from ofapp.deploy.state import Address, Bridge, Controller, Host, Layout, LinkState, Port, Route
+
+# What a host administrator sets on a link for the host's own traffic: LOCAL takes it over.
+TAKEN_OVER = (
+    "ipv4/forwarding",
+    "ipv4/rp_filter",
+    "ipv4/arp_ignore",
+    "ipv4/arp_announce",
+    "ipv4/proxy_arp",
+    "ipv6/disable_ipv6",
+    "ipv6/accept_ra",
+    "ipv6/autoconf",
+    "ipv6/use_tempaddr",
+    "ipv6/forwarding",
+    "ipv6/addr_gen_mode",
+    "ipv6/proxy_ndp",
+)
+# A userspace datapath leaves every frame to the host's own stack as well: an uplink in it must
+# not answer ARP, and drops IPv4 (without addresses no source passes the filter) and IPv6.
+UPLINK = {"ipv6/disable_ipv6": 1}
+USERSPACE_UPLINK = {**UPLINK, "ipv4/arp_ignore": 8, "ipv4/rp_filter": 1}
+
+_OVS_TYPE = {
+    "tap": "",
+    "internal": "internal",
+    "vhost-user": "dpdkvhostuserclient",
+    "afxdp": "afxdp",
+    "dpdk": "dpdk",
+}
+
+
+def present_layout(host: Host, name: str, uplinks: Iterable[str], taps: Iterable[str]) -> Layout:
+    """How the bridge `name`, if it is ours, and those uplinks are now."""
+    bridge = host.switch.bridge(name)
+    if bridge is not None and not bridge.ours:
+        bridge = None
+    if bridge is not None:
+        bridge = replace(bridge, ports=tuple(port for port in bridge.ports if port.ours))
+    names = (*uplinks, name) if bridge else tuple(uplinks)
+    links = (link.state for link in host.links if link.name in names)
+    there = {link.name for link in host.links}
+    return Layout(
+        name,
+        bridge,
+        tuple(links),
+        tuple(tap for tap in taps if tap in there),
+        tuple(tap for tap in taps if tap not in there),
+    )
+
+
+def wanted_layout(host: Host, config: DeployConfig, origin: Layout | None = None) -> Layout:
+    """How it should be.  `origin`: how it was before the first deployment of this bridge.
+
+    An uplink that was deployed before and is not wanted any more goes back to `origin`, with the
+    addresses that came from it.
+    """
+    former = _former_uplinks(host, config, origin)
+    uplinks = [link.state for name in config.uplinks if (link := host.link(name))]
+    local = _local(host, config, uplinks, former)
+    links = [_uplink(state, config) for state in uplinks]
+    taps = tap_names(config)
+    made = origin.absent_taps if origin else ()
+    return Layout(
+        config.bridge,
+        _bridge(host, config),
+        (*links, *former, local),
+        taps,
+        tuple(tap for tap in made if tap not in taps),
+    )
+
+
+def tap_names(config: DeployConfig) -> tuple[str, ...]:
+    """The taps that are wanted."""
+    return tuple(port.name for port in config.ports if port.type == "tap")
+
+
+def returned_layout(host: Host, origin: Layout, deployed: Layout) -> Layout:
+    """Everything back on the uplinks, as in `origin`, with what LOCAL has *now*.
+
+    Months may have passed: an address that was given to the bridge since then moves as well, to the
+    first uplink that had any.  When LOCAL has lost all it had, what it was deployed with counts.
+    """
+    link = host.link(origin.name)
+    local = link.state if link else LinkState(origin.name)
+    if not movable(local):
+        local = deployed.link(origin.name) or local
+    home = next((state.name for state in origin.links if movable(state)), None)
+    home = home or next((state.name for state in origin.links), None)
+    owners = {a.key: state.name for state in origin.links for a in movable(state)}
+    route_owners = {route: state.name for state in origin.links for route in state.routes}
+    links = []
+    for state in origin.links:
+        there = host.link(state.name)
+        now = there.state if there else LinkState(state.name)
+        own = tuple(a for a in state.addresses if a.link_local)
+        moved = [a for a in movable(local) if owners.get(a.key, home) == state.name]
+        addresses = {a.key: a for a in (*moved, *own, *movable(now))}
+        routes = [r for r in local.routes if route_owners.get(r, home) == state.name]
+        routes += [route for route in now.routes if route not in routes]
+        links.append(replace(state, addresses=tuple(addresses.values()), routes=tuple(routes)))
+    return replace(origin, bridge=None, links=tuple(links), taps=())
+
+
+def resumed_layout(host: Host, config: DeployConfig, origin: Layout, deployed: Layout) -> Layout:
+    """`wanted_layout` for a deployment that was confirmed once, after a restart.
+
+    A restarted ovs-vswitchd makes a new LOCAL, without addresses, in its own datapath.  Addresses
+    with a lifetime are left to whoever leased them.
+    """
+    goal = wanted_layout(host, config, origin)
+    local, before = goal.link(config.bridge), deployed.link(config.bridge)
+    if local is None or before is None or local.addresses:
+        return goal
+    lasting = tuple(address for address in before.addresses if address.valid is None)
+    local = replace(
+        before,
+        addresses=lasting,
+        routes=tuple(route for route in before.routes if route.expires is None) if lasting else (),
+    )
+    others = (state for state in goal.links if state.name != config.bridge)
+    return replace(goal, links=(*others, local))
+
+
+def origin_layout(host: Host, config: DeployConfig, known: Layout | None) -> Layout:
+    """How the uplinks and taps were before any deployment, as far as that is `known`."""
+    now = present_layout(host, config.bridge, config.uplinks, tap_names(config))
+    if known is None:
+        return now
+    links = (known.link(name) or now.link(name) for name in config.uplinks)
+    absent = (tap for tap in tap_names(config) if tap in (*known.absent_taps, *now.absent_taps))
+    return replace(known, links=tuple(state for state in links if state), absent_taps=tuple(absent))
+
+
+def movable(state: LinkState) -> tuple[Address, ...]:
+    """The addresses that move; link-local ones belong to their link."""
+    return tuple(address for address in state.addresses if not address.link_local)
+
+
+def stable_mac(host: Host, config: DeployConfig) -> str:
+    """The bridge's MAC address: the same after every reboot and every new deployment."""
+    if config.mac:
+        return config.mac
+    first = host.link(config.uplinks[0]) if config.uplinks else None
+    if first is not None:
+        return first.mac
+    digest = hashlib.sha256(f"{host.machine_id} {config.bridge}".encode()).digest()
+    return format_mac(int.from_bytes(digest[:6]) & 0xFCFFFFFFFFFF | 0x020000000000)
+
+
+def datapath_id(host: Host, config: DeployConfig) -> str:
+    """16 hexadecimal digits."""
+    return config.datapath_id or "0000" + stable_mac(host, config).replace(":", "")
+
+
+def _former_uplinks(
+    host: Host, config: DeployConfig, origin: Layout | None
+) -> tuple[LinkState, ...]:
+    bridge = host.switch.bridge(config.bridge)
+    if origin is None or bridge is None or not bridge.ours:
+        return ()
+    inside = {port.name for port in bridge.ports if port.ours}
+    return tuple(
+        state
+        for state in origin.links
+        if state.name in inside and state.name not in (*config.uplinks, config.bridge)
+    )
+
+
+def _uplink(state: LinkState, config: DeployConfig) -> LinkState:
+    own = USERSPACE_UPLINK if config.datapath == "netdev" else UPLINK
+    return replace(
+        state,
+        up=True,
+        mtu=config.mtu or state.mtu,
+        settings=tuple((name, own.get(name, value)) for name, value in state.settings),
+        offloads=() if config.datapath == "netdev" else state.offloads,
+        addresses=(),
+        routes=(),
+    )
+
+
+def _local(
+    host: Host, config: DeployConfig, uplinks: list[LinkState], former: tuple[LinkState, ...]
+) -> LinkState:
+    link = host.link(config.bridge)
+    own = link.state if link else LinkState(config.bridge)
+    leaving = {address.key for state in former for address in movable(state)}
+    leaving_routes = {route for state in former for route in state.routes}
+    addresses = {a.key: a for a in movable(own) if a.key not in leaving}
+    routes: dict[Route, None] = {r: None for r in own.routes if r not in leaving_routes}
+    for state in uplinks:
+        for address in movable(state):
+            addresses.setdefault(address.key, address)
+        routes |= dict.fromkeys(state.routes)
+    giver = next((state for state in uplinks if movable(state)), None)
+    settings: tuple[tuple[str, int], ...] = ()
+    if giver is not None:
+        values = dict(giver.settings)
+        settings = tuple((name, values[name]) for name in TAKEN_OVER if name in values)
+    return LinkState(
+        config.bridge,
+        up=True,
+        settings=settings,
+        addresses=tuple(addresses.values()),
+        routes=tuple(routes),
+    )
+
+
+def _bridge(host: Host, config: DeployConfig) -> Bridge:
+    return Bridge(
+        config.bridge,
+        datapath=config.datapath,
+        datapath_id=datapath_id(host, config),
+        mac=stable_mac(host, config),
+        mtu=config.mtu or _inherited_mtu(host, config),
+        disable_in_band=not config.in_band,
+        controllers=tuple(
+            Controller(target, config.in_band, config.rate_limit, config.burst_limit)
+            for target in sorted(set(config.controllers))
+        ),
+        ports=(*(Port(name) for name in config.nics), *(_port(port) for port in config.ports)),
+    )
+
+
+def _inherited_mtu(host: Host, config: DeployConfig) -> int | None:
+    """The smallest of the uplinks': LOCAL may not send what one of them cannot carry."""
+    return min(
+        (link.state.mtu or 1500 for name in config.uplinks if (link := host.link(name))),
+        default=None,
+    )
+
+
+def _port(port: DeployPort) -> Port:
+    options = dict(port.options)
+    if port.path:
+        options["vhost-server-path"] = port.path
+    if port.devargs:
+        options["dpdk-devargs"] = port.devargs
+    return Port(port.name, _OVS_TYPE[port.type], tuple(sorted(options.items())))

@@ -1,0 +1,88 @@
+"""The process that puts the host back when its changer dies or hangs, or nobody confirms.
+
+Everything it needs is imported before it says that it is ready.  It does not end while something is
+left to be put back: Open vSwitch may be away for now.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+from ofapp.deploy.journal import Journal, JournalError, State, Store
+from ofapp.deploy.recover import RecoverError, put_back, unfinished
+
+LOOK_SECONDS = 0.1
+RETRY_SECONDS = 2.0
+
+
+def watch(store: Store, bridge: str) -> None:
+    """Return when there is nothing left to watch over."""
+    while _look(store, bridge):
+        pass
+
+
+def _look(store: Store, bridge: str) -> bool:
+    """Whether to look again."""
+    try:
+        journal = store.read(bridge)
+        if journal is None or journal.state is State.CONFIRMED:
+            return False
+        if journal.state is State.APPLIED and not journal.overdue:
+            time.sleep(LOOK_SECONDS)
+        elif not _take_over(store, bridge):
+            if journal.overdue:
+                _end(store, journal)
+            time.sleep(LOOK_SECONDS)
+    except RecoverError as error:
+        _log(f"not yet: {error}")
+        time.sleep(RETRY_SECONDS)
+    except Exception:  # whatever it is, nobody else is there to bring the host back
+        _log(traceback.format_exc())
+        time.sleep(RETRY_SECONDS)
+    return True
+
+
+def _take_over(store: Store, bridge: str) -> bool:
+    """Put back what has to be; False when somebody is at work."""
+    with suppress(JournalError), store.lock(bridge):
+        left = unfinished(store, bridge)
+        if left is not None:
+            _log(f"putting {bridge} back: {left.reason}")
+            put_back(store, left, lambda _, step: _log(f"  {step}"))
+            _log(f"{bridge} is as it was before")
+        return True
+    return False
+
+
+def _end(store: Store, journal: Journal) -> None:
+    """Kill the process that hangs, if it still is that process."""
+    with suppress(OSError):
+        handle = os.pidfd_open(journal.process)
+        try:
+            if store.holds_lock(journal.bridge, journal.process):
+                _log(f"process {journal.process} hangs at step {journal.step}: killed")
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        finally:
+            os.close(handle)
+
+
+def _log(text: str) -> None:
+    print(time.strftime("%Y-%m-%d %H:%M:%S"), text, flush=True)
+
+
+def main() -> None:
+    """DIRECTORY BRIDGE"""
+    directory, bridge = sys.argv[1:]
+    store = Store(Path(directory))
+    store.ready_path(bridge).touch()
+    watch(store, bridge)
+
+
+if __name__ == "__main__":
+    main()
