@@ -74,7 +74,7 @@ class AclMatchSettings(Model):
     ip_dst: IpNetwork | None = Field(None, description="IPv4 or IPv6 address or network")
     ip_dscp: Annotated[StrictInt, Field(ge=0, le=63)] | None = None
     fragment: Yes | None = Field(
-        None, description="true: later fragments, which tell no ports and no ICMP type"
+        None, description="true: fragments of packets, which tell no ports, flags or ICMP type here"
     )
     tcp_src: Ports | None = Field(None, description='80, "1024-65535", [80, 443]')
     tcp_dst: Ports | None = None

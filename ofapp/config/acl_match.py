@@ -37,7 +37,7 @@ Vids = Callable[[int | str], int]
 """The VID of a VLAN that is given by VID or by name; KeyError."""
 
 _ACK, _RST = 0x10, 0x04
-_LATER = 2  # of Open vSwitch's ip_frag: not the first fragment
+_FRAGMENT = 1  # of Open vSwitch's ip_frag: any fragment; 2 would be all but the first
 _PRESENT = 0x1000  # OFPVID_PRESENT
 
 
@@ -120,7 +120,7 @@ def narrowed(given: Mapping[str, Any]) -> tuple[Protocol, ...]:
             raise ValueError(_contradiction(field, value, given, left))
         left, last = found, field
     if last in _TRANSPORT and "fragment" in given:
-        raise ValueError(f"later fragments do not tell {last}: leave out fragment or {last}")
+        raise ValueError(f"fragments do not tell {last} here: leave out fragment or {last}")
     if last == "icmp_type" and given[last] not in ICMP_TYPES and len(left) > 1:
         raise ValueError(
             f"{given[last]} is one thing in ICMP and another in ICMPv6: take a name "
@@ -191,13 +191,14 @@ def _tag(given: Mapping[str, Any], vid_of: Vids) -> Part:
 def _match(parts: tuple[Part, ...]) -> tuple[AclMatch, ...]:
     """One alternative.
 
-    A later fragment has no ports, and a switch takes them for 0 (as it does an ICMP type), so what
-    would match 0 is told to match no later fragments.
+    Open vSwitch takes the ports and the ICMP type of a fragment for 0, even of the first one, which
+    has them (ovs-ofctl(8), set-frags); of TCP's flags it tells what it sees.  So what would match
+    ports of 0, and what matches flags, is told to match no fragments.
     """
     fields = [match for part in parts for match in part]
     transport = [m for m in fields if m.field.startswith(("tcp", "udp", "sctp", "icmp"))]
-    if transport and not any(match.value for match in transport):
-        fields.append(AclMatch("ip_frag", 0, _LATER))
+    if transport and not any(m.value for m in transport if m.field != "tcp_flags"):
+        fields.append(AclMatch("ip_frag", 0, _FRAGMENT))
     return tuple(match for match in fields if match.mask != 0)
 
 
@@ -215,7 +216,7 @@ def _choices(field: str, value: Any, protocol: Protocol) -> list[Part]:
 def _one(field: str, value: Any, protocol: Protocol) -> AclMatch:
     match field:
         case "fragment":
-            return AclMatch("ip_frag", _LATER, _LATER)
+            return AclMatch("ip_frag", _FRAGMENT, _FRAGMENT)
         case "eth_src" | "eth_dst" | "arp_sha" | "arp_tha":
             return _masked(field, *mac_bits(value), 48)
         case "ip_src" | "ip_dst":
