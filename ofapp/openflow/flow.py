@@ -27,8 +27,11 @@ def vlan(vid: int) -> Match:
 
 
 def tagged(vid: int, mask: int = VID_MASK) -> Match:
-    """A frame with a tag and a VID out of an aligned block."""
-    return Match("vlan_vid", TAGGED | vid, TAGGED | mask)
+    """A frame with a tag and a VID out of an aligned block.
+
+    A mask of all bits is none: so a switch reports it.
+    """
+    return Match("vlan_vid", TAGGED | vid, None if mask == VID_MASK else TAGGED | mask)
 
 
 UNTAGGED = Match("vlan_vid", 0)

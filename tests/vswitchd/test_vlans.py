@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -166,6 +167,17 @@ def test_memberships_are_of_a_vlan(bridge: Bridge, controller: Controller) -> No
     stream = mcframes.stream(9, "239.1.1.1")
     out = bridge.deliver(NATIVE, stream)
     assert out == {ACCESS: [stream], TRUNK: [stream[:12] + b"\x81\x00\x00\x0a" + stream[12:]]}
+
+
+def test_a_switch_in_line_is_left_alone(bridge: Bridge, controller: Controller) -> None:
+    """What it reports is what was sent: a controller that restarts puts no flow in again."""
+    bridge.switch.warp(100)
+    controller.restart()
+    controller.wait_ready(bridge)
+    dump = bridge.switch.ofctl("dump-flows", bridge.name)
+    ages = [float(age) for age in re.findall(r"cookie=0xfa9\w+, duration=([0-9.]+)s", dump)]
+    assert len(ages) > 50
+    assert min(ages) >= 100
 
 
 def test_a_bridge_without_vlans_has_no_table_for_them(
