@@ -42,7 +42,7 @@ from ofapp.openflow.learned import HeldFlow, read_flow_stats, read_half
 from ofapp.openflow.metering import Copy
 from ofapp.openflow.pipeline import PIPELINE, TableId, is_our_group
 from ofapp.openflow.program import Program
-from ofapp.openflow.requests import RequestError, bodies, parsed, replies
+from ofapp.openflow.requests import RequestError, ask, bodies, parsed, replies
 from ofapp.openflow.writer import EffectWriter
 
 LOG = logging.getLogger(__name__)
@@ -242,11 +242,27 @@ class Alignment:
 
     def look_at_acls(self) -> None:
         """The counters of access lists as they are now; RequestError, ValueError."""
-        cookie, mask = make_cookie(Feature.ACL), FEATURE_MASK
-        chunks = self._chunks(cookie, mask, TableId.ACL)
-        self.acl.see_flows([flow for chunk in chunks for flow in chunk], time.time())
+        self._see_acls(list(bodies(self._channel, self._acl_request())))
         if self.metered:
             self._meter_stats()
+
+    def note_acls(self) -> None:
+        """The same without waiting: as they are before what is sent next, which may reset them."""
+
+        def arrived(parts: list[bytes]) -> None:
+            try:
+                self._see_acls(parts)
+            except ValueError as error:
+                LOG.warning("bridge %s: some hits are lost: %s", self._bridge.name, error)
+
+        ask(self._channel, self._acl_request(), arrived)
+
+    def _acl_request(self) -> Any:
+        return self._flow_request(make_cookie(Feature.ACL), FEATURE_MASK, TableId.ACL)
+
+    def _see_acls(self, parts: Iterable[bytes]) -> None:
+        flows = [flow for part in parts for flow in read_flow_stats(part)]
+        self.acl.see_flows(flows, time.time())
 
     def _meter_stats(self) -> list[Any]:
         request = parser.OFPMeterStatsRequest(self._channel, 0, ofp.OFPM_ALL)
@@ -297,11 +313,13 @@ class Alignment:
         self, cookie: int, mask: int, table: int = ofp.OFPTT_ALL
     ) -> Iterator[Iterator[HeldFlow]]:
         """Flows by the reply: a few hundred at a time, which is bearable without yielding."""
-        request = parser.OFPFlowStatsRequest(
+        for body in bodies(self._channel, self._flow_request(cookie, mask, table)):
+            yield read_flow_stats(body)
+
+    def _flow_request(self, cookie: int, mask: int, table: int) -> Any:
+        return parser.OFPFlowStatsRequest(
             self._channel, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, cookie, mask, parser.OFPMatch()
         )
-        for body in bodies(self._channel, request):
-            yield read_flow_stats(body)
 
 
 def _held_states(held: list[HeldFlow], ports: Iterable[int]) -> dict[int, PortState]:

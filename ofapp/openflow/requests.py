@@ -88,6 +88,26 @@ def parsed(
     return body
 
 
+def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) -> None:
+    """Send a multipart request and do not wait.
+
+    arrived: gets the raw bodies, at the place in the stream where the answer is whole; it is not
+    called when the switch refuses or goes away.
+    """
+    xid = channel.set_xid(message)
+    parts: list[bytes] = []
+
+    def on_reply(reply: bytes) -> None:
+        type_, more = _kind(reply)
+        parts.append(reply[16:])
+        if not more:
+            channel.end_request(xid)
+            if type_ == ofp.OFPT_MULTIPART_REPLY:
+                arrived(parts)
+
+    channel.request(xid, codec.serialize(message), on_reply)
+
+
 def bodies(channel: Channel, message: Any) -> Iterator[bytes]:
     """The raw bodies of a multipart answer, for what is too much for objects."""
     for reply in replies(channel, message):

@@ -158,6 +158,8 @@ class Session:
         """
         writer = self._alignment.writer
         before = writer.held.copy()
+        if self._alignment.writes and used_lists(self.bridge.params):
+            self._alignment.note_acls()
         self.apply(change())
         self.look_soon()
         return difference(before, writer.held)
