@@ -71,9 +71,9 @@ def probe(number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """Of the probes that arrived, ascending, seconds; and how many were sent."""
+    """Of the probes that arrived, ascending, microseconds; and how many were sent."""
 
-    seconds: list[float]
+    microseconds: list[float]
     sent: int
 
 
@@ -117,11 +117,12 @@ class Prober:
                 " (see `ethtool -T`); leave out --test latency"
             )
         arrived = self._stamps(self._in, 0)
-        return Delays(sorted(at - left[one] for one, at in arrived if one in left), sent)
+        return Delays(sorted((at - left[one]) / 1e3 for one, at in arrived if one in left), sent)
 
     @staticmethod
-    def _stamps(sock: socket.socket, flags: int) -> list[tuple[int, float]]:
-        found: list[tuple[int, float]] = []
+    def _stamps(sock: socket.socket, flags: int) -> list[tuple[int, int]]:
+        """Number and nanoseconds of every probe that waits."""
+        found: list[tuple[int, int]] = []
         while True:
             try:
                 data, extra, _, _ = sock.recvmsg(256, 256, flags | socket.MSG_DONTWAIT)
@@ -132,7 +133,8 @@ class Prober:
             if stamp is None or data[HEADERS : HEADERS + 4] != _MARK:
                 continue
             seconds, nanoseconds = _TIMESPEC.unpack_from(stamp)
-            found.append((_NUMBER.unpack_from(data, HEADERS)[1], seconds + nanoseconds / 1e9))
+            number = _NUMBER.unpack_from(data, HEADERS)[1]
+            found.append((number, seconds * 1_000_000_000 + nanoseconds))
 
 
 def _only_probes(sock: socket.socket) -> None:

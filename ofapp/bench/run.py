@@ -35,9 +35,10 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
         raise BenchError("making namespaces and bridges takes root: run it with sudo")
     check(plan, where)
     out.mkdir(parents=True, exist_ok=True)
-    signal.signal(signal.SIGTERM, _stop)  # so that all contexts are left
     console, begun = Console(stderr=True), time.time()
     with ExitStack() as stack:
+        before = signal.signal(signal.SIGTERM, _stop)  # so that all contexts are left
+        stack.callback(signal.signal, signal.SIGTERM, before)
         mtu = max(1500, max(plan.sizes) - FCS - ETHERNET)
         bed = stack.enter_context(Bed(where.tag, mtu, where.given))
         made, left_out = devices(plan, where, stack)

@@ -74,4 +74,4 @@ def passes(sent: int, received: int, limit: float) -> bool:
 
 def loss(sent: int, received: int) -> float:
     """RFC 2544 clause 26.3: the share that did not arrive.  More than was sent is no loss."""
-    return max(0.0, 1 - received / sent) if sent else 0.0
+    return max(0, sent - received) / sent if sent else 0.0

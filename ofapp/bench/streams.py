@@ -6,6 +6,7 @@ sockperf's ping-pong does the same, and tells percentiles.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -22,7 +23,7 @@ from ofapp.bench.processes import listens, run, started, wait_until
 from ofapp.bench.station import Station
 from ofapp.bench.task import At, Context, Outcome, Task
 
-PORT = 5201
+_ports = itertools.cycle(range(20_001, 30_000))  # each once: an old one waits in TIME_WAIT
 MIN_SECONDS = 2
 UDP_PAYLOAD = 1448
 _HOST = ADDRESS[Side.RX]
@@ -31,24 +32,25 @@ _PERCENTILE = re.compile(r"percentile ([\d.]+) =\s+([\d.]+)")
 
 
 @contextmanager
-def server(station: Station, *words: object) -> Iterator[None]:
-    """A server at the far end, once it listens."""
+def server(station: Station, *words: object) -> Iterator[int]:
+    """A server at the far end, once it listens, given a port by -p; the port."""
+    port = next(_ports)
     with tempfile.TemporaryDirectory(prefix="ofapp-bench-") as folder:
         log = Path(folder) / "log"
-        with started(station.bed.ends["rx"].run(*words), log) as process:
+        with started(station.bed.ends["rx"].run(*words, "-p", port), log) as process:
 
             def ready() -> bool:
-                return process.poll() is not None or _listens(process)
+                return process.poll() is not None or _listens(port, process)
 
             if not wait_until(ready, 10) or process.poll() is not None:
                 said = log.read_text(errors="replace").strip()[-300:]
                 raise BenchError(f"{words[0]} does not serve: {said or 'no answer'}")
-            yield
+            yield port
 
 
-def _listens(process: subprocess.Popen[bytes]) -> bool:
+def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
     try:
-        return listens(PORT, process.pid)
+        return listens(port, process.pid)
     except OSError:
         return False
 
@@ -68,13 +70,13 @@ class _Stream(Task):
 
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         seconds = max(MIN_SECONDS, round(context.plan.seconds))
-        words = ["iperf3", "-c", _HOST, "-p", PORT, "-J", "-t", seconds, *self.options]
+        words = ["iperf3", "-c", _HOST, "-J", "-t", seconds, *self.options]
         with (
             station.bed.addressed(station.up.gateway is not None),
-            server(station, "iperf3", "-s", "-p", PORT),
+            server(station, "iperf3", "-s") as port,
         ):
             meter = Meter(station.up.programs)
-            said = client(station, seconds, words)
+            said = client(station, seconds, [*words, "-p", port])
             cores = meter.usage().device
         yield at, parse_iperf(said) | {"cores": cores}
 
@@ -118,12 +120,12 @@ class Transactions(Task):
 
     def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
         seconds = max(1, round(context.plan.seconds))
-        common = ("--tcp", "-i", _HOST, "-p", PORT)
+        common = ("--tcp", "-i", _HOST)
         with (
             station.bed.addressed(station.up.gateway is not None),
-            server(station, "sockperf", "server", *common),
+            server(station, "sockperf", "server", *common) as port,
         ):
-            words = ["sockperf", "ping-pong", *common, "-t", seconds, "--msg-size", 14]
+            words = ["sockperf", "ping-pong", *common, "-p", port, "-t", seconds]
             meter = Meter(station.up.programs)
             said = client(station, seconds, words)
             cores = meter.usage().device

@@ -15,6 +15,14 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+
+def _short(text: str) -> str:
+    """Names of interfaces have 15 characters, and something is added."""
+    if not (text.isascii() and text.isalnum() and len(text) <= 8):
+        raise typer.BadParameter(f"{text}: at most 8 letters and digits")
+    return text
+
+
 OvsRunDir = Annotated[
     Path,
     typer.Option(
@@ -23,7 +31,12 @@ OvsRunDir = Annotated[
 ]
 Tag = Annotated[
     str,
-    typer.Option("--tag", metavar="TEXT", help="What names of all that is made begin with."),
+    typer.Option(
+        "--tag",
+        metavar="TEXT",
+        callback=_short,
+        help="What names of all that is made begin with: up to 8 letters and digits.",
+    ),
 ]
 _RUN_DIR = Path("/var/run/openvswitch")
 _TAG = "ofbench"

@@ -46,7 +46,7 @@ def write(folders: Sequence[Path], out: Path) -> str:
     sections = [_section(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
     environment = Environment(
         loader=PackageLoader("ofapp.bench.report"),
-        autoescape=select_autoescape(("html",)),
+        autoescape=select_autoescape(("html.j2",)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,0 +1,114 @@
+"""`ofapp bench` on the machine's own Open vSwitch: small plans, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ofapp.bench.model import Results, read
+from tests.mininet.lab import sh, vsctl
+from tests.vswitchd.waiting import wait_for
+
+TAG = f"ob{os.getpid() % 100_000}"
+NIC = f"{TAG}x"
+
+
+def bench(*words: object) -> list[str]:
+    return [sys.executable, "-m", "ofapp", "bench", *map(str, words), "--tag", TAG]
+
+
+def measured(out: Path, *words: object) -> Results:
+    """The results of a run that went well."""
+    done = subprocess.run(
+        bench("run", "--out", out, "--repeat", 1, "--seconds", 0.1, *words),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return read(out)
+
+
+def rests() -> list[str]:
+    """All that bears the tag."""
+    spaces, links = sh("ip", "netns", "list"), sh("ip", "-br", "link")
+    lines = f"{spaces}\n{links}\n{vsctl('list-br')}".splitlines()
+    return [line for line in lines if line.startswith(TAG) and not line.startswith(NIC)]
+
+
+@pytest.fixture(autouse=True)
+def swept() -> Iterator[None]:
+    try:
+        yield
+    finally:
+        subprocess.run(bench("clean"), check=True, capture_output=True)
+
+
+def test_devices_measured_and_reported(tmp_path):
+    duts = [word for dut in ("wire", "normal", "ofapp") for word in ("--dut", dut)]
+    tests = [word for test in ("throughput", "latency") for word in ("--test", test)]
+    found = measured(tmp_path, *duts, *tests, "--size", 64)
+    rates = {
+        (sample.test, sample.device): sample.values["rate"]
+        for sample in found.samples
+        if "rate" in sample.values
+    }
+    for device in ("OVS NORMAL netdev", "ofapp netdev"):
+        assert 0 < rates["throughput", device] < rates["throughput", "wire"]
+        mine = [sample for sample in found.samples if sample.device == device]
+        probed = [sample.values for sample in mine if sample.test == "latency"]
+        assert 0 < probed[0]["min_us"] <= probed[0]["p50_us"] <= probed[0]["p99_us"]
+    markdown = (tmp_path / "report.md").read_text()
+    assert "ofapp beside OVS NORMAL" in markdown
+    assert (tmp_path / "latency.svg").exists()
+    assert rests() == []
+
+
+def test_given_interfaces_come_back(tmp_path):
+    names = [f"{NIC}{number}" for number in range(4)]
+    for one, other in (names[:2], names[2:]):
+        sh("ip", "link", "add", one, "type", "veth", "peer", "name", other)
+    try:
+        tx, one, other, rx = names
+        ports = ("--tx", tx, "--rx", rx, "--port", one, "--port", other)
+        found = measured(tmp_path, "--dut", "linux", "--dut", "router", "--test", "tcp", *ports)
+        assert [sample.device for sample in found.samples] == ["Linux bridge", "Linux router"]
+        assert all(sample.values["mbps"] > 1 for sample in found.samples)
+        assert all(Path("/sys/class/net", name).exists() for name in names)
+        assert rests() == []
+    finally:
+        sh("ip", "link", "del", names[0], check=False)
+        sh("ip", "link", "del", names[2], check=False)
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_ends_half_way(end, tmp_path):
+    words = ("--dut", "normal", "--test", "throughput", "--size", 64, "--seconds", 30)
+    running = subprocess.Popen(bench("run", "--out", tmp_path, *words), stderr=subprocess.PIPE)
+    try:
+        wait_for(lambda: f"{TAG}br" in vsctl("list-br"), "the bridge", seconds=10)
+        running.send_signal(end)
+        running.wait(20)
+    finally:
+        running.kill()
+        running.wait()
+        running.stderr.close()
+    if end == signal.SIGKILL:
+        assert f"{TAG}br" in rests()
+        again = subprocess.run(
+            bench("run", "--out", tmp_path, *words),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert again.returncode == 1
+        assert "`ofapp bench clean`" in again.stderr
+        subprocess.run(bench("clean"), check=True, capture_output=True)
+    assert rests() == []

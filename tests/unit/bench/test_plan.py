@@ -1,0 +1,118 @@
+"""What is measured when, and what is refused before anything is made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from typer.testing import CliRunner
+
+from ofapp.bench import BenchError
+from ofapp.bench.bed import Bed, Given
+from ofapp.bench.choose import Where, check
+from ofapp.bench.devices import Device, Up
+from ofapp.bench.names import Dut, Measurement
+from ofapp.bench.presets import FULL, QUICK, USUAL, Asked, plan
+from ofapp.bench.runner import TASKS, Runner
+from ofapp.bench.sender import batch
+from ofapp.cli.app import app
+
+PORTS = Given("a", "b", ("c", "d"))
+
+
+class Fake(Device):
+    def __init__(self, label: str, learns: bool) -> None:
+        self.label, self.learns = label, learns
+
+    def up(self, bed: Bed, hosts: int) -> AbstractContextManager[Up]:
+        raise BenchError("is a fake")
+
+
+def runner(*tests: Measurement, repetitions: int = 3, monitored: bool = True) -> Runner:
+    bed = cast(Bed, SimpleNamespace(monitored=monitored))
+    devices = [Fake("wire", False), Fake("one", True), Fake("other", True)]
+    return Runner(plan(Asked(tests=tests, repetitions=repetitions), USUAL), devices, bed)
+
+
+def test_devices_take_turns_within_a_test() -> None:
+    turns = runner(Measurement.TCP, Measurement.UDP).turns()
+    order = [(turn.repetition, turn.task.test, turn.device.label) for turn in turns]
+    assert order[:6] == [
+        *((0, Measurement.TCP, label) for label in ("wire", "one", "other")),
+        *((0, Measurement.UDP, label) for label in ("wire", "one", "other")),
+    ]
+    first = [label for repetition, test, label in order if test is Measurement.TCP][::3]
+    assert first == ["wire", "one", "other"]
+    assert set(Counter(order).values()) == {1}
+    assert len(order) == 18
+
+
+def test_what_is_flooded_is_asked_of_bridges_only() -> None:
+    turns = runner(Measurement.LEARNING, repetitions=1).turns()
+    assert [turn.device.label for turn in turns] == ["one", "other"]
+    assert runner(Measurement.LEARNING, monitored=False).turns() == []
+
+
+def test_a_device_that_fails_is_told_and_the_rest_goes_on() -> None:
+    running = runner(Measurement.TCP, repetitions=1)
+    assert len(list(running.run(lambda turn: None))) == 3
+    assert running.problems[1] == "one, tcp, repetition 0: is a fake"
+
+
+def test_every_test_has_its_task() -> None:
+    assert set(TASKS) == set(Measurement)
+
+
+def test_plans() -> None:
+    full = plan(Asked(), FULL)
+    assert full.sizes == (64, 128, 256, 512, 1024, 1280, 1518, 9000)
+    assert set(full.tests) == set(Measurement)
+    assert Dut.EXTERNAL not in full.duts
+    own = plan(Asked(sizes=[1518, 64, 64], duts=[Dut.OFAPP], repetitions=7, seconds=2), QUICK)
+    assert (own.sizes, own.duts, own.repetitions, own.seconds) == ((64, 1518), ("ofapp",), 7, 2)
+
+
+def test_frames_leave_alone_as_long_as_the_generator_keeps_up() -> None:
+    assert [batch(rate) for rate in (1_000, 100_000, 150_000, 400_000, 900_000)] == [1, 1, 2, 4, 8]
+
+
+@pytest.mark.parametrize(
+    ("duts", "given", "said"),
+    [
+        ([Dut.EXTERNAL], None, "give --tx and --rx, and no --port"),
+        ([Dut.EXTERNAL], PORTS, "give --tx and --rx, and no --port"),
+        ([Dut.EXTERNAL, Dut.OFAPP], Given("a", "b"), "measure it alone"),
+        ([Dut.WIRE], PORTS, "a cable between --tx and --rx is --dut external"),
+        ([Dut.OFAPP], Given("a", "b", ("c",)), "--port twice"),
+    ],
+)
+def test_what_does_not_go_together(duts: list[Dut], given: Given | None, said: str) -> None:
+    with pytest.raises(BenchError, match=said):
+        check(plan(Asked(duts=duts), USUAL), Where("x", given, Path("/nowhere")))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--quick", "--full"], "give one of them"),
+        (["--tx", "eth1"], "give both or none"),
+        (["--size", "60"], "equal to 64"),
+        (["--dut", "hub"], "ofapp"),
+        (["--tag", "much-too-long"], "at most 8"),
+    ],
+)
+def test_the_command_refuses(words: list[str], said: str, tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["bench", "run", "--out", str(tmp_path / "out"), *words])
+    assert answer.exit_code == 2
+    assert said in answer.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_reports_what_is_not_there(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(app, ["bench", "report", str(tmp_path)])
+    assert answer.exit_code == 1
+    assert "give the --out of a run" in answer.output
