@@ -25,8 +25,7 @@ from typing import Any
 
 import yaml
 
-from tests.mininet.lab import Host, Switch, _in_namespace, vsctl
-from tests.mininet.streams import MulticastLab
+from tests.mininet.lab import Host, Lab, Switch, _in_namespace, vsctl
 from tests.vswitchd import mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.mcast import family_status
@@ -152,7 +151,7 @@ def _timed(
 class Side:
     """A switch with a sender, members and one host that has not joined."""
 
-    def __init__(self, lab: MulticastLab, name: str, dpid: int) -> None:
+    def __init__(self, lab: Lab, name: str, dpid: int) -> None:
         self.name = name
         self.switch: Switch = lab.switch(dpid)
         self.sender, *self.members, self.bystander = [
@@ -261,7 +260,7 @@ def forwarding(side: Side, groups: list[str], seconds: float) -> tuple[float, fl
 
 def datapath(repeat: int, streams: int, seconds: float) -> dict[str, dict[str, list[float]]]:
     """Both sides in turns."""
-    lab = MulticastLab()
+    lab = Lab()
     config = {
         "defaults": {
             "stp": {"enabled": False},

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 import yaml
 
 from tests.interop.network import Network
 from tests.interop.peers import TIMERS
+from tests.mininet.lab import Lab
 from tests.vswitchd.controller import Controller
 
 A, B = 0x51A1, 0x51B2
@@ -39,6 +41,13 @@ def controller() -> Iterator[Controller]:
     finally:
         _running.remove(controller)
         controller.close()
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """An empty network without loops."""
+    with closing(Lab()) as lab:
+        yield lab
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ Every host's wire is listened to: members get every frame of a stream, nobody el
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 import yaml
 
-from tests.mininet.lab import Host, Switch
+from tests.mininet.lab import Host, Lab
 from tests.mininet.queriers import LAST_MEMBER, kernel_querier
-from tests.mininet.streams import Member, MulticastLab, Streams, sysctl
+from tests.mininet.streams import Member, Streams, sysctl
 from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import family_status, members
-from tests.vswitchd.waiting import wait_for
+from tests.vswitchd.mcast import family_status, members, wait_forwarding
 
 GROUPS = {4: "239.4.4.4", 6: "ff1e::4:4"}
 SSM = {4: "232.4.4.4", 6: "ff3e::4:4"}
@@ -24,31 +24,11 @@ SSM = {4: "232.4.4.4", 6: "ff3e::4:4"}
 @pytest.fixture(scope="module")
 def controller() -> Iterator[Controller]:
     """With quick questions after a leave."""
-    controller = Controller(
-        yaml.safe_dump({"defaults": {"multicast": {"mcast_last_member_interval": 0.2}}})
-    )
-    try:
+    with closing(
+        Controller(yaml.safe_dump({"defaults": {"multicast": {"mcast_last_member_interval": 0.2}}}))
+    ) as controller:
         controller.start()
         yield controller
-    finally:
-        controller.close()
-
-
-@pytest.fixture
-def lab() -> Iterator[MulticastLab]:
-    lab = MulticastLab()
-    try:
-        yield lab
-    finally:
-        lab.close()
-
-
-def wait_restricted(controller: Controller, switch: Switch, family: int) -> None:
-    """Wait until streams go to members and routers alone."""
-    wait_for(
-        lambda: family_status(controller, switch, family)["forwarding"] == "restrict",
-        "streams to be restricted",
-    )
 
 
 def address(host: Host, family: int) -> str:
@@ -56,16 +36,14 @@ def address(host: Host, family: int) -> str:
 
 
 @pytest.mark.parametrize(("igmp", "mld"), [(3, 2), (2, 1)], ids=["v3-mldv2", "v2-mldv1"])
-def test_the_linux_bridge_asks(
-    lab: MulticastLab, controller: Controller, igmp: int, mld: int
-) -> None:
+def test_the_linux_bridge_asks(lab: Lab, controller: Controller, igmp: int, mld: int) -> None:
     lab.single(5)
     (switch,), (sender, one, other, bystander, router) = lab.switches, lab.hosts
     controller.connect(switch)
     kernel_querier(router, igmp=igmp, mld=mld)
     with Streams(lab.hosts) as streams:
         for family in (4, 6):
-            wait_restricted(controller, switch, family)
+            wait_forwarding(controller, switch, "restrict", family)
             (told,) = family_status(controller, switch, family)["router_ports"]
             assert told["port"]["number"] == switch.towards(router)
             stream = streams.start(sender, GROUPS[family])
@@ -80,14 +58,14 @@ def test_the_linux_bridge_asks(
             streams.wait(stream, {router})
 
 
-def test_sources_are_told_apart(lab: MulticastLab, controller: Controller) -> None:
+def test_sources_are_told_apart(lab: Lab, controller: Controller) -> None:
     lab.single(6)
     (switch,), (good, bad, one, other, _, router) = lab.switches, lab.hosts
     controller.connect(switch)
     kernel_querier(router)
     with Streams(lab.hosts) as streams:
         for family in (4, 6):
-            wait_restricted(controller, switch, family)
+            wait_forwarding(controller, switch, "restrict", family)
             group = SSM[family]
             wanted, unwanted = streams.start(good, group), streams.start(bad, group)
             with Member(one, group, source=address(good, family)):
@@ -104,7 +82,7 @@ def test_sources_are_told_apart(lab: MulticastLab, controller: Controller) -> No
             streams.wait(wanted, {router})
 
 
-def test_old_hosts_and_new_ones_share_a_lan(lab: MulticastLab, controller: Controller) -> None:
+def test_old_hosts_and_new_ones_share_a_lan(lab: Lab, controller: Controller) -> None:
     lab.single(5)
     (switch,), (sender, v1, v2, v3, router) = lab.switches, lab.hosts
     for host, igmp, mld in ((v1, 1, 1), (v2, 2, 1), (v3, 3, 2)):
@@ -114,7 +92,7 @@ def test_old_hosts_and_new_ones_share_a_lan(lab: MulticastLab, controller: Contr
     kernel_querier(router)
     with Streams(lab.hosts) as streams:
         for family in (4, 6):
-            wait_restricted(controller, switch, family)
+            wait_forwarding(controller, switch, "restrict", family)
             stream = streams.start(sender, GROUPS[family])
             with Member(v2, GROUPS[family]):
                 streams.wait(stream, {v2, router})

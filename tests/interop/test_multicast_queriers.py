@@ -6,15 +6,16 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 import yaml
 
-from tests.mininet.lab import Host, Switch, sh
+from tests.mininet.lab import Host, Lab, Switch, sh
 from tests.mininet.queriers import kernel_querier, set_querier
-from tests.mininet.streams import Member, MulticastLab, Streams, sysctl
+from tests.mininet.streams import Member, Streams, sysctl
 from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import counters, family_status
+from tests.vswitchd.mcast import counters, family_status, wait_forwarding
 from tests.vswitchd.waiting import wait_for
 
 GROUPS = {4: "239.5.5.5", 6: "ff1e::5:5"}
@@ -58,39 +59,16 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def controller() -> Iterator[Controller]:
     """With a kind of bridge for each test."""
-    controller = Controller(yaml.safe_dump(CONFIG))
-    try:
+    with closing(Controller(yaml.safe_dump(CONFIG))) as controller:
         controller.start()
         yield controller
-    finally:
-        controller.close()
-
-
-@pytest.fixture
-def lab() -> Iterator[MulticastLab]:
-    lab = MulticastLab()
-    try:
-        yield lab
-    finally:
-        lab.close()
-
-
-def wait_restricted(
-    controller: Controller, switch: Switch, family: int, seconds: float = 10
-) -> None:
-    """Wait until streams go to members and routers alone."""
-    wait_for(
-        lambda: family_status(controller, switch, family)["forwarding"] == "restrict",
-        "streams to be restricted",
-        seconds=seconds,
-    )
 
 
 # --- this bridge asks --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dpid", [V3, V2], ids=["v3-mldv2", "v2-mldv1"])
-def test_hosts_answer_this_bridge(lab: MulticastLab, controller: Controller, dpid: int) -> None:
+def test_hosts_answer_this_bridge(lab: Lab, controller: Controller, dpid: int) -> None:
     switch = lab.switch(dpid)
     sender, old, new, *_ = [lab.host(switch) for _ in range(4)]
     sysctl(old, "ipv4/conf/{}/force_igmp_version", 2)
@@ -99,7 +77,7 @@ def test_hosts_answer_this_bridge(lab: MulticastLab, controller: Controller, dpi
     controller.connect(switch)  # who joined before is asked now, and told of nothing else
     with Streams(lab.hosts) as streams:
         for family in (4, 6):
-            wait_restricted(controller, switch, family)
+            wait_forwarding(controller, switch, "restrict", family)
             stream = streams.start(sender, GROUPS[family])
             streams.wait(stream, {old, new})
         for member in before[:2]:
@@ -111,7 +89,7 @@ def test_hosts_answer_this_bridge(lab: MulticastLab, controller: Controller, dpi
 
 
 @pytest.mark.parametrize("wins", [True, False], ids=["ours", "linux"])
-def test_the_lowest_address_asks(lab: MulticastLab, controller: Controller, wins: bool) -> None:
+def test_the_lowest_address_asks(lab: Lab, controller: Controller, wins: bool) -> None:
     switch = lab.switch(LOWER if wins else HIGHER)
     sender, member, router = [lab.host(switch) for _ in range(3)]
     kernel_querier(router)
@@ -199,7 +177,7 @@ def daemon() -> Iterator[Callable[..., None]]:
 
 @pytest.mark.thorough
 def test_routers_are_heard_and_hear(
-    lab: MulticastLab,
+    lab: Lab,
     controller: Controller,
     daemon: Callable[..., None],
     tmp_path_factory: pytest.TempPathFactory,
@@ -237,7 +215,7 @@ def test_routers_are_heard_and_hear(
     daemon(proxy, "igmpproxy", "-n", str(configs / "igmpproxy"))
     daemon(pimd, "pimd", "-f", "-c", str(configs / "pimd"))
     for switch, router in ((pim, pimd), (proxied, proxy)):
-        wait_restricted(controller, switch, 4, seconds=25)
+        wait_forwarding(controller, switch, "restrict", 4, seconds=25)
         told = family_status(controller, switch, 4)
         assert told["querier"]["address"] == router.ip
         (port,) = told["router_ports"]
@@ -258,7 +236,7 @@ def test_routers_are_heard_and_hear(
 # --- a ring --------------------------------------------------------------------------------------
 
 
-def test_a_ring_of_two_switches_relearns(lab: MulticastLab, controller: Controller) -> None:
+def test_a_ring_of_two_switches_relearns(lab: Lab, controller: Controller) -> None:
     """Two cables between two switches, of which spanning tree blocks one; then the other is cut."""
     near, far = lab.switch(RING_A), lab.switch(RING_B)
     lab.link(near, far)
@@ -272,7 +250,7 @@ def test_a_ring_of_two_switches_relearns(lab: MulticastLab, controller: Controll
     kernel_querier(router)
     for switch in (near, far):
         for family in (4, 6):
-            wait_restricted(controller, switch, family)
+            wait_forwarding(controller, switch, "restrict", family)
 
     def towards_the_querier(cable: str) -> bool:
         """Whether the far switch has heard queries by this cable.

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address
 
-from tests.mininet.lab import Host, Lab, _in_namespace
+from tests.mininet.lab import Host, _in_namespace
 from tests.vswitchd.waiting import wait_for
 
 PORT = 5000
@@ -24,14 +24,6 @@ Stream = tuple[Host, str]
 """The sender and the group."""
 
 _HEAD = struct.Struct("!4sIQ")
-
-
-class MulticastLab(Lab):
-    """A laboratory whose names begin with `mi`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tag = "mi" + self.tag[2:]
 
 
 def sysctl(host: Host, name: str, value: int) -> None:

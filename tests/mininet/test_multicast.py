@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 import yaml
 
-from tests.mininet.lab import Switch
+from tests.mininet.lab import Lab
 from tests.mininet.queriers import kernel_querier, set_querier
-from tests.mininet.streams import Member, MulticastLab, Streams
+from tests.mininet.streams import Member, Streams
 from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import family_status
-from tests.vswitchd.waiting import wait_for
+from tests.vswitchd.mcast import wait_forwarding
 
 LINK_GROUPS = ("224.0.0.251", "ff02::fb", "239.255.255.250", "ff02::c", "ff02::1:2")
 """mDNS, mDNS, SSDP, SSDP, DHCPv6."""
@@ -46,34 +46,12 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def controller() -> Iterator[Controller]:
     """With timeouts of a second on one bridge."""
-    controller = Controller(yaml.safe_dump(CONFIG))
-    try:
+    with closing(Controller(yaml.safe_dump(CONFIG))) as controller:
         controller.start()
         yield controller
-    finally:
-        controller.close()
 
 
-@pytest.fixture
-def lab() -> Iterator[MulticastLab]:
-    lab = MulticastLab()
-    try:
-        yield lab
-    finally:
-        lab.close()
-
-
-def wait_forwarding(controller: Controller, switch: Switch, how: str) -> None:
-    """Wait until both families flood or are restricted."""
-    wait_for(
-        lambda: (
-            {family_status(controller, switch, family)["forwarding"] for family in (4, 6)} == {how}
-        ),
-        f"multicast to {how}",
-    )
-
-
-def test_without_a_querier_nothing_breaks(lab: MulticastLab, controller: Controller) -> None:
+def test_without_a_querier_nothing_breaks(lab: Lab, controller: Controller) -> None:
     """For four times as long as anything lasts; then one comes and goes, and it is so again."""
     switch = lab.switch(SHORT)
     hosts = [lab.host(switch) for _ in range(4)]
@@ -101,14 +79,14 @@ def test_without_a_querier_nothing_breaks(lab: MulticastLab, controller: Control
             for host in others:
                 assert not streams.missing(stream, host, range(2, streams.sent[stream] - 5))
         kernel_querier(passer_by)
-        wait_forwarding(controller, switch, "restrict")
+        wait_forwarding(controller, switch, "restrict", 4, 6)
         begun = streams.sent[spoken[0]]
         neighbours_meet()
         set_querier(passer_by, "mcast_querier", 0)
         until = time.monotonic() + 4 * TIMEOUT
         while time.monotonic() < until:
             neighbours_meet()
-        wait_forwarding(controller, switch, "flood")
+        wait_forwarding(controller, switch, "flood", 4, 6)
         for stream in spoken:
             streams.expect(stream, [*others, passer_by], 5)
             for host in others:
@@ -121,14 +99,14 @@ def test_without_a_querier_nothing_breaks(lab: MulticastLab, controller: Control
     print(f"{meetings} neighbours met")
 
 
-def test_fast_leave_ends_a_stream_at_once(lab: MulticastLab, controller: Controller) -> None:
+def test_fast_leave_ends_a_stream_at_once(lab: Lab, controller: Controller) -> None:
     switch = lab.switch(OWN)
     sender, slow, fast = [lab.host(switch) for _ in range(3)]
     controller.connect(switch)
     path = f"/v1/bridges/{switch.dpid16}/multicast/ports/{fast.plug}"
     reply = controller.api("PATCH", path, {"mcast_fast_leave": True})
     assert reply.status == 200, reply
-    wait_forwarding(controller, switch, "restrict")
+    wait_forwarding(controller, switch, "restrict", 4, 6)
     with Streams(lab.hosts, rate=500) as streams:
         for group in ("239.1.2.3", "ff1e::1:2:3"):
             stream = streams.start(sender, group)
@@ -141,16 +119,16 @@ def test_fast_leave_ends_a_stream_at_once(lab: MulticastLab, controller: Control
                 streams.wait(stream, {slow, fast} - {member.host} - ({slow} if took else set()))
                 took[member.host] = (streams.last(stream, member.host) - left) / 500
             print(f"{group}: {took[slow]:.3f} s, with fast leave {took[fast]:.3f} s")
-            assert took[fast] < 0.3
+            assert took[fast] < 1  # half of what asking once more would take
             assert 1.5 < took[slow] < 3
 
 
-def test_a_running_stream_survives_kill_9(lab: MulticastLab, controller: Controller) -> None:
+def test_a_running_stream_survives_kill_9(lab: Lab, controller: Controller) -> None:
     switch = lab.switch(LONG)
     sender, one, other, bystander, router = [lab.host(switch) for _ in range(5)]
     controller.connect(switch)
     kernel_querier(router)
-    wait_forwarding(controller, switch, "restrict")
+    wait_forwarding(controller, switch, "restrict", 4, 6)
     with Streams(lab.hosts) as streams, Member(one, "239.1.1.1"), Member(other, "ff1e::1"):
         wanted = {
             streams.start(sender, "239.1.1.1"): {one, router},

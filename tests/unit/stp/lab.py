@@ -10,6 +10,7 @@ from ofapp.bridge.stp import (
     Effect,
     FlushPort,
     Link,
+    PointToPoint,
     PortParams,
     PortState,
     SendBpdu,
@@ -27,6 +28,10 @@ BETTER = bridge_identifier(4096, 0x0200_0000_0001)
 BETTER_STILL = bridge_identifier(0, 0x0200_0000_0002)
 WORSE = bridge_identifier(61440, 0x0200_0000_0099)
 TIMES = Times(0, 20, 15, 2)
+D, L, F = PortState.DISCARDING, PortState.LEARNING, PortState.FORWARDING
+SILENT = PortParams(auto_edge=False)
+EDGE = PortParams(admin_edge=True)
+SHARED = PortParams(point_to_point=PointToPoint.FORCE_FALSE, auto_edge=False)
 
 
 def rst(
@@ -41,6 +46,11 @@ def rst(
 ) -> Bpdu:
     vector = PriorityVector(root, cost, root if bridge is None else bridge, port)
     return Bpdu(BpduType.RST, vector, times, role, version=2, **flags)
+
+
+def agreement(cost: int = 20000, **flags: bool) -> Bpdu:
+    """What a worse bridge below says when it has blocked its other ports."""
+    return rst(OWN_ID, cost, WORSE, role=BpduRole.ROOT, agreement=True, **flags)
 
 
 def config(**kwargs: object) -> Bpdu:
@@ -110,3 +120,14 @@ def states(effects: list[Effect]) -> list[tuple[int, PortState]]:
 
 def flushed(effects: list[Effect]) -> list[int]:
     return [e.port for e in effects if isinstance(e, FlushPort)]
+
+
+def ring_member() -> Lab:
+    """Root port 1, forwarding designated ports 2 and 3, all told and quiet."""
+    lab = Lab(3, SILENT)
+    lab.hear(1, rst(BETTER))
+    for port in (2, 3):
+        lab.hear(port, rst(BETTER, 30000, WORSE, port, role=BpduRole.ROOT, agreement=True))
+    lab.wait_hearing(9, 1, rst(BETTER))
+    assert [lab.state(p) for p in (1, 2, 3)] == [F, F, F]
+    return lab
