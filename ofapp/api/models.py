@@ -100,6 +100,7 @@ PortText = Annotated[
 ]
 Kinds = Annotated[str, Field(pattern="^[a-z-]+([.][a-z-]+)*(,[a-z-]+([.][a-z-]+)*)*$")]
 TypeName = Literal["learned", "static", "local"]
+FlagName = Literal["sticky", "held"]
 SeverityName = Literal["debug", "info", "warning", "error"]
 
 
@@ -224,6 +225,9 @@ class Entry(BaseModel):
     vlan: int | None = Field(description="VID, 0 = untagged; null = every VLAN")
     port: PortRef
     type: TypeName
+    flags: list[FlagName] = Field(
+        description="sticky = learned for good; held = held down, see /v1/bridges/{dpid}/fdb/held"
+    )
     updated: float | None = Field(description="seconds since it was last seen as a source")
     used: float | None = Field(description="seconds since it was last used as a destination")
 
@@ -249,6 +253,36 @@ class BridgeEntryPage(BaseModel):
     next: str | None = Field(description="`cursor` of the page after this one; null on the last")
 
 
+class Held(BaseModel):
+    """An address that is held down: frames from it pass on its port only."""
+
+    mac: str
+    vlan: int = Field(description="VID, 0 = untagged")
+    port: PortRef = Field(description="where it is known")
+    elsewhere: PortRef = Field(description="where else it was seen last")
+    reason: Literal["moves", "sticky"] = Field(
+        description="it moved too often, or is of a sticky port"
+    )
+    seconds_left: float = Field(description="until it is let go")
+    sightings: int = Field(description="those from elsewhere that the controller was told of since")
+
+
+class HeldList(BaseModel):
+    """Who is held down, the longest first."""
+
+    held: list[Held]
+
+
+class VlanLimit(BaseModel):
+    """The limit of one VLAN."""
+
+    vlan: int
+    learned: int = Field(description="learned entries")
+    limit: int = Field(description="most learned entries")
+    refused: int = Field(description="sightings not learned because of that limit")
+    dropping: bool = Field(description="frames from unknown hosts are dropped now")
+
+
 class BridgeLimits(BaseModel):
     """What is bounded."""
 
@@ -256,6 +290,7 @@ class BridgeLimits(BaseModel):
     packet_in_rate: int = Field(
         description="frames of unknown sources told to the controller, a second a port"
     )
+    vlans: list[VlanLimit] = Field(description="the VLANs that have a limit of their own")
 
 
 class FdbCounts(BaseModel):
@@ -307,6 +342,9 @@ class Port(BaseModel):
     learned: int = Field(description="learned entries")
     limit: int | None = Field(description="most learned entries, null = no limit of its own")
     refused: int = Field(description="sightings not learned because of that limit")
+    dropping: bool = Field(
+        description="frames from unknown hosts are dropped now, because of that limit"
+    )
     held_back: dict[Literal["sighting", "bpdu", "snooped"], int] = Field(
         description="frames that came too fast for the controller and were kept from it, by kind,"
         " as of the last sweep of the present connection"

@@ -104,6 +104,21 @@ def blueprint(network: Network) -> APIBlueprint:
             port = found.number
         return answer({"flushed": network.flush(bridge, port, query.vlan, query.mac)})
 
+    @api.get("/bridges/<dpid>/fdb/held", responses={200: models.HeldList, **documented(404)})
+    def held(path: models.BridgePath, query: models.NoQuery) -> Response:
+        """The addresses that are held down: they flap, or belong to a sticky port."""
+        return answer({"held": views.held_json(views.find_bridge(network, path.dpid))})
+
+    @api.delete("/bridges/<dpid>/fdb/held/<vlan>/<mac>", responses={204: None, **documented(404)})
+    def release(path: models.StaticPath, query: models.NoQuery) -> Response:
+        """Let go of an address before its time; it may move again, and be held again."""
+        bridge = views.find_bridge(network, path.dpid)
+        try:
+            network.let_go(bridge, path.vlan, path.mac)
+        except InputError as error:
+            raise field_problem(404, error.field, str(error)) from None
+        return Response(status=204)
+
     return api
 
 

@@ -62,6 +62,16 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
         "limits": {
             "fdb_max_learned": bridge.params.fdb_max_learned,
             "packet_in_rate": bridge.params.packet_in_rate,
+            "vlans": [
+                {
+                    "vlan": vid,
+                    "learned": fdb.learned_in(vid),
+                    "limit": cap.limit,
+                    "refused": cap.refused,
+                    "dropping": cap.closed,
+                }
+                for vid, cap in sorted(learning.caps.vlans.items())
+            ],
         },
         "fdb": {
             "learned": fdb.learned,
@@ -102,6 +112,7 @@ def port_json(network: Network, bridge: Bridge, port: Port) -> Json:
         "learned": bridge.fdb.learned_by_port.get(port.number, 0),
         "limit": None if cap is None else cap.limit,
         "refused": 0 if cap is None else cap.refused,
+        "dropping": cap is not None and cap.closed,
         "held_back": {kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
     }
 
@@ -117,6 +128,7 @@ def entries_json(bridge: Bridge, rows: Iterable[Row]) -> list[Json]:
     now = time.monotonic()
     ports: dict[int, Json] = {}
     static = bridge.pinned.static
+    held = bridge.learning.guard.held
     entries = []
     for vlan, mac, found in rows:
         number = found.port if isinstance(found, Entry) else found
@@ -125,8 +137,13 @@ def entries_json(bridge: Bridge, rows: Iterable[Row]) -> list[Json]:
             port = ports[number] = port_ref(bridge, number)
         if number == NO_PORT:
             port = {"number": None, "name": static.get((vlan, mac), "")}
+        flags = []
         if isinstance(found, Entry):
-            type_ = found.type.value
+            type_ = "learned" if found.was_learned else found.type.value
+            if found.is_sticky:
+                flags.append("sticky")
+            if (vlan, mac) in held:
+                flags.append("held")
             updated: float | None = max(0.0, round(now - found.updated, 3))
             used: float | None = max(0.0, round(now - found.used, 3))
         else:
@@ -137,11 +154,29 @@ def entries_json(bridge: Bridge, rows: Iterable[Row]) -> list[Json]:
                 "vlan": None if vlan == EVERY_VLAN else vlan,
                 "port": port,
                 "type": type_,
+                "flags": flags,
                 "updated": updated,
                 "used": used,
             }
         )
     return entries
+
+
+def held_json(bridge: Bridge) -> list[Json]:
+    """Shape: `models.Held`, each."""
+    now = time.monotonic()
+    return [
+        {
+            "mac": format_mac(held.mac),
+            "vlan": held.vid,
+            "port": port_ref(bridge, held.port),
+            "elsewhere": port_ref(bridge, held.elsewhere),
+            "reason": held.reason,
+            "seconds_left": max(0.0, round(held.until - now, 3)),
+            "sightings": held.sightings,
+        }
+        for held in bridge.learning.guard.held.values()
+    ]
 
 
 def bridge_entries_json(found: Sequence[tuple[Bridge, Row]]) -> list[Json]:

@@ -122,13 +122,56 @@ def flush(
         typer.echo(f"{answer['flushed']} entries forgotten")
 
 
+@app.command()
+def held(
+    bridge: AnyBridgeArgument = None,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the addresses that are held down, because they flap or belong to a sticky port."""
+    client = Client(api)
+    found = [
+        entry | {"bridge": known["name"]}
+        for known in client.bridges(bridge)
+        for entry in client.get(f"/v1/bridges/{known['datapath_id']}/fdb/held")["held"]
+    ]
+    if json:
+        print_json(found)
+        return
+    rows = [
+        [
+            entry["mac"],
+            str(entry["vlan"] or "-"),
+            entry["port"]["name"],
+            entry["elsewhere"]["name"],
+            entry["reason"],
+            age(entry["seconds_left"]),
+            entry["bridge"],
+        ]
+        for entry in found
+    ]
+    print_table(["MAC", "VLAN", "PORT", "ELSEWHERE", "REASON", "LEFT", "BRIDGE"], rows)
+
+
+@app.command()
+def release(
+    mac: MacArgument,
+    bridge: BridgeArgument,
+    vlan: Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")] = 0,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Let go of an address that is held down; it may move again."""
+    client = Client(api)
+    client.delete(f"{client.path(bridge)}/fdb/held/{vlan}/{_segment(mac)}")
+
+
 def _row(entry: Json) -> list[str]:
     vlan = entry["vlan"]
     return [
         entry["mac"],
         "all" if vlan is None else str(vlan) if vlan else "-",
         entry["port"]["name"],
-        entry["type"],
+        ",".join([entry["type"], *entry["flags"]]),
         age(entry["updated"]),
         age(entry["used"]),
     ]
@@ -141,7 +184,11 @@ def _as_iproute2(entry: Json, statistics: bool) -> Json:
         shaped["vlan"] = entry["vlan"]
     if statistics and entry["used"] is not None:
         shaped |= {"used": int(entry["used"]), "updated": int(entry["updated"])}
-    return shaped | {"flags": [], "master": entry["bridge"], "state": _STATES[entry["type"]]}
+    return shaped | {
+        "flags": entry["flags"],
+        "master": entry["bridge"],
+        "state": _STATES[entry["type"]],
+    }
 
 
 def _segment(text: str) -> str:

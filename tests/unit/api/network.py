@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import ofapp.options  # noqa: F401  (os-ken's modules in the order that works)
+from ofapp.bridge.acl import IMPLICIT, rule_number
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.permanent import PermanentEntry
@@ -13,6 +15,10 @@ from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.events import EventLog
 from ofapp.network import Network
+from ofapp.openflow.acl import rule_meter
+from ofapp.openflow.cookie import Feature, make_cookie
+from ofapp.openflow.hits import AclHits
+from ofapp.openflow.learned import HeldFlow
 from ofapp.state import State
 from tests.unit.multicast.lan import V4, ip
 
@@ -108,4 +114,67 @@ def mcast_network() -> Network:
     return network
 
 
-NETWORKS = {"mcast": mcast_network, "some": some_network, "stp": stp_network}
+def guarded_network() -> Network:
+    """Bridge br0: host 1 on eth1 flapped and is held, host 2 of eth2, which is sticky, was claimed
+    on eth1 in VLAN 7, which is full with it and drops what is beyond; eth3 is full with host 3.
+    """
+    own = {
+        "mac_move": {"moves": 1},
+        "vlans": {7: {"fdb_max_learned": 1, "over_limit": "drop"}},
+        "ports": {"eth2": {"sticky": True}, "eth3": {"fdb_max_learned": 1, "over_limit": "drop"}},
+    }
+    network = empty_network(bridges={DPID: own})
+    bridge = add_bridge(network)
+    learn(network, bridge, *((port, 0, mac(1)) for port in (1, 2)))
+    learn(network, bridge, (1, 0, mac(1)), (2, 7, mac(2)), (1, 7, mac(2)), (3, 0, mac(3)))
+    learn(network, bridge, (1, 7, mac(4)), (3, 0, mac(5)))
+    return network
+
+
+def acl_network() -> Network:
+    """Bridge br0: `guests` on eth1 and eth2, whose rules have hit 1, 2, 3, ... frames of 100 bytes in
+    the last minute, `arp` 5 above its rate; `spare` on no port.  eth3 gets copies, `gone` is away.
+    """
+    rules = [
+        {"name": "dhcp", "match": {"udp_src": 67}, "action": "drop", "mirror": "gone"},
+        {"name": "arp", "match": {"eth_type": "arp"}, "rate": 50},
+        {"match": {"ip_dst": "10.0.0.0/8", "tcp_dst": "80,443"}, "mirror": "eth3"},
+    ]
+    lists = {"guests": rules, "spare": [{"action": "allow"}]}
+    ports = {name: {"acl": "guests"} for name in ("eth1", "eth2")}
+    network = empty_network(bridges={DPID: {"acls": lists, "ports": ports}})
+    bridge = add_bridge(network)
+    add_bridge(network, 0xFF, "br1")
+    hits, now = AclHits(bridge), time.time()
+    names = ("dhcp", "arp", "ip_dst=10.0.0.0/8 tcp_dst=80,443", IMPLICIT)
+    cookies = (make_cookie(Feature.ACL, rule_number("guests", name)) for name in names)
+    hits.see_flows(
+        (
+            HeldFlow(30, 1, 0, 0, cookie, count, b"", b"", 100 * count, 60.0)
+            for count, cookie in enumerate(cookies, 1)
+        ),
+        now,
+    )
+    over = SimpleNamespace(packet_band_count=5, byte_band_count=500)
+    meter = {"meter_id": rule_meter("guests", "arp"), "duration_sec": 60, "duration_nsec": 0}
+    hits.see_meters([SimpleNamespace(**meter, band_stats=[over])], now)
+    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
+        acl=hits,
+        metered=True,
+        look_at_acls=lambda: None,
+        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
+        in_line=True,
+        drops={},
+        held_back={},
+        apply=lambda effects: None,
+    )
+    return network
+
+
+NETWORKS = {
+    "acl": acl_network,
+    "guarded": guarded_network,
+    "mcast": mcast_network,
+    "some": some_network,
+    "stp": stp_network,
+}

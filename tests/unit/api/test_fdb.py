@@ -69,7 +69,7 @@ def test_an_entry_tells_where_and_since_when(client: Any, bridge: Bridge) -> Non
     assert 100 <= told.pop("updated") < 101
     assert 50 <= told.pop("used") < 51
     port = {"number": 2, "name": "eth2"}
-    assert told == {"mac": mac(41), "vlan": 7, "port": port, "type": "learned"}
+    assert told == {"mac": mac(41), "vlan": 7, "port": port, "type": "learned", "flags": []}
 
 
 def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
@@ -79,6 +79,7 @@ def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
             "vlan": None,
             "port": {"number": LOCAL_PORT, "name": "br0"},
             "type": "local",
+            "flags": [],
             "updated": None,
             "used": None,
         }

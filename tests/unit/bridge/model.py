@@ -9,12 +9,16 @@ from ofapp.bridge.effects import (
     ClosePort,
     Effect,
     Flush,
+    HoldDown,
     InstallDestination,
     InstallEntry,
+    InstallSticky,
+    LetGo,
     Pin,
     RemoveDestination,
     RemoveSource,
     SetFlood,
+    SetGate,
     Unpin,
 )
 from ofapp.bridge.event import Event
@@ -23,11 +27,17 @@ from ofapp.bridge.sweep import Occasion, Sweep
 
 
 class ModelSwitch:
-    """sources: (port, vid, mac) -> serial; destinations: (vid, mac) -> (port, serial)."""
+    """sources: (port, vid, mac) -> serial; destinations: (vid, mac) -> (port, serial).
+
+    sticky: serials; gates: closed, (port, None) or (None, vid); held: (vid, mac).
+    """
 
     def __init__(self) -> None:
         self.sources: dict[tuple[int, int, int], int] = {}
         self.destinations: dict[tuple[int, int], tuple[int, int]] = {}
+        self.sticky: set[int] = set()
+        self.gates: set[tuple[int | None, int | None]] = set()
+        self.held: set[tuple[int, int]] = set()
         self.pins: dict[tuple[int, int | None], int | None] = {}
         self.open: set[int] = set()
         self.flood: frozenset[int] = frozenset()
@@ -36,7 +46,11 @@ class ModelSwitch:
     def apply(self, effects: Iterable[Effect]) -> None:
         for effect in effects:
             match effect:
-                case InstallEntry(port, vid, mac, serial, old_port):
+                case InstallEntry(port, vid, mac, serial, old_port) | InstallSticky(
+                    port, vid, mac, serial, old_port
+                ):
+                    if isinstance(effect, InstallSticky):
+                        self.sticky.add(serial)
                     self.destinations[vid, mac] = port, serial
                     self.sources[port, vid, mac] = serial
                     if old_port:
@@ -65,19 +79,31 @@ class ModelSwitch:
                     self.flood = ports
                 case Flush():
                     self._flush(effect)
+                case SetGate(gate_port, gate_vid, True):
+                    self.gates.add((gate_port, gate_vid))
+                case SetGate(gate_port, gate_vid):
+                    self.gates.discard((gate_port, gate_vid))
+                case HoldDown(vid, mac):
+                    self.held.add((vid, mac))
+                case LetGo(vid, mac):
+                    self.held.discard((vid, mac))
                 case Event():
                     self.events.append(effect)
 
     def _flush(self, flush: Flush) -> None:
+        def stays(port: int, vid: int, serial: int) -> bool:
+            spared = serial in self.sticky and not flush.sticky
+            return spared or flush.port not in (None, port) or flush.vid not in (None, vid)
+
         self.sources = {
             (port, vid, mac): serial
             for (port, vid, mac), serial in self.sources.items()
-            if flush.port not in (None, port) or flush.vid not in (None, vid)
+            if stays(port, vid, serial)
         }
         self.destinations = {
             (vid, mac): (port, serial)
             for (vid, mac), (port, serial) in self.destinations.items()
-            if flush.port not in (None, port) or flush.vid not in (None, vid)
+            if stays(port, vid, serial)
         }
 
     def bring_in_line(self, bridge: Bridge, number: int, occasion: Occasion, now: float) -> None:
@@ -85,9 +111,15 @@ class ModelSwitch:
         self.open = set(frozenset(bridge.relay.states))
         self.flood = bridge.relay.flood_ports
         self.pins = {(pin.mac, pin.vid): pin.port for pin in bridge.pinned}
+        self.held = set(bridge.learning.guard.held)
+        caps = bridge.learning.caps
+        closed = [cap for cap in (*caps.ports.values(), *caps.vlans.values()) if cap.closed]
+        self.gates = {(cap.port, cap.vid) for cap in closed}
         sweep = Sweep(bridge, number, occasion, now)
         for (port, vid, mac), serial in list(self.sources.items()):
-            self.apply(sweep.source(port, vid, mac, serial, 0, now))
+            sticky = serial in self.sticky
+            self.apply(sweep.source(port, vid, mac, serial, 0, now, sticky))
         for (vid, mac), (port, serial) in list(self.destinations.items()):
-            self.apply(sweep.destination(port, vid, mac, serial, 0, now))
+            sticky = serial in self.sticky
+            self.apply(sweep.destination(port, vid, mac, serial, 0, now, sticky))
         self.apply(sweep.finish(now))

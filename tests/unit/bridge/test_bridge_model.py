@@ -10,13 +10,35 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import EntryType
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import MoveGuard, Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.sweep import Occasion
 from tests.unit.bridge.model import ModelSwitch
 
 PORTS = (1, 2, 3, LOCAL_PORT)
+_PLAIN = PortPolicy()
 LOCAL_MAC = 0x02_00_00_00_00_99
-PARAMS = BridgeParams(fdb_max_learned=6, ports={"p2": PortParams(fdb_max_learned=2)})
+GUARD = MoveGuard(moves=2, window=10.0, hold=20.0)
+
+
+def _params(
+    p1: PortPolicy = _PLAIN, p2: PortPolicy = _PLAIN, p3: PortPolicy = _PLAIN, limit: int = 2
+) -> BridgeParams:
+    """The second port and VLAN 7 have limits; the VLAN drops what is beyond."""
+    ports = {"p1": PortParams(policy=p1), "p2": PortParams(limit, policy=p2)}
+    policies = Policies(vlans={7: VlanPolicy(limit + 1, True)}, move_guard=GUARD)
+    return BridgeParams(
+        fdb_max_learned=6, ports=ports | {"p3": PortParams(policy=p3)}, policies=policies
+    )
+
+
+PARAMS = (
+    _params(),
+    _params(p3=PortPolicy(sticky=True)),
+    _params(PortPolicy(sticky=True), PortPolicy(drop_over_limit=True, sticky=True)),
+    _params(PortPolicy(learning=False), PortPolicy(drop_over_limit=True), limit=1),
+    _params(PortPolicy(locked=True), p3=PortPolicy(sticky=True)),
+)
 
 ports = st.sampled_from(PORTS)
 vids = st.sampled_from((0, 7))
@@ -35,30 +57,81 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         self.now = 0.0
         self.sweeps = 0
         self.switch = ModelSwitch()
-        self.bridge = Bridge(1, PARAMS)
+        self.bridge = Bridge(1, PARAMS[0])
         self.switch.apply(self.bridge.set_ports([_port(n, True) for n in PORTS], self.now))
-        self.seen: dict[tuple[int, int], int] = {}
+        self.moves: dict[tuple[int, int], tuple[int, list[float]]] = {}
 
     @rule(port=ports, vid=vids, mac=macs, after=st.sampled_from((0.0, 0.1, 5.0)))
     def frame(self, port: int, vid: int, mac: int, after: float) -> None:
         """A frame: the switch tells the controller unless it knows the source already."""
         self.now += after
         pinned = (mac, vid) in self.switch.pins or (mac, None) in self.switch.pins
-        known = (port, vid, mac) in self.switch.sources
-        if port in self.switch.open and mac and not is_group(mac) and not pinned and not known:
-            self.switch.apply(self.bridge.learning.learn([(port, vid, mac)], self.now))
+        known = (port, vid, mac) in self.switch.sources or (vid, mac) in self.switch.held
+        may = port in self.switch.open and self.bridge.learning.learns(port)
+        if may and mac and not is_group(mac) and not pinned and not known:
+            self._sighted(port, vid, mac)
 
     @rule(port=ports, vid=vids, mac=macs)
     def hostile_sighting(self, port: int, vid: int, mac: int) -> None:
         """A packet-in that the pipeline would never send changes nothing for the worse."""
         self.now += 2.0
-        self.switch.apply(self.bridge.learning.learn([(port, vid, mac)], self.now))
+        self._sighted(port, vid, mac)
 
-    @precondition(lambda self: self.switch.sources)
+    def _sighted(self, port: int, vid: int, mac: int) -> None:
+        """A known address moves, unless it is sticky or has moved too often of late."""
+        entry, address = self.bridge.fdb.get(vid, mac), (vid, mac)
+        before = None if entry is None else (entry.port, entry.type, entry.serial)
+        was_held = address in self.bridge.learning.guard.held
+        self.switch.apply(self.bridge.learning.learn([(port, vid, mac)], self.now))
+        is_held = address in self.bridge.learning.guard.held
+        now = self.bridge.fdb.get(vid, mac)
+        if entry is None or before is None or now is not entry:
+            self.moves.pop(address, None)
+            return
+        life, moves = self.moves.get(address, (before[2], []))
+        lately = [at for at in moves if at > self.now - GUARD.window and life == before[2]]
+        if is_held and not was_held and before[1] is EntryType.LEARNED:
+            assert len(lately) == GUARD.moves
+            self.moves.pop(address)
+        elif is_held or before[1] is EntryType.STICKY:
+            assert entry.port == before[0]
+        elif entry.port != before[0]:
+            assert len(lately) < GUARD.moves
+            self.moves[address] = entry.serial, [*lately, self.now]
+
+    @rule(after=st.sampled_from((1.0, 25.0)))
+    def time_passes(self, after: float) -> None:
+        """Who is held down is let go in time, and not before."""
+        self.now += after
+        held = self.bridge.learning.guard.held.copy()
+        self.switch.apply(self.bridge.tick(self.now))
+        left = {address for address, hold in held.items() if hold.since + GUARD.hold > self.now}
+        assert set(self.bridge.learning.guard.held) == left
+        due = self.bridge.next_wakeup()
+        assert due == min((held[a].since + GUARD.hold for a in left), default=None)
+
+    @precondition(lambda self: self.bridge.learning.guard.held)
+    @rule(data=st.data())
+    def let_go(self, data: st.DataObject) -> None:
+        """By hand."""
+        guard = self.bridge.learning.guard
+        self.switch.apply(guard.let_go(data.draw(st.sampled_from(sorted(guard.held)))))
+
+    @rule(params=st.sampled_from(PARAMS))
+    def administer(self, params: BridgeParams) -> None:
+        """Other limits, other policies."""
+        self.now += 0.5
+        self.bridge.params = params
+        learning = self.bridge.learning
+        self.switch.apply(learning.set_policies(params, self.bridge.ports, self.now))
+
+    @precondition(lambda self: set(self.switch.sources.values()) - self.switch.sticky)
     @rule(data=st.data(), lost=st.booleans())
     def idle(self, data: st.DataObject, lost: bool) -> None:
-        """The datapath ages an address out; the notice may be lost."""
-        port, vid, mac = data.draw(st.sampled_from(sorted(self.switch.sources)))
+        """The datapath ages an address out, not a sticky one; the notice may be lost."""
+        sources = self.switch.sources.items()
+        ageing = [key for key, serial in sources if serial not in self.switch.sticky]
+        port, vid, mac = data.draw(st.sampled_from(sorted(ageing)))
         serial = self.switch.sources.pop((port, vid, mac))
         if not lost:
             self.switch.apply(self.bridge.learning.expired(vid, mac, serial))
@@ -127,22 +200,17 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     @rule()
     def controller_restarts(self) -> None:
         """Nothing is forgotten: the flows tell what was known."""
-        before = {
-            (vid, mac): entry.port
-            for vid, mac, entry in self.bridge.fdb
-            if entry.type is EntryType.LEARNED
-        }
+        before = self._learned_on_open_ports()
+        full = self._is_over_a_limit()
         old = self.bridge
-        self.bridge = Bridge(1, PARAMS)
+        self.bridge = Bridge(1, old.params)
         for (vid, mac), name in old.pinned.static.items():
             self.bridge.add_static(vid, mac, name, self.now)
         self.bridge.set_ports(old.ports, self.now)
         self._bring_in_line(Occasion.CONNECTED)
-        assert before == {
-            (vid, mac): entry.port
-            for vid, mac, entry in self.bridge.fdb
-            if entry.type is EntryType.LEARNED
-        }
+        self.moves.clear()
+        after = self._learned_on_open_ports()
+        assert after == before or (full and after.items() <= before.items())
 
     @rule()
     def switch_restarts(self) -> None:
@@ -151,6 +219,20 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         self.switch = ModelSwitch()
         self._bring_in_line(Occasion.RESTARTED)
         assert self.bridge.fdb.learned == learned
+
+    def _learned_on_open_ports(self) -> dict[tuple[int, int], tuple[int, EntryType]]:
+        """(port, type) by address; what is sticky on a port that is down is in no switch."""
+        return {
+            (vid, mac): (entry.port, entry.type)
+            for vid, mac, entry in self.bridge.fdb
+            if entry.was_learned and entry.port in self.switch.open
+        }
+
+    def _is_over_a_limit(self) -> bool:
+        caps, fdb = self.bridge.learning.caps, self.bridge.fdb
+        counts = [(cap, fdb.learned_by_port.get(port, 0)) for port, cap in caps.ports.items()]
+        counts += [(cap, fdb.learned_in(vid)) for vid, cap in caps.vlans.items()]
+        return any(count > cap.limit for cap, count in counts)
 
     def _bring_in_line(self, occasion: Occasion) -> None:
         self.sweeps += 1
@@ -162,7 +244,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         learned = {
             (entry.port, vid, mac): entry.serial
             for vid, mac, entry in self.bridge.fdb
-            if entry.type is EntryType.LEARNED
+            if entry.was_learned and entry.port in self.switch.open
         }
         assert self.switch.sources == learned
         assert self.switch.destinations == {
@@ -171,10 +253,47 @@ class BridgeAndSwitch(RuleBasedStateMachine):
 
     @invariant()
     def counts_are_right_and_caps_hold(self) -> None:
-        ports = [port for port, _vid, _mac in self.switch.sources]
-        assert self.bridge.fdb.learned == len(ports) <= 6
-        assert self.bridge.fdb.learned_by_port == {port: ports.count(port) for port in set(ports)}
+        fdb = self.bridge.fdb
+        learned = [(entry.port, vid) for vid, _mac, entry in fdb if entry.was_learned]
+        ports, in_vlan = [port for port, _vid in learned], [vid for _port, vid in learned].count(7)
+        assert fdb.learned == len(ports) <= 6
+        assert fdb.learned_by_port == {port: ports.count(port) for port in set(ports)}
         assert ports.count(2) <= 2
+        assert fdb.learned_in(7) == in_vlan <= 3
+
+    @invariant()
+    def gates_are_closed_where_there_is_no_room(self) -> None:
+        params, fdb = self.bridge.params, self.bridge.fdb
+        expected: set[tuple[int | None, int | None]] = set()
+        limit = params.policies.vlans[7].fdb_max_learned
+        assert limit is not None
+        if fdb.learned_in(7) >= limit:
+            expected.add((None, 7))
+        own = params.ports["p2"]
+        assert own.fdb_max_learned is not None
+        full = fdb.learned_by_port.get(2, 0) >= own.fdb_max_learned
+        if own.policy.drop_over_limit and self.bridge.ports.get(2) and full:
+            expected.add((2, None))
+        assert self.switch.gates == expected
+
+    @invariant()
+    def sticky_entries_are_those_of_sticky_ports(self) -> None:
+        for _vid, _mac, entry in self.bridge.fdb:
+            if entry.was_learned:
+                assert entry.is_sticky is (entry.port in self.bridge.learning.sticky)
+                assert self.bridge.learning.learns(entry.port)
+                assert self.bridge.ports.get(entry.port)
+        for (port, _vid, _mac), serial in self.switch.sources.items():
+            assert (serial in self.switch.sticky) is (port in self.bridge.learning.sticky)
+
+    @invariant()
+    def who_is_held_is_known(self) -> None:
+        assert self.switch.held == set(self.bridge.learning.guard.held)
+        for (vid, mac), held in self.bridge.learning.guard.held.items():
+            entry = self.bridge.fdb.get(vid, mac)
+            assert entry is not None
+            assert entry.was_learned
+            assert entry.port == held.port
 
     @invariant()
     def ports_are_right(self) -> None:

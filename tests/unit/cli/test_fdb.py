@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from ofapp.cli import client as cli_client
+from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, mac
 from tests.unit.cli.conftest import Run, Said
 
@@ -123,3 +125,29 @@ def test_a_refusal_is_one_line(live_ofapp: Run, arguments: list[str], reason: st
     (line,) = said.err.splitlines()
     assert line.startswith("ofapp: ")
     assert reason in line
+
+
+@pytest.fixture(scope="module")
+def guarded_url() -> Iterator[str]:
+    """Of a server of `guarded_network`."""
+    with live.served("guarded") as served:
+        yield served
+
+
+def test_held_and_release(ofapp: Run, guarded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OFAPP_API", guarded_url)
+    header, *rows = [line.split() for line in ofapp("fdb", "held").lines]
+    assert header == ["MAC", "VLAN", "PORT", "ELSEWHERE", "REASON", "LEFT", "BRIDGE"]
+    assert [[*row[:5], row[6]] for row in rows] == [
+        [mac(1), "-", "eth2", "eth1", "sticky", "br0"],
+        [mac(2), "7", "eth2", "eth1", "sticky", "br0"],
+    ]
+    shown = ofapp("fdb", "show", "br0", "--mac", mac(2))
+    assert shown.lines[1].split()[3] == "learned,sticky,held"
+    (entry,) = json.loads(ofapp("fdb", "show", "br0", "--mac", mac(2), "-j").out)
+    assert (entry["flags"], entry["state"]) == (["sticky", "held"], "")
+    release = ["fdb", "release", mac(2), "br0", "--vlan", "7"]
+    assert ofapp(*release) == Said(0, "", "")
+    assert "is not held down" in ofapp(*release).err
+    (left,) = json.loads(ofapp("fdb", "held", "br0", "-j").out)
+    assert (left["mac"], left["bridge"]) == (mac(1), "br0")
