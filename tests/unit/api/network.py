@@ -132,8 +132,8 @@ def guarded_network() -> Network:
 
 
 def acl_network() -> Network:
-    """Bridge br0: `guests` on eth1 and eth2, whose rules have hit 1, 2, 3, ... frames of 100 bytes in
-    the last minute, `arp` 5 above its rate; `spare` on no port.  eth3 gets copies, `gone` is away.
+    """Bridge br0: `guests` on eth1 and eth2, whose rules have hit 1, 2, 3, ... frames of 100 bytes
+    in the last minute, `arp` 5 above its rate; `spare` on no port. eth3 gets copies, `gone` is away
     """
     rules = [
         {"name": "dhcp", "match": {"udp_src": 67}, "action": "drop", "mirror": "gone"},
