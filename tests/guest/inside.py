@@ -82,15 +82,17 @@ def of_ofapp(lab: Lab, controller: Controller, facts: dict[str, object]) -> Pair
     Path(f"/proc/sys/net/ipv4/conf/{switch.name}/arp_ignore").write_text("0")  # it is a host here
     sh("ip", "addr", "add", f"{local}/24", "dev", switch.name)
     sh("ip", "link", "set", switch.name, "up")
-    wait_for(lambda: pair.one.reaches(pair.other.ip), "the hosts to reach each other")
+    wait_for(lambda: pair.one.reaches(pair.other.ip), "the hosts to reach each other", seconds=30)
     facts["pings"] = [pair.one.reaches(pair.other.ip6), pair.other.reaches(local)]
-    wait_for(lambda: controller.where(switch, pair.other.mac), "the hosts to be known")
+    wait_for(lambda: controller.where(switch, pair.other.mac), "the hosts to be known", seconds=30)
     facts["where"] = [controller.where(switch, host.mac) for host in (pair.one, pair.other)]
     facts["ports"] = [switch.ports[host.plug] for host in (pair.one, pair.other)]
     facts["dpctl_show"] = sh("ovs-dpctl", "show")
     with running(pair.one, "ping", "-n", "-i", "0.1", pair.other.ip):
         facts["datapath_ports"] = _datapath_ports(pair)
-        facts["dpctl_flow"] = wait_for(lambda: _busy_flow(pair), "a flow of the datapath in use")
+        facts["dpctl_flow"] = wait_for(
+            lambda: _busy_flow(pair), "a flow of the datapath in use", seconds=30
+        )
     return pair
 
 

@@ -21,7 +21,7 @@ from tests.vswitchd.waiting import wait_for
 T = TypeVar("T")
 
 POLLING_CPU = max(os.sched_getaffinity(0))
-"""The one that polls ports: it does nothing else meanwhile."""
+"""The one whose thread polls ports."""
 
 BRIDGE = "br0"
 DPID = 0x0A00_0000_0D01
@@ -32,7 +32,11 @@ class OwnSwitch(VSwitchd):
 
     def __init__(self, program: Path, *settings: str) -> None:
         super().__init__()
-        settings = (*settings, f"other_config:pmd-cpu-mask={1 << POLLING_CPU:#x}")
+        settings = (
+            *settings,
+            f"other_config:pmd-cpu-mask={1 << POLLING_CPU:#x}",
+            "other_config:pmd-maxsleep=200",  # microseconds, when there is nothing to do
+        )
         self.namespace = f"og{os.getpid()}{self.dir.name[-4:]}"
         self._program = program
         self._settings = settings

@@ -22,7 +22,7 @@ def facts(tmp_path_factory):
     """What was seen inside."""
     results = tmp_path_factory.mktemp("uml")
     command = f"exec .venv/bin/python -m tests.guest.inside /results/facts {ROUNDS}"
-    run_inside(command, results, 60 + 25 * ROUNDS)
+    run_inside(command, results, 120 + 25 * ROUNDS)
     output = (results / "output").read_text()
     assert (results / "status").read_text().strip() == "0", output
     facts = json.loads((results / "facts").read_text())

@@ -49,12 +49,18 @@ class Controller:
         self.ofp_port = free_port()
         self.api_port = free_port()
         self.config_file = self.dir / "ofapp.yaml"
+        self.configure(config)
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def configure(self, config: str) -> None:
+        """Write the file, as editors do: another one takes its place."""
         settings = yaml.safe_load(config) or {}
         # Spanning tree keeps a new port closed for seconds: only its own tests turn it on.
         settings.setdefault("defaults", {}).setdefault("stp", {"enabled": False})
-        self.config_file.write_text(yaml.safe_dump(settings))
-        self._options = options
-        self._process: subprocess.Popen[bytes] | None = None
+        new = self.config_file.with_suffix(".new")
+        new.write_text(yaml.safe_dump(settings))
+        new.replace(self.config_file)
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -83,7 +89,7 @@ class Controller:
                 stdout=log,
                 stderr=log,
             )
-        wait_for(self._listening, "the controller to listen", seconds=20)
+        wait_for(self._listening, "the controller to listen", seconds=60)
 
     def kill9(self) -> None:
         """The hardest end there is."""
@@ -97,6 +103,11 @@ class Controller:
         """kill -9 and start again."""
         self.kill9()
         self.start()
+
+    def hang_up(self) -> None:
+        """Ask it to read its file again."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGHUP)
 
     def pause(self) -> None:
         """Stop it in its tracks: connections stay, nothing is answered."""
@@ -153,7 +164,7 @@ class Controller:
             reply = self.api("GET", f"/v1/bridges/{bridge.dpid16}")
             return reply.status == 200 and reply.body["connected"] and reply.body["in_line"]
 
-        wait_for(ready, f"{bridge.name} to be set up", tick=bridge.switch.step)
+        wait_for(ready, f"{bridge.name} to be set up", tick=bridge.switch.step, seconds=30)
 
     # --- the API ------------------------------------------------------------------------------
 
