@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from ofapp.openflow.cookie import parse_cookie
-from ofapp.openflow.pipeline import PIPELINE, TableId
-from tests.vswitchd import frames, mcframes
+from ofapp.openflow.pipeline import PIPELINE, TableId, find_rule
+from tests.vswitchd import everything, frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import learn
 from tests.vswitchd.mcast import hear_querier, wait_entry
@@ -23,17 +23,18 @@ FIELDS = {
     "ip": {"eth_type"},
     "ipv6": {"eth_type"},
     "icmp6": {"eth_type", "ip_proto"},
+    "udp": {"eth_type", "ip_proto"},
+    "udp6": {"eth_type", "ip_proto"},
+    "tp_src": {"udp_src"},
     "icmp_type": {"icmpv6_type"},
     "nw_proto": {"ip_proto"},
     "nw_src": {"ipv4_src"},
     "nw_dst": {"ipv4_dst"},
     "ipv6_src": {"ipv6_src"},
     "ipv6_dst": {"ipv6_dst"},
-}
+} | {f"reg{number}": {f"reg{number}"} for number in range(4)}
 A, B, S = (frames.host(number) for number in (1, 2, 3))
 
-
-RuleKey = tuple[int, int, int, frozenset[str]]
 
 DPID = 0x57B
 STP = f"""
@@ -45,26 +46,33 @@ bridges:
 """
 
 
-def rules_used(bridge: Bridge) -> set[RuleKey]:
-    """What the switch holds, each flow as the key of the rule that it should be one of."""
+SLOW = f"""
+bridges:
+  {0x57C:016x}:
+    stp: {{enabled: true, forward_delay: 4, max_age: 6}}
+    ports:
+      slower: {{vlan: 10, stp: {{auto_edge: false}}}}
+"""
+
+
+def rules_used(bridge: Bridge) -> set[tuple[int, str]]:
+    """(table, rule) of each flow that the switch holds; every one must be declared."""
     held = set()
     for flow in bridge.flows():
         cookie = parse_cookie(flow.cookie)
         assert cookie is not None, flow
         names = [part.partition("=")[0] for part in flow.match.split(",") if part]
-        fields = frozenset().union(*(FIELDS[name] for name in names))
-        held.add((flow.table, flow.priority, cookie.feature, fields))
+        fields: set[str] = set().union(*(FIELDS[name] for name in names))
+        rule = find_rule(flow.table, flow.priority, cookie.feature, frozenset(fields))
+        assert rule is not None, flow
+        held.add((flow.table, rule.name))
     return held
 
 
 def test_every_flow_is_declared_and_every_rule_is_used(
     bridge: Bridge, controller: Controller, controller_factory: Callable[[str], Controller]
 ) -> None:
-    declared: dict[RuleKey, str] = {
-        (table.id, rule.priority, rule.feature, rule.match): rule.name
-        for table in PIPELINE
-        for rule in table.rules
-    }
+    declared = {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
     assert controller.put_static(bridge, S, 2).status == 201
     learn(controller, bridge, 1, port=1)
     for family, group, source in ((4, "232.1.1.1", "10.0.0.9"), (6, "ff3e::1", "fd00::9")):
@@ -72,18 +80,28 @@ def test_every_flow_is_declared_and_every_rule_is_used(
         bridge.inject(1, mcframes.report(1, (mcframes.ALLOW, group, (source,))))
         wait_entry(bridge, group, {1, 3}, source=source)
     held = rules_used(bridge)
-    # The rest of the rules are of spanning tree; a port that is not an edge comes to learn.
+    # The rest of the rules are of spanning tree, where a port that is not an edge comes to learn,
+    # and of what must be configured.
     treed = bridge.switch.add_bridge(dpid=DPID)
     treed.add_port(1, "slow")
     controller_factory(STP).connect(treed)
+    full = bridge.switch.add_bridge(dpid=everything.DPID)
+    configured = controller_factory(everything.CONFIG)
+    everything.build(full, configured)
+    everything.bring_about(full, configured)
+    slow = bridge.switch.add_bridge(dpid=0x57C)
+    slow.add_port(1, "slower")
+    controller_factory(SLOW).connect(slow)
 
-    def unused() -> set[str]:
-        held.update(rules_used(treed))
-        return {name for key, name in declared.items() if key not in held}
+    def unused() -> set[tuple[int, str]]:
+        for made in (treed, full, slow):
+            held.update(rules_used(made))
+        return declared - held
 
-    wait_for(lambda: not unused(), "every rule to be used")
-    assert held == set(declared)
-    treed.destroy()
+    wait_for(lambda: not unused(), f"every rule to be used; yet {unused()}")
+    assert held == declared
+    for made in (treed, full, slow):
+        made.destroy()
 
 
 def test_a_trace_goes_through_the_tables_in_order(bridge: Bridge, controller: Controller) -> None:
@@ -105,9 +123,9 @@ def test_a_trace_goes_through_the_tables_in_order(bridge: Bridge, controller: Co
     path, actions = tables(f"in_port=1,dl_src={S},dl_dst={B}")
     assert "userspace" in actions  # the copy to the controller, in the same pass
     path, actions = tables(f"in_port=1,dl_src={A},dl_dst={frames.BROADCAST}")
-    assert path == [table.id for table in PIPELINE][:4]
+    assert path == [0, TableId.SOURCE, TableId.DESTINATION, TableId.MULTICAST]
     path, actions = tables(f"in_port=1,dl_src={A},dl_dst=01:00:5e:00:00:16,ip,nw_proto=2")
-    assert path == [table.id for table in PIPELINE]
+    assert path == [0, TableId.SOURCE, TableId.DESTINATION, TableId.MULTICAST, TableId.SNOOP]
     assert "userspace" in actions  # whose messages are the controller's alone to forward
     assert not set("23") & set(re.sub(r"userspace\(.*?\)\)", "", actions))
     path, actions = tables("in_port=1,dl_src=01:00:00:00:00:01,dl_dst=ff:ff:ff:ff:ff:ff")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import ofapp.openflow
 from ofapp.openflow.pipeline import PIPELINE, Rule, Table
-from tests.vswitchd import frames, mcframes
+from tests.vswitchd import everything, frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import learn, wait_learned
 from tests.vswitchd.mcast import hear_querier, wait_entry
@@ -34,12 +34,34 @@ bridges:
 
 
 @pytest.fixture
+def full(
+    vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
+) -> Iterator[tuple[Bridge, dict[str, str]]]:
+    """The bridge that uses every table, and its addresses by name."""
+    bridge = vswitchd.add_bridge(dpid=everything.DPID)
+    configured = controller_factory(everything.CONFIG)
+    everything.build(bridge, configured)
+    everything.bring_about(bridge, configured)
+    names = {
+        everything.KEPT: "KEPT",
+        everything.FULL: "FULL",
+        everything.FLAPPING: "FLAPPING",
+        everything.FIXED: "FIXED",
+        _own_address(configured, bridge): "OWN",
+    }
+    yield bridge, names
+    bridge.destroy()
+
+
+@pytest.fixture
 def controller(controller_factory: Callable[[str], Controller]) -> Controller:
     """One with spanning tree, as is the default."""
     return controller_factory(STP)
 
 
-def test_the_document_is_todays(vswitchd: VSwitchd, controller: Controller) -> None:
+def test_the_document_is_todays(
+    vswitchd: VSwitchd, controller: Controller, full: tuple[Bridge, dict[str, str]]
+) -> None:
     bridge = vswitchd.add_bridge(dpid=0xD0)
     for number in (1, 2):
         bridge.add_port(number, f"shown{number}")
@@ -58,20 +80,24 @@ def test_the_document_is_todays(vswitchd: VSwitchd, controller: Controller) -> N
     wait_entry(bridge, "232.1.1.1", {1, 2}, source="10.0.0.9")
     names[frames.host(250)] = "R"
 
-    text = "\n".join(_section(table, bridge, names) for table in PIPELINE) + _groups(bridge)
+    plain = (bridge, names)
+    text = "\n".join(_section(table, plain, full) for table in PIPELINE) + _groups(bridge, full[0])
     if os.environ.get("OFAPP_WRITE_PIPELINE"):
         DOCUMENT.write_text(DOCUMENT.read_text().partition(MARK)[0] + MARK + text)
     assert DOCUMENT.read_text().partition(MARK)[2] == text
     bridge.destroy()
 
 
-def _section(table: Table, bridge: Bridge, names: dict[str, str]) -> str:
+def _section(
+    table: Table, plain: tuple[Bridge, dict[str, str]], full: tuple[Bridge, dict[str, str]]
+) -> str:
     rules = "\n".join(f"- **{rule.name}** ({_terms(rule)}): {rule.about}" for rule in table.rules)
-    dump = "\n".join(_flows(table, bridge, names))
-    return (
-        f"\n## `{table.id.name.lower()}` (table {table.id})\n\n{table.about}\n\n{rules}\n\n"
-        f"```text\n{dump}\n```\n"
-    )
+    text = f"\n## `{table.id.name.lower()}` (table {table.id})\n\n{table.about}\n\n{rules}\n"
+    for kind, shown in (("The plain bridge", plain), ("The bridge with everything", full)):
+        if lines := _flows(table, *shown):
+            dump = "\n".join(lines)
+            text += f"\n{kind}:\n\n```text\n{dump}\n```\n"
+    return text
 
 
 def _terms(rule: Rule) -> str:
@@ -94,11 +120,13 @@ def _flows(table: Table, bridge: Bridge, names: dict[str, str]) -> list[str]:
     return lines
 
 
-def _groups(bridge: Bridge) -> str:
-    text = bridge.switch.ofctl("--no-names", "dump-groups", bridge.name)
-    lines = sorted(line.strip() for line in text.splitlines() if "group_id=" in line)
-    dump = "\n".join(lines)
-    return f"\n\n## Groups\n\n```text\n{dump}\n```\n"
+def _groups(plain: Bridge, full: Bridge) -> str:
+    text = "\n\n## Groups\n"
+    for kind, bridge in (("The plain bridge", plain), ("The bridge with everything", full)):
+        dump = bridge.switch.ofctl("--no-names", "dump-groups", bridge.name)
+        lines = sorted(line.strip() for line in dump.splitlines() if "group_id=" in line)
+        text += f"\n{kind}:\n\n```text\n" + "\n".join(lines) + "\n```\n"
+    return text
 
 
 def _own_address(controller: Controller, bridge: Bridge) -> str:

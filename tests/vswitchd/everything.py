@@ -1,0 +1,65 @@
+"""A bridge that uses every table: each port in a way of its own, and the frames it takes."""
+
+from __future__ import annotations
+
+from tests.vswitchd import frames
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import wait_learned
+from tests.vswitchd.ovs import Bridge
+from tests.vswitchd.waiting import wait_for
+
+DPID = 0xF0
+GUEST, HUB, LOCK, KEEP, WATCH = 1, 2, 3, 4, 5
+"""Ports: an isolated access port of VLAN 10 with an access list and storm control; a trunk of 10
+with 20 untagged, which frames may return by and nothing floods to; a locked port and one that keeps
+its one address, both of VLAN 10; the end of a mirror."""
+NAMES = {GUEST: "guest", HUB: "hub", LOCK: "lock", KEEP: "keep", WATCH: "watch"}
+KEPT, FULL, FLAPPING, FIXED = (frames.host(number) for number in (0x41, 0x42, 0x43, 0x44))
+
+CONFIG = f"""
+bridges:
+  "{DPID:016x}":
+    mac_move: {{moves: 1, window: 60, hold: 60}}
+    vlans: {{20: {{fdb_max_learned: 1, over_limit: drop}}}}
+    ports:
+      guest:
+        vlan: 10
+        isolated: true
+        acl: guests
+        storm: {{broadcast: 100, multicast: 200, unknown_unicast: 300}}
+      hub:
+        vlan: {{trunk: [10], native: 20}}
+        hairpin: true
+        flood: false
+        mcast_flood: false
+        stp: {{auto_edge: false}}
+      lock: {{vlan: 10, locked: true}}
+      keep: {{vlan: 10, sticky: true, fdb_max_learned: 1, over_limit: drop}}
+      LOCAL: {{vlan: 10, locked: true}}
+    static: [{{mac: "{FIXED}", vlan: 10, port: lock}}]
+    mirrors: {{spy: {{to: watch, ingress: guest, egress: guest}}}}
+    acls:
+      guests:
+        - {{name: no-rogue-dhcp, match: {{ip_proto: udp, udp_src: 67}}, action: drop}}
+        - {{name: rest, match: {{}}, action: allow}}
+"""
+
+
+def build(bridge: Bridge, controller: Controller) -> None:
+    """Give the bridge its ports and addresses, and connect it."""
+    for number, name in NAMES.items():
+        bridge.add_port(number, name)
+    controller.connect(bridge)
+
+
+def bring_about(bridge: Bridge, controller: Controller) -> None:
+    """What only frames bring about: sticky, held, and gates that are closed."""
+    frame = frames.ethernet
+    bridge.inject(KEEP, frame(frames.BROADCAST, KEPT))
+    wait_learned(controller, bridge, KEPT, KEEP, 10)
+    bridge.inject(HUB, frame(frames.BROADCAST, FULL))
+    wait_learned(controller, bridge, FULL, HUB, 20)
+    for port, vlan in ((HUB, 10), (GUEST, None), (HUB, 10)):
+        bridge.inject(port, frame(frames.BROADCAST, FLAPPING, vlan=vlan))
+        if not controller.events("fdb.held"):
+            wait_for(lambda: bool(controller.fdb(bridge, mac=FLAPPING)), "it to be learned")
