@@ -219,7 +219,11 @@ Ports = Annotated[
             "anyOf": [
                 {"type": "integer", "minimum": 0, "maximum": 0xFFFF},
                 {"type": "string", "examples": ["80,443", "1024-65535"]},
-                {"type": "array", "minItems": 1, "items": {"type": ["integer", "string"]}},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                },
             ]
         }
     ),

@@ -143,7 +143,11 @@ class Host:
 
     def wire(self) -> Wire:
         """A raw socket on eth0."""
-        return _in_namespace(self.namespace, Wire)
+        return self.open(Wire)
+
+    def open(self, make: Callable[[], T]) -> T:
+        """What `make` gives, called as the host: a socket that it opens stays the host's."""
+        return _in_namespace(self.namespace, make)
 
 
 class Wire:
