@@ -1,0 +1,172 @@
+"""Limits of ports and VLANs: what is beyond floods or is dropped, and when that is over."""
+
+from __future__ import annotations
+
+import pytest
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect, InstallEntry, SetGate
+from ofapp.bridge.event import Event
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import Policies, PortPolicy, VlanPolicy
+from ofapp.bridge.ports import Port
+
+FIRST = 0x020000000001
+DROP = PortPolicy(drop_over_limit=True)
+
+
+def params(
+    limit: int | None = None, policy: PortPolicy = DROP, vlan: VlanPolicy | None = None
+) -> BridgeParams:
+    """A limit of port p1, or of VLAN 7."""
+    vlans = {} if vlan is None else {7: vlan}
+    return BridgeParams(
+        ports={"p1": PortParams(limit, policy=policy)}, policies=Policies(vlans=vlans)
+    )
+
+
+def make(told: BridgeParams) -> Bridge:
+    bridge = Bridge(1, told)
+    bridge.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2)], 0.0)
+    return bridge
+
+
+def learn(bridge: Bridge, count: int, port: int = 1, vid: int = 0) -> list[Effect]:
+    """So many hosts, from FIRST on."""
+    return bridge.learning.learn([(port, vid, FIRST + n) for n in range(count)], 1.0)
+
+
+def gates(effects: list[Effect]) -> list[bool]:
+    """What gates become."""
+    return [effect.closed for effect in effects if isinstance(effect, SetGate)]
+
+
+def kinds(effects: list[Effect]) -> list[str]:
+    return [effect.kind for effect in effects if isinstance(effect, Event)]
+
+
+def change(bridge: Bridge, told: BridgeParams) -> list[Effect]:
+    return bridge.learning.set_policies(told, bridge.ports, 2.0)
+
+
+class TestGates:
+    def test_it_closes_with_the_last_place_and_is_told_with_the_first_refusal(self) -> None:
+        bridge = make(params(2))
+        effects = learn(bridge, 2)
+        assert SetGate(1, None, True) in effects
+        assert kinds(effects) == []
+        (event,) = learn(bridge, 3)
+        assert isinstance(event, Event)
+        assert (event.kind, event.port, event.data) == ("fdb.limit", 1, {"limit": 2, "drop": True})
+        assert "are dropped" in event.message
+        assert learn(bridge, 3) == []
+
+    def test_it_opens_when_a_twentieth_is_free_and_not_before(self) -> None:
+        bridge = make(params(40))
+        assert gates(learn(bridge, 41)) == [True]
+        assert bridge.flush(mac=FIRST)[2:] == []
+        late = bridge.learning.learn([(1, 0, FIRST + 99)], 1.0)
+        assert gates(late) == []  # it has the place though the gate stays closed
+        assert any(isinstance(effect, InstallEntry) for effect in late)
+        bridge.flush(mac=FIRST + 99)
+        effects = bridge.flush(mac=FIRST + 1)
+        assert gates(effects) == [False]
+        assert kinds(effects) == ["fdb.limit.cleared"]
+
+    def test_where_nobody_was_refused_nothing_is_told(self) -> None:
+        bridge = make(params(1))
+        learn(bridge, 1)
+        effects = bridge.flush()
+        assert (gates(effects), kinds(effects)) == ([False], [])
+
+    def test_a_host_that_moves_takes_a_place_and_leaves_one(self) -> None:
+        bridge = make(params(1))
+        learn(bridge, 1, port=2)
+        effects = learn(bridge, 1)
+        assert gates(effects) == [True]
+        effects = learn(bridge, 1, port=2)
+        assert gates(effects) == [False]
+
+    def test_limit_zero_is_closed_from_the_start(self) -> None:
+        bridge = Bridge(1, params(0))
+        effects = bridge.set_ports([Port(1, "p1", 1, True)], 0.0)
+        assert gates(effects) == [True]
+        assert kinds(learn(bridge, 1)) == ["fdb.limit"]
+
+    def test_a_port_that_goes_takes_its_gate_along(self) -> None:
+        bridge = make(params(1))
+        learn(bridge, 1)
+        assert gates(bridge.remove_port(1, 2.0)) == [False]
+        assert bridge.learning.caps.ports == {}
+
+
+class TestVlans:
+    def test_all_ports_together(self) -> None:
+        bridge = make(params(vlan=VlanPolicy(2, True)))
+        learn(bridge, 1, port=1, vid=7)
+        bridge.add_static(7, FIRST + 50, "p1", 1.0)  # static entries do not count
+        effects = bridge.learning.learn([(2, 7, FIRST + 9)], 1.0)
+        assert SetGate(None, 7, True) in effects
+        (event,) = bridge.learning.learn([(2, 7, FIRST + 8)], 1.0)
+        assert isinstance(event, Event)
+        assert (event.port, event.data["vlan"]) == (None, 7)
+        assert bridge.learning.counters["refused_vlan_limit"] == 1
+        assert gates(learn(bridge, 5, vid=8)) == []
+        assert gates(bridge.flush(port=2)) == [False]
+
+    def test_within_the_vlan_a_host_may_move(self) -> None:
+        bridge = make(params(vlan=VlanPolicy(1, True)))
+        learn(bridge, 1, vid=7)
+        assert learn(bridge, 1, port=2, vid=7) == [InstallEntry(2, 7, FIRST, 2, 1)]
+
+    def test_beyond_may_flood(self) -> None:
+        bridge = make(params(vlan=VlanPolicy(1)))
+        effects = learn(bridge, 2, vid=7)
+        assert (gates(effects), kinds(effects)) == ([], ["fdb.limit"])
+        assert kinds(bridge.flush(vid=7)) == ["fdb.limit.cleared"]
+
+    def test_a_port_that_is_full_does_not_fill_the_vlan(self) -> None:
+        bridge = make(params(1, PortPolicy(), VlanPolicy(2, True)))
+        effects = learn(bridge, 3, vid=7)
+        assert (gates(effects), kinds(effects)) == ([], ["fdb.limit"])
+
+
+class TestAdministered:
+    def test_a_lower_limit_keeps_what_is_learned(self) -> None:
+        bridge = make(params(5))
+        learn(bridge, 3)
+        assert gates(change(bridge, params(2))) == [True]
+        assert bridge.fdb.learned == 3
+        assert kinds(learn(bridge, 4)) == ["fdb.limit"]
+
+    def test_a_higher_one_or_none_makes_room(self) -> None:
+        for new in (params(9), params()):
+            bridge = make(params(1))
+            learn(bridge, 2)
+            effects = change(bridge, new)
+            assert (gates(effects), kinds(effects)) == ([False], ["fdb.limit.cleared"])
+            assert gates(learn(bridge, 2)) == []
+
+    def test_drop_becomes_flood_and_drop_again(self) -> None:
+        bridge = make(params(1))
+        learn(bridge, 2)
+        assert gates(change(bridge, params(1, PortPolicy()))) == [False]
+        assert gates(change(bridge, params(1))) == [True]
+
+    def test_vlans_get_and_lose_limits(self) -> None:
+        bridge = make(params())
+        learn(bridge, 2, vid=7)
+        assert change(bridge, params(vlan=VlanPolicy(2, True))) == [SetGate(None, 7, True)]
+        assert change(bridge, params(vlan=VlanPolicy(None, True))) == [SetGate(None, 7, False)]
+        assert bridge.learning.caps.vlans == {}
+
+    def test_the_bridge_gets_room(self) -> None:
+        bridge = make(BridgeParams(fdb_max_learned=1))
+        assert kinds(learn(bridge, 2)) == ["fdb.limit"]
+        assert kinds(change(bridge, BridgeParams(fdb_max_learned=9))) == ["fdb.limit.cleared"]
+
+    @pytest.mark.parametrize("told", [params(2), params(vlan=VlanPolicy(2, True))])
+    def test_the_same_again_is_nothing(self, told: BridgeParams) -> None:
+        bridge = make(told)
+        learn(bridge, 3, vid=7)
+        assert change(bridge, told) == []

@@ -1,0 +1,354 @@
+"""Addresses that flap or are sticky: when they are held down, where, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ofapp.bridge import guard as guarding
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import (
+    Effect,
+    Flush,
+    HoldDown,
+    InstallDestination,
+    InstallEntry,
+    InstallSticky,
+    LetGo,
+    RemoveDestination,
+    RemoveSource,
+)
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import MoveGuard, Policies, PortPolicy
+from ofapp.bridge.ports import Port
+from ofapp.bridge.stp import PortState
+from ofapp.bridge.sweep import Occasion, Sweep
+
+A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
+
+
+def make(guard: MoveGuard | None = None, **policies: PortPolicy) -> Bridge:
+    """Ports p1, p2, p3, with policies by name."""
+    params = BridgeParams(
+        ports={name: PortParams(policy=policy) for name, policy in policies.items()},
+        policies=Policies(move_guard=guard or MoveGuard(3, 10.0, 30.0)),
+    )
+    bridge = Bridge(1, params)
+    bridge.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2, 3)], 0.0)
+    return bridge
+
+
+def see(bridge: Bridge, port: int, now: float, mac: int = A, vid: int = 0) -> list[Effect]:
+    return bridge.learning.learn([(port, vid, mac)], now)
+
+
+def flap(bridge: Bridge, ports: tuple[int, ...], begin: float = 1.0) -> list[Effect]:
+    """A is seen on one after another, a tenth of a second apart; what the last led to."""
+    effects: list[Effect] = []
+    for step, port in enumerate(ports):
+        effects = see(bridge, port, begin + step / 10)
+    return effects
+
+
+def where(bridge: Bridge, mac: int = A) -> int | None:
+    entry = bridge.fdb.get(0, mac)
+    return None if entry is None else entry.port
+
+
+def event(effects: list[Effect]) -> Event:
+    (found,) = [effect for effect in effects if isinstance(effect, Event)]
+    return found
+
+
+class TestMoves:
+    def test_one_too_many_goes_back_to_where_it_was_before_all_of_them(self) -> None:
+        bridge = make()
+        effects = flap(bridge, (1, 2, 1, 2, 1))
+        assert effects[:2] == [InstallEntry(1, 0, A, 5, 2), HoldDown(0, A, 30)]
+        told = event(effects)
+        assert (told.kind, told.severity) == ("fdb.held", Severity.WARNING)
+        assert told.data == {
+            "mac": "02:00:00:00:00:0a",
+            "vlan": 0,
+            "port": 1,
+            "reason": "moves",
+            "elsewhere": 2,
+            "seconds": 30,
+        }
+        assert "on port 1, and was seen on port 2" in told.message
+        assert where(bridge) == 1
+
+    def test_where_its_home_is_closed_it_stays_where_it_is(self) -> None:
+        bridge = make()
+        flap(bridge, (1, 2, 3, 2))
+        bridge.relay.close(1)
+        assert see(bridge, 3, 1.4)[0] == HoldDown(0, A, 30)
+        assert where(bridge) == 2
+
+    def test_nor_does_it_go_home_where_there_is_no_room(self) -> None:
+        bridge = make()
+        flap(bridge, (1, 2, 3, 2))
+        bridge.learning.caps.set_port(1, "p1", 0, False)
+        effects = see(bridge, 3, 1.4)
+        assert [type(effect) for effect in effects] == [Event, HoldDown, Event]
+        assert where(bridge) == 2
+
+    def test_moves_of_long_ago_do_not_count(self) -> None:
+        bridge = make()
+        for step, port in enumerate((1, 2, 1, 2, 1, 2, 1)):
+            see(bridge, port, 1.0 + 4 * step)  # three moves in any ten seconds
+        assert where(bridge) == 1
+        assert see(bridge, 2, 25.1) != []
+        assert bridge.learning.counters["held"] == 1
+
+    def test_each_address_and_vlan_counts_apart(self) -> None:
+        bridge = make()
+        for step, port in enumerate((1, 2, 1, 2)):
+            for mac, vid in ((A, 0), (B, 0), (A, 7)):
+                see(bridge, port, 1.0 + step, mac, vid)
+        assert bridge.learning.counters["held"] == 0
+
+    def test_a_topology_change_is_no_move(self) -> None:
+        bridge = make()
+        for step in range(10):
+            see(bridge, 1 + step % 2, 1.0 + step)
+            bridge.relay.flush_ports([1, 2, 3])
+        assert bridge.learning.counters["held"] == 0
+
+    def test_nor_has_a_forgotten_address_a_history(self) -> None:
+        bridge = make()
+        flap(bridge, (1, 2, 1, 2))
+        bridge.flush(mac=A)
+        flap(bridge, (1, 2, 1, 2), 2.0)
+        assert bridge.learning.counters["held"] == 0
+
+    def test_no_guard(self) -> None:
+        bridge = make(MoveGuard(moves=0))
+        flap(bridge, (1, 2) * 20)
+        assert bridge.learning.counters["moved"] == 39
+        assert bridge.learning.guard._tracks == {}
+
+    def test_a_guard_that_is_turned_off_forgets(self) -> None:
+        bridge = make()
+        flap(bridge, (1, 2, 1, 2))
+        bridge.learning.guard.params = MoveGuard(moves=0)
+        flap(bridge, (1, 2, 1), 2.0)
+        assert bridge.learning.counters["held"] == 0
+
+    def test_histories_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(guarding, "TRACKED", 4)
+        bridge = make()
+        for mac in range(A, A + 8):
+            see(bridge, 1, 1.0, mac)
+            see(bridge, 2, 1.0, mac)
+        assert len(bridge.learning.guard._tracks) == 4
+        assert bridge.learning.counters["move_histories_lost"] == 4
+        see(bridge, 1, 50.0, A)
+        see(bridge, 1, 50.0, B)
+        assert len(bridge.learning.guard._tracks) == 2  # those of long ago went
+        assert bridge.learning.counters["move_histories_lost"] == 4
+
+
+class TestHeld:
+    def held(self) -> Bridge:
+        bridge = make()
+        flap(bridge, (1, 2, 1, 2, 1))
+        return bridge
+
+    def test_it_recovers_by_itself(self) -> None:
+        bridge = self.held()
+        assert bridge.next_wakeup() == pytest.approx(31.4)
+        assert bridge.tick(31.3) == []
+        effects = bridge.tick(31.5)
+        assert effects[0] == LetGo(0, A)
+        assert event(effects).kind == "fdb.held.cleared"
+        assert bridge.next_wakeup() is None
+        assert see(bridge, 2, 32.0)[0] == InstallEntry(2, 0, A, 6, 1)
+
+    def test_it_is_let_go_by_hand(self) -> None:
+        bridge = self.held()
+        assert bridge.learning.guard.let_go((0, B)) == []
+        assert bridge.learning.guard.let_go((0, A))[0] == LetGo(0, A)
+        flap(bridge, (2, 1, 2), 2.0)
+        assert where(bridge) == 2
+
+    def test_it_does_not_move_and_what_the_switch_has_lost_is_put_back(self) -> None:
+        bridge = self.held()
+        assert see(bridge, 3, 1.5) == []
+        assert see(bridge, 3, 2.5) == [HoldDown(0, A, 30)]
+        assert where(bridge) == 1
+        (held,) = bridge.learning.guard.held.values()
+        assert (held.sightings, held.elsewhere) == (2, 3)
+
+    @pytest.mark.parametrize("way", ["flush", "flush-all", "down", "expired", "static", "removed"])
+    def test_it_ends_with_the_entry(self, way: str) -> None:
+        bridge = self.held()
+        entry = bridge.fdb.get(0, A)
+        assert entry is not None
+        ways: dict[str, Any] = {
+            "flush": lambda: bridge.flush(mac=A),
+            "flush-all": bridge.flush,
+            "down": lambda: bridge.put_port(Port(1, "p1", 1, False), 2.0),
+            "expired": lambda: bridge.learning.expired(0, A, entry.serial),
+            "static": lambda: bridge.add_static(0, A, "p3", 2.0),
+            "removed": lambda: bridge.remove_port(1, 2.0),
+        }
+        effects = ways[way]()
+        assert LetGo(0, A) in effects
+        assert bridge.learning.guard.held == {}
+
+    def test_one_that_is_not_concerned_stays_held(self) -> None:
+        bridge = self.held()
+        assert LetGo(0, A) not in bridge.flush(port=2)
+        assert list(bridge.learning.guard.held) == [(0, A)]
+
+    def test_no_more_than_a_switch_can_bear(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(guarding, "MAX_HELD", 1)
+        bridge = make(p1=PortPolicy(sticky=True))
+        for mac in (A, B, C):
+            see(bridge, 1, 1.0, mac)
+        assert event(see(bridge, 2, 1.0, A)).kind == "fdb.held"
+        assert event(see(bridge, 2, 1.0, B)).kind == "fdb.held.limit"
+        assert see(bridge, 2, 1.0, C) == []
+        assert where(bridge, B) == 1
+        assert bridge.learning.counters["hold_refused"] == 2
+        kinds = [effect.kind for effect in bridge.tick(40.0) if isinstance(effect, Event)]
+        assert kinds == ["fdb.held.cleared", "fdb.held.limit.cleared"]
+
+    @pytest.mark.parametrize(("hold", "seconds"), [(0.2, 1), (29.5, 30), (1e6, 65535)])
+    def test_seconds_fit_a_flow(self, hold: float, seconds: int) -> None:
+        bridge = make(MoveGuard(1, 10.0, hold))
+        assert HoldDown(0, A, seconds) in flap(bridge, (1, 2, 1))
+
+
+class TestSticky:
+    def bridge(self) -> Bridge:
+        bridge = make(p1=PortPolicy(sticky=True))
+        see(bridge, 1, 1.0)
+        return bridge
+
+    def test_it_is_learned_as_such(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        assert see(bridge, 1, 1.0) == [InstallSticky(1, 0, A, 1, 0)]
+        assert see(bridge, 1, 3.0) == [InstallSticky(1, 0, A, 2, 0)]  # the switch had lost it
+        assert bridge.fdb.learned == 1
+
+    def test_the_first_claim_from_elsewhere_is_held_down(self) -> None:
+        bridge = self.bridge()
+        effects = see(bridge, 2, 1.1)
+        assert effects[0] == HoldDown(0, A, 30)
+        assert event(effects).data["reason"] == "sticky"
+        assert where(bridge) == 1
+
+    def test_an_ordinary_address_may_move_there_and_is_sticky_then(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        see(bridge, 2, 1.0)
+        assert see(bridge, 1, 1.1) == [InstallSticky(1, 0, A, 2, 2)]
+        see(bridge, 2, 1.2)
+        assert where(bridge) == 1
+
+    def test_a_topology_change_leaves_it_and_a_blocked_port_leads_nowhere(self) -> None:
+        bridge = self.bridge()
+        assert bridge.relay.flush_ports([1]) == [Flush(1)]
+        assert Flush(1, sticky=True) in bridge.relay.set_state(1, PortState.DISCARDING)
+        assert where(bridge) == 1
+        bridge.relay.set_state(1, PortState.LEARNING)
+        assert InstallSticky(1, 0, A, 1, 0) in bridge.relay.set_state(1, PortState.FORWARDING)
+
+    def test_the_port_takes_it_along_when_it_goes(self) -> None:
+        bridge = self.bridge()
+        assert Flush(1, sticky=True) in bridge.remove_port(1, 2.0)
+        assert len(bridge.fdb) == 0
+
+    def test_a_flush_by_address_port_or_all_forgets_it(self) -> None:
+        for which in ({"mac": A}, {"port": 1}, {"vid": 0}, {}):
+            bridge = self.bridge()
+            bridge.flush(**which)
+            assert len(bridge.fdb) == 0
+
+    def test_a_restarted_controller_knows_it_by_its_flow(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        sweep = Sweep(bridge, 1, Occasion.CONNECTED, 5.0)
+        assert sweep.source(1, 0, A, 9, 0, 5.0, sticky=True) == []
+        assert sweep.destination(1, 0, A, 9, 0, 5.0, sticky=True) == []
+        assert sweep.finish(5.0) == []
+        entry = bridge.fdb.get(0, A)
+        assert entry is not None
+        assert entry.is_sticky
+
+    def test_one_of_a_port_that_is_down_is_known_but_leads_nowhere(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        bridge.put_port(Port(1, "p1", 1, False), 1.0)
+        sweep = Sweep(bridge, 1, Occasion.CONNECTED, 5.0)
+        assert sweep.source(1, 0, A, 9, 0, 5.0, sticky=True) == [RemoveSource(1, 0, A, 9)]
+        removed = sweep.destination(1, 0, A, 9, 0, 5.0, sticky=True)
+        assert removed == [RemoveDestination(0, A, 9)]
+        assert sweep.finish(5.0) == []
+        assert where(bridge) == 1
+        see(bridge, 2, 6.0)
+        assert where(bridge) == 1
+
+    @pytest.mark.parametrize("sticky", [True, False])
+    def test_flows_of_the_other_kind_are_not_adopted(self, sticky: bool) -> None:
+        bridge = make(p1=PortPolicy(sticky=not sticky))
+        sweep = Sweep(bridge, 1, Occasion.CONNECTED, 5.0)
+        assert sweep.source(1, 0, A, 9, 0, 5.0, sticky) == [RemoveSource(1, 0, A, 9)]
+        assert len(bridge.fdb) == 0
+
+    def test_what_was_deleted_by_hand_comes_back_whole(self) -> None:
+        bridge = self.bridge()
+        sweep = Sweep(bridge, 1, Occasion.ROUTINE, 5.0)
+        sweep.source(1, 0, A, 1, 0, 5.0, sticky=True)
+        assert sweep.finish(5.0) == [InstallSticky(1, 0, A, 1, 0)]
+
+    def test_one_that_leads_out_in_another_way_stays_sticky(self) -> None:
+        bridge = self.bridge()
+        put = InstallDestination(1, 0, A, 1)
+        sweep = Sweep(bridge, 1, Occasion.ROUTINE, 5.0)
+        assert sweep.redirected(put) == [InstallSticky(1, 0, A, 1, 0)]
+
+
+class TestAdministered:
+    """`Learning.set_policies`."""
+
+    def change(self, bridge: Bridge, policy: PortPolicy) -> list[Effect]:
+        bridge.params = BridgeParams(ports={"p1": PortParams(policy=policy)})
+        return bridge.learning.set_policies(bridge.params, bridge.ports, 3.0)
+
+    def test_the_same_again_is_nothing(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        see(bridge, 1, 1.0)
+        assert self.change(bridge, PortPolicy(sticky=True)) == []
+
+    @pytest.mark.parametrize("policy", [PortPolicy(learning=False), PortPolicy(locked=True)])
+    def test_a_port_that_does_not_learn_any_more_forgets(self, policy: PortPolicy) -> None:
+        bridge = make()
+        see(bridge, 1, 1.0)
+        see(bridge, 2, 1.0, B)
+        assert self.change(bridge, policy) == [Flush(1, sticky=True)]
+        assert (where(bridge), where(bridge, B)) == (None, 2)
+        assert see(bridge, 1, 4.0) == []
+        assert self.change(bridge, PortPolicy()) == []
+        assert see(bridge, 1, 5.0) == [InstallEntry(1, 0, A, 3, 0)]
+
+    def test_what_is_learned_becomes_sticky_and_ordinary_again(self) -> None:
+        bridge = make()
+        see(bridge, 1, 1.0)
+        see(bridge, 2, 1.0, B)
+        assert self.change(bridge, PortPolicy(sticky=True)) == [InstallSticky(1, 0, A, 3, 0)]
+        assert self.change(bridge, PortPolicy()) == [InstallEntry(1, 0, A, 4, 0)]
+
+    def test_what_is_sticky_on_a_port_that_is_down_goes_with_its_stickiness(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        see(bridge, 1, 1.0)
+        bridge.put_port(Port(1, "p1", 1, False), 2.0)
+        assert self.change(bridge, PortPolicy()) == []
+        assert len(bridge.fdb) == 0
+
+    def test_other_moves_are_allowed(self) -> None:
+        bridge = make()
+        policies = Policies(move_guard=MoveGuard(1, 10.0, 30.0))
+        bridge.learning.set_policies(BridgeParams(policies=policies), bridge.ports, 0.5)
+        assert HoldDown(0, A, 30) in flap(bridge, (1, 2, 1))
