@@ -84,6 +84,9 @@ class Alignment:
                 "storm.unknown_unicast", "frames to unknown hosts", _STORM
             ),
         }
+        self._locked = RateWatch(
+            "port.locked", "frames", "were dropped: only its static addresses may send"
+        )
         self.acl = AclHits(bridge)
         self._channel = channel
         self._bridge = bridge
@@ -290,11 +293,15 @@ class Alignment:
             if None in rule.goto and (not rule.actions or rule.name in _OVER_LIMIT)
         }
         drops: Counter[str] = Counter()
+        locked: Counter[int] = Counter()
         for flow in held:
             name = dropping.get((TableId(flow.table), flow.priority))
             if name is not None and (not flow.instructions or name in _OVER_LIMIT):
                 drops[name] += flow.packets
+            if name == "locked":
+                locked[int.from_bytes(flow.match[4:8], "big")] = flow.packets
         self.drops = drops
+        self._apply([*self._locked.observe(locked)])
 
     def _learned_chunks(self, table: TableId) -> Iterator[Iterator[HeldFlow]]:
         """The learned flows of a table, asked for in parts by the low bits of their serials.

@@ -166,6 +166,7 @@ class TestLocked:
         wait_for(lambda: {flow.identity for flow in bridge.flows()} == flows, "the same flows")
         assert bridge.send(1, frames.ethernet(B, D)) == set()
         wait_dropped(controller, bridge, "locked")
+        assert wait_told(controller, bridge, "port.locked.limited")["port"] == 1
 
 
 class TestSticky:
