@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event
+from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config.multicast import MulticastBridge, MulticastPort
 from ofapp.config.port import Port as PortSettings
@@ -20,7 +21,7 @@ from ofapp.settings import Settings, with_snooping
 
 
 class Administration:
-    """Spanning tree and multicast snooping of bridges and ports.
+    """Spanning tree and multicast snooping of bridges and ports, and what ports may.
 
     apply: carries a bridge's effects out; tell: an event; look: at a bridge's switch, soon.
     """
@@ -110,6 +111,32 @@ class Administration:
         self._tell(bridge, Event("mcast.port.set", message, port=port.number, data=changes))
         self._apply(bridge, bridge.set_port_multicast(port, settings.params(), time.monotonic()))
 
+    # Ports
+
+    def port(self, bridge: Bridge, port: Port) -> PortSettings:
+        """What a port is told, by the file or since."""
+        return self._port(bridge, port)
+
+    def set_port(self, bridge: Bridge, port: Port, values: Mapping[str, Any]) -> None:
+        """Give a port other VLANs or another policy; InputError for a name that nobody has."""
+        old = self._port(bridge, port)
+        changes = _changes(old, old.model_copy(update=values))
+        if not changes:
+            return
+        before = self._settings.of(bridge.datapath_id)
+        self._set_port(bridge, port, **values)
+        try:
+            params = self._settings.of(bridge.datapath_id).params()
+            _check_lists(params)
+        except (KeyError, InputError) as error:
+            self._settings.set(bridge.datapath_id, before)
+            if isinstance(error, InputError):
+                raise
+            raise InputError("vlan", f"no VLAN is called {error.args[0]}") from None
+        message = f"port {port.number}: {_listed(changes)}"
+        self._tell(bridge, Event("port.set", message, port=port.number, data=changes))
+        self._apply(bridge, bridge.set_params(params, time.monotonic()))
+
     # Inside
 
     def _port(self, bridge: Bridge, port: Port) -> PortSettings:
@@ -132,6 +159,14 @@ def _changes(old: BaseModel, new: BaseModel) -> dict[str, Any]:
 
 def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
+
+
+def _check_lists(params: BridgeParams) -> None:
+    lists = params.policies.acls
+    for own in (*params.ports.values(), *params.numbered.values()):
+        if own.policy.acl is not None and own.policy.acl not in lists:
+            known = ", ".join(sorted(lists)) or "none"
+            raise InputError("acl", f"no access list is called {own.policy.acl}; known: {known}")
 
 
 def _not_local(port: Port) -> None:

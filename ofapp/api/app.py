@@ -22,6 +22,7 @@ from ofapp.api import (
     routes_fdb,
     routes_mdb,
     routes_multicast,
+    routes_ports,
     routes_ryu,
     routes_stp,
 )
@@ -73,6 +74,7 @@ def create_app(
 
     for routes in (
         routes_bridges,
+        routes_ports,
         routes_fdb,
         routes_stp,
         routes_mdb,

@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 import ofapp
-from ofapp.cli import acl, bench, bridges, config, deploy, events, fdb, mdb, multicast, run, stp
+from ofapp.cli import (
+    acl,
+    bench,
+    bridges,
+    config,
+    deploy,
+    doctor,
+    events,
+    fdb,
+    mdb,
+    multicast,
+    run,
+    stp,
+    vlan,
+)
 
 app = typer.Typer(
     help="Managed bridges on Open vSwitch.",
@@ -21,12 +35,14 @@ app.add_typer(mdb.app, name="mdb")
 app.add_typer(multicast.app, name="multicast")
 app.add_typer(bridges.bridge_app, name="bridge")
 app.add_typer(bridges.port_app, name="port")
+app.add_typer(vlan.app, name="vlan")
 app.add_typer(stp.app, name="stp")
 app.add_typer(acl.app, name="acl")
 app.add_typer(bench.app, name="bench")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(config.app, name="config")
 app.command("events")(events.events)
+app.command("doctor")(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+import yaml
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument
+from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
 from ofapp.cli.output import print_json, print_table
+from ofapp.cli.vlan import PortArgument
 
 bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
 port_app = typer.Typer(help="Ports.", no_args_is_help=True)
@@ -41,6 +45,35 @@ def show_ports(
         return
     header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
     print_table(header, [_port_row(port) for port in ports])
+
+
+@port_app.command("set")
+def set_port(
+    bridge: BridgeArgument,
+    port: PortArgument,
+    values: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="As in the configuration file: isolated=true, vlan=10, "
+            "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
+        ),
+    ],
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Give a port other VLANs or another policy, until the file is read again."""
+    client = Client(api)
+    client.patch(f"{client.path(bridge)}/ports/{port}", dict(map(_value, values)))
+
+
+def _value(text: str) -> tuple[str, object]:
+    key, equals, value = text.partition("=")
+    try:
+        if not equals:
+            raise ValueError("KEY=VALUE is wanted")
+        return key, yaml.safe_load(value)
+    except (ValueError, yaml.YAMLError) as error:
+        raise typer.BadParameter(f"{text}: {error}") from None
 
 
 def _bridge_row(bridge: Json) -> list[str]:

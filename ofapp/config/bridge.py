@@ -119,7 +119,7 @@ class Mirror(Model):
 class MacMove(Model):
     """An address that moves more often than `moves` times in `window` s is held for `hold` s."""
 
-    moves: Annotated[StrictInt, Field(ge=0, le=10_000)] = Field(
+    moves: Annotated[StrictInt, Field(ge=0, le=100)] = Field(
         _GUARD.moves, description="0 = addresses move as they like"
     )
     window: Annotated[Seconds, Field(gt=0)] = Field(_GUARD.window, description="seconds")

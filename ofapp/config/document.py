@@ -89,8 +89,7 @@ class Document:
                 step = known
             if step not in node.children:
                 break
-            if isinstance(step, str):
-                place = node.keys[step]
+            place = node.keys[step] if isinstance(step, str) else node.children[step].place
             node = node.children[step]
             if not (of_key and at == len(path) - 1) and not node.children:
                 place = node.place
@@ -121,7 +120,7 @@ def _events(text: str) -> Iterator[Any]:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.problem, error.context) if part)
         if mark is not None and _tab_before(text, mark.line, mark.column):
-            what = "a tab cannot indent in YAML: use spaces"
+            what = "a tab cannot indent, use spaces"
         raise NotYamlError(_place(mark), f"not YAML: {what}") from None
     except yaml.YAMLError as error:
         raise NotYamlError(Place(), f"not YAML: {error}") from None

@@ -82,7 +82,7 @@ VlanList = Annotated[
                 {
                     "type": "array",
                     "minItems": 1,
-                    "items": {"type": ["integer", "string"]},
+                    "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
                     "examples": [[10, "20-30"]],
                 },
             ]

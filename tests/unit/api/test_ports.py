@@ -1,0 +1,120 @@
+"""What ports are told, and their VLANs, over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ofapp.api.app import create_app
+from ofapp.api.models_ports import PortDetail, VlanStatus
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
+from ofapp.config.membership import joined, left, said
+from ofapp.network import Network
+from tests.unit.api.network import DPID, mcast_network
+
+BRIDGE = f"/v1/bridges/{DPID}"
+
+
+@pytest.fixture
+def network() -> Network:
+    return mcast_network()
+
+
+@pytest.fixture
+def bridge(network: Network) -> Bridge:
+    return network.bridges[1]
+
+
+@pytest.fixture
+def client(network: Network) -> Any:
+    return create_app(network).test_client()
+
+
+def patch(client: Any, port: str, **values: Any) -> Any:
+    return client.patch(f"{BRIDGE}/ports/{port}", json=values)
+
+
+def test_a_policy_is_set_and_shown(client: Any, bridge: Bridge) -> None:
+    answer = patch(client, "eth1", isolated=True, storm={"broadcast": 100})
+    assert answer.status_code == 200, answer.text
+    told = PortDetail.model_validate(answer.json)
+    assert told.settings == {"isolated": True, "storm": {"broadcast": 100}}
+    number = told.number
+    assert bridge.reach.policy(number).isolated
+    assert bridge.reach.policy(number).storm.broadcast == 100
+    assert client.get(f"{BRIDGE}/ports/eth1").json == answer.json
+    assert patch(client, "eth1", isolated=False).json["settings"] == {"storm": {"broadcast": 100}}
+
+
+def test_a_port_that_is_shut_is_disabled(client: Any, bridge: Bridge) -> None:
+    assert patch(client, "eth1", shutdown=True).json["state"] == "disabled"
+    assert patch(client, "eth1", shutdown=False).json["state"] != "disabled"
+
+
+@pytest.mark.parametrize(
+    ("values", "status", "field"),
+    [
+        ({"isolated": "yes"}, 422, "isolated"),
+        ({"isolatd": True}, 422, "isolatd"),
+        ({"vlan": 4095}, 422, "vlan"),
+        ({"vlan": "nowhere"}, 409, "vlan"),
+        ({"acl": "nobodys"}, 409, "acl"),
+        ({"storm": {"broadcast": 0}}, 422, "storm"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    client: Any, bridge: Bridge, values: dict[str, Any], status: int, field: str
+) -> None:
+    before = bridge.params
+    answer = patch(client, "eth1", **values)
+    assert answer.status_code == status, answer.text
+    assert field in str(answer.json["errors"])
+    assert bridge.params == before
+    assert client.get(f"{BRIDGE}/ports/eth1").json["settings"] == {}
+
+
+def test_a_port_joins_and_leaves_vlans(client: Any, bridge: Bridge) -> None:
+    path = f"{BRIDGE}/ports/eth1/vlans"
+    assert client.put(f"{path}/10", json={"pvid": True, "untagged": True}).status_code == 200
+    answer = client.put(f"{path}/20", json={})
+    assert answer.json["settings"] == {"vlan": {"trunk": [10, 20], "native": 10}}
+    ports = VlanStatus.model_validate(client.get(f"{BRIDGE}/vlans").json).ports
+    (told,) = (port for port in ports if port.port.name == "eth1")
+    assert (told.mode, told.vlans, told.pvid, told.untagged) == ("trunk", "10,20", 10, [10])
+    assert bridge.reach.aware
+    assert client.delete(f"{path}/10").status_code == 200
+    assert client.delete(f"{path}/10").status_code == 409
+    assert client.delete(f"{path}/20").status_code == 409  # the last
+    assert client.put(f"{path}/30", json={"untagged": True}).status_code == 409
+    assert client.put(f"{path}/0", json={}).status_code == 422
+    assert patch(client, "eth1", vlan="transparent").json["settings"] == {}
+    assert not bridge.reach.aware
+
+
+class TestMembership:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            (TRANSPARENT, PortVlans(frozenset({7}))),
+            (access(5), trunk(frozenset({5, 7}), native=5)),
+            (trunk(frozenset({1})), trunk(frozenset({1, 7}))),
+            (trunk(frozenset({7}), native=7), trunk(frozenset({7}))),
+        ],
+    )
+    def test_joining(self, before: PortVlans, after: PortVlans) -> None:
+        assert joined(before, 7, pvid=False, untagged=False) == after
+
+    def test_another_native_vlan(self) -> None:
+        after = joined(access(5), 7, pvid=True, untagged=True)
+        assert after == trunk(frozenset({5, 7}), native=7)
+
+    @pytest.mark.parametrize(
+        "vlans", [TRANSPARENT, access(5), trunk(), trunk(frozenset({1, 2, 9}), 2, True)]
+    )
+    def test_what_is_said_is_what_is_meant(self, vlans: PortVlans) -> None:
+        assert said(vlans).params(int) == vlans
+
+    def test_leaving(self) -> None:
+        assert left(trunk(frozenset({5, 7}), native=7), 7) == trunk(frozenset({5}))
