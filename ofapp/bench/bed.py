@@ -53,8 +53,9 @@ class Bed:
     """The namespaces of a run; a context manager."""
 
     tag: str
-    mtu: int
     given: Given | None = None
+    mtu: int = 1500
+    """Of all interfaces of the next device."""
     ends: dict[str, End] = field(default_factory=dict)
     _moved: list[tuple[End, str]] = field(default_factory=list)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 FCS = 4
-HEADERS = 14 + 20 + 8
+ETHERNET = 14
+HEADERS = ETHERNET + 20 + 8
 MIN_SIZE = 64
 MAX_HOSTS = 1 << 24
 BROADCAST = b"\xff" * 6

@@ -11,6 +11,7 @@ from pathlib import Path
 import ofapp
 from ofapp.bench.model import Machine
 
+USER_MODE_LINUX = "user-mode Linux"
 _PROGRAMS = {
     "Open vSwitch": ("ovs-vswitchd", "--version"),
     "iperf3": ("iperf3", "--version"),
@@ -36,6 +37,11 @@ def describe() -> Machine:
     )
 
 
+def tells_kernel_time() -> bool:
+    """Whether /proc/stat tells the kernel's time from that of programs: not in user-mode Linux."""
+    return _virtual() != USER_MODE_LINUX
+
+
 def _field(path: str, name: str) -> str:
     for line in Path(path).read_text().splitlines():
         key, _, value = line.partition(":")
@@ -47,7 +53,7 @@ def _field(path: str, name: str) -> str:
 def _virtual() -> str:
     """What kind of virtual machine it is, if it says so."""
     if "User Mode Linux" in _field("/proc/cpuinfo", "vendor_id"):
-        return "user-mode Linux"
+        return USER_MODE_LINUX
     flags = _field("/proc/cpuinfo", "flags").split()
     return "virtual machine" if "hypervisor" in flags else "none seen"
 

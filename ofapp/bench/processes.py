@@ -38,7 +38,6 @@ def started(words: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=log.parent,
             )
         except FileNotFoundError as error:
             raise BenchError(f"{words[0]} is not installed") from error

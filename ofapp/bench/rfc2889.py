@@ -16,7 +16,7 @@ from ofapp.bench.search import Bounds, highest, loss
 from ofapp.bench.station import Station, Trial
 from ofapp.bench.task import At, Context, Outcome, Task
 
-TEACHING_RATE = 10_000
+TEACHING_RATE = 20_000
 """Addresses a second where the rate is not what is measured."""
 ROUNDS = 4
 LEARNED_AT_ONCE = 2_000

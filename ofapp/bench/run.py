@@ -14,16 +14,12 @@ from types import FrameType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ofapp.bench import BenchError
+from ofapp.bench import BenchError, machine
 from ofapp.bench.bed import Bed, clean
 from ofapp.bench.choose import Where, bridge_name, check, devices
 from ofapp.bench.devices.ovs import OpenVSwitch
-from ofapp.bench.frames import FCS
 from ofapp.bench.model import Plan, Results
 from ofapp.bench.runner import Runner, Turn
-
-ETHERNET = 14
-"""Octets of a frame that its MTU does not count."""
 
 
 def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
@@ -39,12 +35,12 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
     with ExitStack() as stack:
         before = signal.signal(signal.SIGTERM, _stop)  # so that all contexts are left
         stack.callback(signal.signal, signal.SIGTERM, before)
-        mtu = max(1500, max(plan.sizes) - FCS - ETHERNET)
-        bed = stack.enter_context(Bed(where.tag, mtu, where.given))
+        bed = stack.enter_context(Bed(where.tag, where.given))
         made, left_out = devices(plan, where, stack)
         for reason in left_out:
             console.print(f"left out: {reason}", highlight=False)
-        runner = Runner(plan, made, bed, problems=list(left_out))
+        told = machine.tells_kernel_time()
+        runner = Runner(plan, made, bed, problems=list(left_out), processor_time=told)
         _with_progress(runner, console, lambda: runner.results(title, begun).write(out))
         return runner.results(title, begun)
 

@@ -15,7 +15,7 @@ from statistics import fmean
 from ofapp.bench import BenchError, machine, rfc2544, rfc2889, streams
 from ofapp.bench.bed import Bed
 from ofapp.bench.devices import Device
-from ofapp.bench.frames import FCS
+from ofapp.bench.frames import ETHERNET, FCS
 from ofapp.bench.model import Plan, Results, Sample
 from ofapp.bench.names import Measurement
 from ofapp.bench.station import Station
@@ -38,6 +38,8 @@ TASKS: dict[Measurement, Task] = {
     )
 }
 
+CPU_FIGURES = ("cpu_us", "cores")
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -57,6 +59,8 @@ class Runner:
     bed: Bed
     samples: list[Sample] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    processor_time: bool = True
+    """Whether figures of processor time mean anything here."""
 
     def turns(self) -> list[Turn]:
         """All there is to do, in order."""
@@ -95,18 +99,24 @@ class Runner:
     def _turn(self, turn: Turn) -> None:
         context = Context(self.plan, turn.repetition)
         points = [at for at in turn.task.points(context) if _fits(turn.device, at)]
-        with (
-            turn.device.up(self.bed, turn.task.hosts(context)) as up,
-            Station(self.bed, turn.device, up) as station,
-        ):
-            station.wait_ready()
-            for at in points:
-                self._point(turn, station, at)
+        for mtu in sorted({_mtu(at) for at in points}):
+            self.bed.mtu = mtu
+            with (
+                turn.device.up(self.bed, turn.task.hosts(context)) as up,
+                Station(self.bed, turn.device, up) as station,
+            ):
+                station.wait_ready()
+                for at in points:
+                    if _mtu(at) == mtu:
+                        self._point(turn, station, at)
 
     def _point(self, turn: Turn, station: Station, at: At) -> None:
         context = Context(self.plan, turn.repetition)
         station.others.clear()
-        for found, values in turn.task.measure(context, station, at):
+        for found, told in turn.task.measure(context, station, at):
+            values = told
+            if not self.processor_time:
+                values = {key: value for key, value in told.items() if key not in CPU_FIGURES}
             self.samples.append(
                 Sample(
                     test=turn.task.test,
@@ -123,6 +133,11 @@ def rotated(devices: Sequence[Device], turn: int) -> list[Device]:
     """The same devices, another one first each time."""
     first = turn % len(devices)
     return [*devices[first:], *devices[:first]]
+
+
+def _mtu(at: At) -> int:
+    """What interfaces are set to: some devices are slower when they allow for large frames."""
+    return max(1500, int(at.get("size", 0)) - FCS - ETHERNET)
 
 
 def _fits(device: Device, at: At) -> bool:

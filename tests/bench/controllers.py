@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from ofapp.bench.processes import end, free_port, listens, wait_until
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -58,13 +58,6 @@ class Running:
         text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
         line = next(line for line in text.splitlines() if line.startswith("Rss:"))
         return int(line.split()[1]) * 1024
-
-
-def free_port() -> int:
-    """A TCP port of the loopback that nobody uses just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _ofapp(port: int, rest_port: int) -> list[str]:
@@ -110,16 +103,6 @@ def _pinned(command: list[str], core: int) -> list[str]:
     return ["taskset", "-c", str(core), *command] if PINNED else command
 
 
-def _listens(port: int) -> bool:
-    """Asked of the kernel: a connection made to find out would be a switch to the controller."""
-    for name in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                return True
-    return False
-
-
 @contextlib.contextmanager
 def running(peer: Peer) -> Iterator[Running]:
     """Start the controller on the second core; stop it and forget its log at the end."""
@@ -138,7 +121,7 @@ def running(peer: Peer) -> Iterator[Running]:
             )
         started = Running(process, port, rest_port, log)
         try:
-            if not wait_until(lambda: _listens(port) or process.poll() is not None, 20):
+            if not wait_until(lambda: listens(port) or process.poll() is not None, 20):
                 raise RuntimeError(f"{peer.name} does not listen on its port")
             if process.poll() is not None:
                 raise RuntimeError(f"{peer.name} ended with status {process.returncode}")
@@ -147,12 +130,7 @@ def running(peer: Peer) -> Iterator[Running]:
             error.add_note(f"{peer.name} said:\n{log.read_text(errors='replace')[-2000:]}")
             raise
         finally:
-            process.terminate()
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process)
 
 
 @contextlib.contextmanager
@@ -166,13 +144,3 @@ def emulator_core() -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, set(CORES))
-
-
-def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
-    """Poll a condition of the outside world; False when time runs out."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from .controllers import Peer, Running, emulator_core, running, wait_until
+from ofapp.bench.processes import wait_until
+
+from .controllers import Peer, Running, emulator_core, running
 from .rest import Api, sampling
 from .switch import Switch
 from .traffic import Traffic, mac
