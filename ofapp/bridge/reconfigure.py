@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ofapp.bridge.effects import Effect, InstallDestination, Reprogram
+from ofapp.bridge.effects import Effect, InstallDestination, InstallSticky, Reprogram
 from ofapp.bridge.event import Event
+from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.reach import Reach
 
@@ -63,7 +64,9 @@ def _learned(bridge: Bridge, before: Reach) -> tuple[list[Effect], list[Effect],
         if not reach.vlans(port).has(vid):
             gone[port, vid] = None
         elif before.straight(port, vid) is not (straight := reach.straight(port, vid)):
-            put = InstallDestination(port, vid, mac, entry.serial)
+            put: Effect = InstallDestination(port, vid, mac, entry.serial)
+            if entry.is_sticky:
+                put = InstallSticky(port, vid, mac, entry.serial, NO_PORT)
             if bridge.learning.forwards(port):
                 (direct if straight else guarded).append(put)
     flushed = [effect for port, vid in gone for effect in bridge.flush(port=port, vid=vid)]

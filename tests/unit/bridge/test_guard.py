@@ -347,6 +347,14 @@ class TestAdministered:
         assert self.change(bridge, PortPolicy()) == []
         assert len(bridge.fdb) == 0
 
+    def test_a_sticky_address_of_a_port_that_is_reached_otherwise_stays_sticky(self) -> None:
+        bridge = make(p1=PortPolicy(sticky=True))
+        see(bridge, 1, 1.0)
+        isolated = {"p1": PortParams(policy=PortPolicy(sticky=True, isolated=True))}
+        effects = bridge.set_params(BridgeParams(ports=isolated), 2.0)
+        assert InstallSticky(1, 0, A, 1, 0) in effects
+        assert InstallDestination(1, 0, A, 1) not in effects
+
     def test_other_moves_are_allowed(self) -> None:
         bridge = make()
         policies = Policies(move_guard=MoveGuard(1, 10.0, 30.0))
