@@ -102,7 +102,10 @@ def _section(
 
 def _terms(rule: Rule) -> str:
     matched = ", ".join(sorted(rule.match)) or "everything else"
-    return f"priority {rule.priority}, matches {matched}"
+    if rule.optional:
+        matched += " and what the user says"
+    lowest = "" if rule.lowest is None else f"{rule.lowest} to "
+    return f"priority {lowest}{rule.priority}, matches {matched}"
 
 
 def _flows(table: Table, bridge: Bridge, names: dict[str, str]) -> list[str]:
