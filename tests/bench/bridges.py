@@ -1,8 +1,8 @@
 """`ofapp bench` on every datapath that this machine can have, and one report of all of them.
 
-Options that are not its own are for `ofapp bench run`.  Each datapath wants surroundings of its own:
-the machine's Open vSwitch for netdev and AF_XDP, one of our own with DPDK in a namespace, user-mode
-Linux for the kernel module.
+Options that are not its own are for `ofapp bench run`.  Each datapath wants surroundings of its
+own: the machine's Open vSwitch for netdev and AF_XDP, one of our own with DPDK in a namespace,
+user-mode Linux for the kernel module.
 """
 
 from __future__ import annotations
