@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.guest.image import Image
 from tests.guest.qemu import Guest, Shell
 from tests.mininet.lab import Host, Lab, Switch, quiet, sh
+from tests.vswitchd.waiting import wait_for
 
 MACHINE = "10.211.0.200"
 """The address of the machine itself on a bridge."""
@@ -84,6 +85,7 @@ class Site:
         incoming = ("-incoming", f"unix:{channel}")
         guest = Guest.on_tap(self.image, tap, placed.mac, *incoming)
         self.guests.append(guest)
+        wait_for(channel.exists, "QEMU to wait for the guest")
         return Placed(guest, placed.mac, tap, placed.number)
 
     def leave(self, placed: Placed) -> None:
