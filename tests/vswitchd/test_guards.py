@@ -377,6 +377,41 @@ class TestMoves:
         bridge.inject(1, frames.ethernet(frames.BROADCAST, A))
 
 
+class TestChanges:
+    def test_guards_come_and_go_with_the_file(
+        self, vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
+    ) -> None:
+        controller = controller_factory("")
+        bridge = vswitchd.add_bridge(ports=3)
+        controller.connect(bridge)
+        plain = {flow.identity for flow in bridge.flows()}
+        learn(controller, bridge, 1, port=1)
+        learn(controller, bridge, 2, port=2)
+
+        def become(port: str) -> None:
+            controller.configure(f"bridges: {{'{bridge.dpid16}': {{ports: {{1: {{{port}}}}}}}}}")
+            reply = controller.api("POST", "/v1/config/reload")
+            assert reply.status == 200, reply.body
+
+        become("sticky: true")
+        wait_for(lambda: of(bridge, Feature.STICKY), "what is known to be sticky")
+        assert bridge.send(2, frames.ethernet(A, B)) == {1}
+        become("fdb_max_learned: 1, over_limit: drop")
+        wait_for(lambda: gates(bridge) == {"in_port=1"}, "the gate to close")
+        assert of(bridge, Feature.STICKY) == []
+        assert bridge.send(2, frames.ethernet(A, B)) == {1}
+        become("locked: true")
+        wait_forgotten(controller, bridge, A)
+        assert bridge.send(1, frames.ethernet(B, A)) == set()
+        become("learning: false")
+        assert bridge.send(1, frames.ethernet(B, A)) == {2}
+        become("")
+        learn(controller, bridge, 1, port=1)
+        assert controller.flush(bridge) == 2
+        wait_for(lambda: {flow.identity for flow in bridge.flows()} == plain, "the plain flows")
+        bridge.destroy()
+
+
 def _own(controller: Controller, bridge: Bridge) -> str:
     (entry,) = controller.fdb(bridge, type="local")
     return str(entry["mac"])
