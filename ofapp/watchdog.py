@@ -5,7 +5,8 @@ restarts a manager that hangs as it restarts one that ended.
 
 There is no library here because none is kept that fits: `sdnotify` had its last release in 2017,
 and `systemd-python` and `cysystemd` are C extensions on libsystemd for what is one datagram of
-KEY=value lines.  systemd promises that protocol as stable, and its manual asks to implement it.
+KEY=value lines.  systemd promises that protocol as stable, and its manual shows how to speak it
+without a library.
 
 Nothing happens when nobody supervises, as in a terminal.
 """
@@ -13,6 +14,7 @@ Nothing happens when nobody supervises, as in a terminal.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import logging
 import os
 import socket
@@ -52,6 +54,7 @@ def watch(status: Callable[[], str]) -> None:
     """Send signs of life, and `status()` with them, until the greenlet is killed."""
     if not os.environ.get("NOTIFY_SOCKET"):
         return
+    faulthandler.enable()  # SIGABRT, with which systemd ends a silent process, tells where it was
     pause = min(STATUS_SECONDS, _patience() / 3)
     while True:
         _send("WATCHDOG=1", f"STATUS={status()}")

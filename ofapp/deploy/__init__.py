@@ -19,4 +19,5 @@ modules that touch the host, through pyroute2 and ovsdbapp.
 
 from pathlib import Path
 
-DIRECTORY = Path("/var/lib/ofapp/deploy")  # of the journals
+DIRECTORY = Path("/var/lib/ofapp-deploy")  # of the journals; not in /var/lib/ofapp, which is the
+# controller's user's: root does what a journal says
