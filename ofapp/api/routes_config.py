@@ -68,7 +68,7 @@ def _bridge_json(reloader: Reloader, bridge: Bridge) -> dict[str, Any]:
         "name": bridge.name,
         "entries": settings.keys(datapath_id),
         "since": [*differences(settings.filed(datapath_id), running).values()],
-        "config": running.model_dump(mode="json", exclude_defaults=True),
+        "config": running.shown(),
     }
 
 

@@ -173,6 +173,15 @@ class Bridge(BridgeSettings):
         fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
         return self.ports[max(fitting, key=len)] if fitting else Port()
 
+    def shown(self) -> dict[str, Any]:
+        """An effective bridge as the file would say it, in JSON's types, at its shortest."""
+        told = self.model_dump(mode="json", exclude_defaults=True)
+        given = {key: _given(port) for key, port in self.ports.items()}
+        for key, port in self.ports.items():
+            base = Port.model_validate(_underneath(key, given)).model_dump(mode="json")
+            told["ports"][key] = _beyond(port.model_dump(mode="json"), base)
+        return told
+
     def vlan(self, vid: int) -> Vlan:
         """What a VLAN is told."""
         return self.vlans.get(vid) or Vlan()
@@ -227,13 +236,30 @@ def _layered(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
 
     Nobody knows the name behind a number here: only `*` fits it.
     """
+    return _merged(_underneath(key, ports), ports[key])
+
+
+def _underneath(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
+    """What a port has of the patterns that fit it."""
     patterns = [known for known in ports if is_pattern(known) and known != key]
     name = "" if port_number(key) is not None else key
     values: dict[str, Any] = {}
     for pattern in sorted(patterns, key=len):
         if fnmatchcase(name, pattern) and not (is_pattern(key) and len(pattern) >= len(key)):
             values = _merged(values, ports[pattern])
-    return _merged(values, ports[key])
+    return values
+
+
+def _beyond(values: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `values` that are not in `base`, section by section."""
+    left: dict[str, Any] = {}
+    for key, value in values.items():
+        inner = base[key]
+        if value == inner:
+            continue
+        both = isinstance(value, dict) and isinstance(inner, dict) and key != "vlan"
+        left[key] = _beyond(value, inner) if both else value
+    return left
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

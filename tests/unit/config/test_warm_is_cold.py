@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.bridge import Bridge
@@ -14,6 +14,7 @@ from ofapp.openflow.mdb import GroupNumbers
 from ofapp.openflow.program import Program, difference, program
 from tests.unit.config.configs import PORTS, bridges
 
+QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking such examples takes minutes
 SETTLED = 60.0
 """Seconds after which no timer of a spanning tree runs that would change a port."""
 
@@ -40,7 +41,7 @@ def held(bridge: Bridge) -> Program:
     return program(bridge, metered=True, entries=GroupNumbers())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, phases=QUICK)
 @given(st.lists(bridges(), min_size=2, max_size=4))
 def test_warm_is_cold(history: list[dict[str, Any]]) -> None:
     now = 0.0
@@ -55,7 +56,7 @@ def test_warm_is_cold(history: list[dict[str, Any]]) -> None:
     assert not changes, "\n".join(changes.lines())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, phases=QUICK)
 @given(bridges())
 def test_the_same_again_changes_nothing(bridge: dict[str, Any]) -> None:
     made = cold(bridge, 0.0)
