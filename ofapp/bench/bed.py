@@ -1,9 +1,9 @@
 """The test bed: two ends and a monitor, each in a namespace of its own, cabled to the device.
 
 The cables are veth pairs, made anew for every device, or interfaces that are given: those that the
-generator gets are moved into the namespaces for the time of a run and come back as they were, which
-is why they must not carry an address.  All that is made here begins with the tag of the run, and
-only that is removed.
+generator gets are moved into the namespaces for the time of a run and come back with the MTU that
+they had.  They must not carry an address: it would be lost.  All that is made here begins with the
+tag of the run, and only that is removed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ofapp.bench.spaces import FOLDER, command, inside, netlink, sysctl
 
 DEVICE_SPACE = "dev"
 ENDS = ("tx", "rx", "mon")
+_LINK_LOCAL, _IFF_UP = 253, 1
 _OFFLOADS = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 
 
@@ -58,6 +59,7 @@ class Bed:
     """Of all interfaces of the next device."""
     ends: dict[str, End] = field(default_factory=dict)
     _moved: list[tuple[End, str]] = field(default_factory=list)
+    _found: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __enter__(self) -> Bed:
         for name in (*ENDS, DEVICE_SPACE):
@@ -66,7 +68,7 @@ class Bed:
                     f"the namespace {self.space(name)} exists: another ofapp bench runs, or one was"
                     " killed. Use another --tag, or remove its rests with `ofapp bench clean`"
                 )
-        check_given(self.given)
+        self._found = check_given(self.given)
         try:
             for name in (*ENDS, DEVICE_SPACE):
                 run("ip", "netns", "add", self.space(name))
@@ -82,7 +84,10 @@ class Bed:
     def __exit__(self, *_: object) -> None:
         for end, name in self._moved:
             move(name, None, end.namespace)
+        for name, (mtu, flags) in self._found.items():
+            _restore(name, mtu, flags)
         self._moved.clear()
+        self._found.clear()
         clean(self.tag)
 
     @property
@@ -174,21 +179,32 @@ def port_names(tag: str) -> list[str]:
     return [f"{tag}p{number}" for number in range(1, len(ENDS) + 1)]
 
 
-def check_given(given: Given | None) -> None:
-    """BenchError when an interface is not there or carries an address."""
+def check_given(given: Given | None) -> dict[str, tuple[int, int]]:
+    """MTU and flags of given interfaces; BenchError when one is not there or carries an address."""
+    settings: dict[str, tuple[int, int]] = {}
     if given is None:
-        return
+        return settings
     with netlink(None) as kernel:
         for name in (given.tx, given.rx, *given.ports):
             found = kernel.link_lookup(ifname=name)
             if not found:
                 raise BenchError(f"{name}: there is no such interface (see `ip link`)")
             for message in kernel.get_addr(index=found[0]):
-                if message["scope"] != 253:  # not link-local
+                if message["scope"] != _LINK_LOCAL:
                     raise BenchError(
                         f"{name} has the address {message.get_attr('IFA_ADDRESS')}: a benchmark"
                         " takes its interfaces for itself; remove it, or choose another interface"
                     )
+            (link,) = kernel.get_links(found[0])
+            settings[name] = (link.get_attr("IFLA_MTU"), link["flags"])
+    return settings
+
+
+def _restore(interface: str, mtu: int, flags: int) -> None:
+    state = "up" if flags & _IFF_UP else "down"
+    with netlink(None) as kernel:
+        for index in kernel.link_lookup(ifname=interface):
+            kernel.link("set", index=index, mtu=mtu, state=state)
 
 
 def raise_up(space: str | None, interface: str, mtu: int) -> None:

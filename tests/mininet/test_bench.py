@@ -77,10 +77,14 @@ def test_given_interfaces_come_back(tmp_path):
         sh("ip", "link", "add", one, "type", "veth", "peer", "name", other)
     try:
         tx, one, other, rx = names
+        sh("ip", "link", "set", tx, "mtu", 1400)
         ports = ("--tx", tx, "--rx", rx, "--port", one, "--port", other)
         found = measured(tmp_path, "--dut", "linux", "--dut", "router", "--test", "tcp", *ports)
         assert [sample.device for sample in found.samples] == ["Linux bridge", "Linux router"]
         assert all(sample.values["mbps"] > 1 for sample in found.samples)
+        after = sh("ip", "-o", "link", "show", tx)
+        assert "mtu 1400" in after
+        assert "state DOWN" in after
         assert all(Path("/sys/class/net", name).exists() for name in names)
         assert rests() == []
     finally:
