@@ -66,7 +66,7 @@ def survey(config: DeployConfig, store: Store, database: str, *, confirmed_later
         tried = reach(kernel, host, config)
     origin = previous.origin if previous else None
     if previous is not None and previous.config == config:
-        goal = resumed_layout(host, config, previous.origin, previous.deployed)
+        goal = resumed_layout(host, config, previous.origin, previous.left_of_deployed)
     else:
         goal = wanted_layout(host, config, origin)
     steps = plan_apply(host, goal, config, tried.silent) if host.switch.problem is None else ()
@@ -143,6 +143,7 @@ def _begin(found: Survey, confirm_within: float | None) -> Journal:
         origin=origin_layout(found.host, config, previous.origin if previous else None),
         fallback=present_layout(found.host, config.bridge, uplinks, taps),
         deployed=found.goal,
+        made=now(),
         boot=boot_id(),
         process=os.getpid(),
         deadline=now() + settling + (confirm_within or 0),

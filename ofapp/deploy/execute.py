@@ -6,7 +6,7 @@ import time
 
 from pyroute2 import NetlinkError
 
-from ofapp.deploy import netlink, proof, steps
+from ofapp.deploy import links, proof, steps
 from ofapp.deploy.netlink import Netlink
 from ofapp.deploy.ovsdb import Database, OvsdbError
 from ofapp.deploy.steps import Step
@@ -81,9 +81,9 @@ class Executor:
             case steps.SetLink(link=link, up=up, mtu=mtu):
                 kernel.set_link(link, up=up, mtu=mtu)
             case steps.SetSetting(link=link, name=name, value=value):
-                netlink.set_setting(link, name, value)
+                links.set_setting(link, name, value)
             case steps.SetOffloads(link=link, on=on):
-                netlink.set_offloads(link, on)
+                links.set_offloads(link, on)
             case steps.AddAddress(link=link, address=address):
                 kernel.add_address(link, address)
             case steps.RemoveAddress(link=link, address=address):

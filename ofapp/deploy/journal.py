@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -30,6 +31,7 @@ from pydantic import TypeAdapter, ValidationError
 from ofapp.deploy import DIRECTORY
 from ofapp.deploy.model import DeployConfig
 from ofapp.deploy.state import Layout
+from ofapp.deploy.wanted import aged
 
 VERSION = 1
 
@@ -60,6 +62,7 @@ class Journal:
     origin: Layout  # before the first deployment of this bridge
     fallback: Layout  # where to go back to: before this one, or for a revert the aim itself
     deployed: Layout  # where this one leads to
+    made: float  # CLOCK_BOOTTIME
     boot: str  # which boot of the machine this was
     process: int  # that applies
     deadline: float | None = None  # CLOCK_BOOTTIME; None: nobody has to confirm
@@ -72,6 +75,11 @@ class Journal:
     def overdue(self) -> bool:
         """Whether it should have been confirmed by now.  A reboot is longer than any deadline."""
         return self.boot != boot_id() or (self.deadline is not None and now() >= self.deadline)
+
+    @property
+    def left_of_deployed(self) -> Layout:
+        """`deployed`, with lifetimes as they are by now."""
+        return aged(self.deployed, now() - self.made if self.boot == boot_id() else inf)
 
 
 class JournalError(Exception):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from ofapp.deploy.netlink import Netlink, has_family, settings
+from ofapp.deploy.links import settings
+from ofapp.deploy.netlink import Netlink, has_family
 from ofapp.deploy.ovsdb import observe_switch
 from ofapp.deploy.state import Host
 

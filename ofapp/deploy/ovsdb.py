@@ -307,6 +307,7 @@ def _controller(row: Row) -> Controller:
     return Controller(
         row.target,
         in_band=_first(row.connection_mode) == IN_BAND,
+        out_of_band=_first(row.connection_mode) == OUT_OF_BAND,
         rate_limit=_first(row.controller_rate_limit),
         burst_limit=_first(row.controller_burst_limit),
         connected=row.is_connected,

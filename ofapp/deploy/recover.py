@@ -73,7 +73,7 @@ def revert(store: Store, bridge: str, tell: Tell) -> tuple[str, ...]:
         journal = replace(
             journal,
             state=State.REVERTING,
-            fallback=returned_layout(host, journal.origin, journal.deployed),
+            fallback=returned_layout(host, journal.origin, journal.left_of_deployed),
             boot=boot_id(),
             process=os.getpid(),
             deadline=now() + REVERT_SECONDS,

@@ -121,6 +121,7 @@ class Link:
     carrier: bool
     loopback: bool = False
     promiscuous: bool = False
+    checksums_later: bool = False  # it leaves checksums to hardware, which a veth has not
     master: str | None = None
     odd_routes: tuple[str, ...] = ()  # over several links, with encapsulation: not to be moved
     managers: tuple[str, ...] = ()  # programs that set addresses on it
@@ -139,6 +140,7 @@ class Controller:
     in_band: bool = False
     rate_limit: int | None = None
     burst_limit: int | None = None
+    out_of_band: bool = field(default=True, compare=False)  # said so, not by default
     connected: bool = field(default=False, compare=False)
     error: str | None = field(default=None, compare=False)
 

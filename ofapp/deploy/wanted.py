@@ -88,12 +88,9 @@ def returned_layout(host: Host, origin: Layout, deployed: Layout) -> Layout:
     """Everything back on the uplinks, as in `origin`, with what LOCAL has *now*.
 
     Months may have passed: an address that was given to the bridge since then moves as well, to the
-    first uplink that had any.  When LOCAL has lost all it had, what it was deployed with counts.
+    first uplink that had any.
     """
-    link = host.link(origin.name)
-    local = link.state if link else LinkState(origin.name)
-    if not movable(local):
-        local = deployed.link(origin.name) or local
+    local = _resumed(host, deployed)
     home = next((state.name for state in origin.links if movable(state)), None)
     home = home or next((state.name for state in origin.links), None)
     owners = {a.key: state.name for state in origin.links for a in movable(state)}
@@ -112,23 +109,62 @@ def returned_layout(host: Host, origin: Layout, deployed: Layout) -> Layout:
 
 
 def resumed_layout(host: Host, config: DeployConfig, origin: Layout, deployed: Layout) -> Layout:
-    """`wanted_layout` for a deployment that was confirmed once, after a restart.
-
-    A restarted ovs-vswitchd makes a new LOCAL, without addresses, in its own datapath.  Addresses
-    with a lifetime are left to whoever leased them.
-    """
+    """`wanted_layout` for a deployment that was confirmed once, with what a restart took."""
     goal = wanted_layout(host, config, origin)
-    local, before = goal.link(config.bridge), deployed.link(config.bridge)
-    if local is None or before is None or local.addresses:
+    local, before = goal.link(config.bridge), _resumed(host, deployed)
+    if local is None:
         return goal
-    lasting = tuple(address for address in before.addresses if address.valid is None)
+    addresses = {a.key: a for a in (*before.addresses, *local.addresses)}
+    routes = dict.fromkeys((*before.routes, *local.routes))
     local = replace(
-        before,
-        addresses=lasting,
-        routes=tuple(route for route in before.routes if route.expires is None) if lasting else (),
+        local,
+        settings=local.settings or before.settings,
+        addresses=tuple(addresses.values()),
+        routes=tuple(routes),
     )
     others = (state for state in goal.links if state.name != config.bridge)
     return replace(goal, links=(*others, local))
+
+
+def aged(layout: Layout, seconds: float) -> Layout:
+    """What is left of a layout after a time: addresses and routes may have had a lifetime."""
+
+    def left(lifetime: int | None) -> int | None:
+        return None if lifetime is None else int(max(0, lifetime - seconds))
+
+    links = []
+    for state in layout.links:
+        addresses = (
+            replace(address, valid=left(address.valid), preferred=left(address.preferred))
+            for address in state.addresses
+            if left(address.valid) != 0
+        )
+        routes = (
+            replace(route, expires=left(route.expires))
+            for route in state.routes
+            if left(route.expires) != 0
+        )
+        links.append(replace(state, addresses=tuple(addresses), routes=tuple(routes)))
+    return replace(layout, links=tuple(links))
+
+
+def _resumed(host: Host, deployed: Layout) -> LinkState:
+    """LOCAL as it is, with what it was deployed with when it went down.
+
+    After a reboot, or where LOCAL of a userspace datapath was made anew, nothing is left of it; on
+    a link that is only set down the kernel drops routes and IPv6 addresses.
+    """
+    link = host.link(deployed.name)
+    now = link.state if link else LinkState(deployed.name)
+    before = deployed.link(deployed.name)
+    if before is None or (now.up and movable(now)):
+        return now
+    addresses = {a.key: a for a in (*now.addresses, *before.addresses)}
+    routes = dict.fromkeys((*now.routes, *before.routes))
+    settings = now.settings if link else before.settings
+    return replace(
+        now, settings=settings, addresses=tuple(addresses.values()), routes=tuple(routes)
+    )
 
 
 def origin_layout(host: Host, config: DeployConfig, known: Layout | None) -> Layout:

@@ -104,7 +104,8 @@ class Site:
             wait_for((self.dir / "db.sock").exists, "ovsdb-server")
             self.vsctl("--no-wait", "init")
         self._spawn("ovs-vswitchd", self.database)
-        wait_for(lambda: list(self.dir.glob("ovs-vswitchd.*.ctl")), "ovs-vswitchd")
+        number = self._daemons["ovs-vswitchd"].pid
+        wait_for((self.dir / f"ovs-vswitchd.{number}.ctl").exists, "ovs-vswitchd")
 
     def start_controller(self) -> None:
         """ofapp-manager in the host's namespace, on its usual ports."""

@@ -1,0 +1,283 @@
+"""What is wrong with a set-up that runs, and how to mend it.  Pure.
+
+An error keeps the bridge from doing its work or can lock out; a warning may.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ofapp.deploy.model import LOCAL_CONTROLLER, endpoint
+from ofapp.deploy.state import Bridge, Host, Link, Port
+from ofapp.deploy.wanted import USERSPACE_UPLINK, movable
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`where`: the bridge or interface.  `fix`: what to type or do."""
+
+    where: str
+    problem: str
+    fix: str
+    fatal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the controller's REST API tells; `problem` when it does not answer."""
+
+    url: str
+    problem: str | None = None
+    bridges: Mapping[str, Json] = field(default_factory=dict)  # by datapath id
+    trees: Mapping[str, Json] = field(default_factory=dict)  # /stp of those
+
+
+def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding, ...]:
+    """Everything that is found, the errors first; of one bridge, or of all."""
+    found: list[Finding] = []
+    switch = host.switch
+    if switch.problem is not None:
+        fix = "systemctl start openvswitch-switch, or say with --db where its database is"
+        found.append(Finding("Open vSwitch", f"does not run: {switch.problem}", fix))
+    bridges = [one for one in switch.bridges if bridge in {None, one.name}]
+    if not bridges and switch.problem is None:
+        what = "has no bridge" if bridge is None else f"has no bridge {bridge}"
+        found.append(Finding("Open vSwitch", what, "ofapp deploy apply makes one"))
+    for one in bridges:
+        found += _settings(one)
+        found += _controllers(one)
+        found += _known(one, told)
+        found += _tree(one, told)
+        for port in one.ports:
+            found += _port(host, one, port)
+        found += _local(host, one)
+        found += _mtus(host, one)
+    found += _twice(bridges)
+    if told.problem is not None:
+        fix = "start ofapp-manager, or say with --api where it is"
+        found.append(Finding("controller", told.problem, fix))
+    return tuple(sorted(found, key=lambda finding: not finding.fatal))
+
+
+def _settings(bridge: Bridge) -> Iterator[Finding]:
+    name = bridge.name
+    if bridge.fail_mode != "secure":
+        yield Finding(
+            name,
+            "fail_mode is standalone: without the controller Open vSwitch bridges by itself, and"
+            " can loop",
+            f"ovs-vsctl set-fail-mode {name} secure",
+        )
+    if bridge.protocols and "OpenFlow13" not in bridge.protocols:
+        yield Finding(
+            name,
+            f"OpenFlow 1.3 is not among its protocols ({', '.join(bridge.protocols)})",
+            f"ovs-vsctl set bridge {name} protocols=OpenFlow13",
+        )
+    for on, column in ((bridge.stp, "stp_enable"), (bridge.rstp, "rstp_enable")):
+        if on:
+            yield Finding(
+                name,
+                f"{column} is on: Open vSwitch swallows BPDUs before the controller sees them",
+                f"ovs-vsctl set bridge {name} {column}=false",
+            )
+
+
+def _controllers(bridge: Bridge) -> Iterator[Finding]:
+    name = bridge.name
+    if not bridge.controllers:
+        yield Finding(
+            name, "has no controller", f"ovs-vsctl set-controller {name} {LOCAL_CONTROLLER}"
+        )
+        return
+    if not any(controller.connected for controller in bridge.controllers):
+        for controller in bridge.controllers:
+            reason = controller.error or "no answer"
+            yield Finding(
+                name,
+                f"is not connected to {controller.target}: {reason}",
+                "start the controller there, or see why it refuses in its log",
+            )
+    local = all(map(_is_local, (controller.target for controller in bridge.controllers)))
+    hidden = not all(controller.out_of_band for controller in bridge.controllers)
+    if local and hidden and not bridge.disable_in_band:
+        yield Finding(
+            name,
+            "in-band control is on though the controller is on this host: hidden flows pass by all"
+            " that the controller sets",
+            f"ovs-vsctl set bridge {name} other_config:disable-in-band=true",
+            fatal=False,
+        )
+
+
+def _known(bridge: Bridge, told: Told) -> Iterator[Finding]:
+    """What Open vSwitch and the controller say of the same bridge."""
+    if told.problem is not None or not bridge.controllers:
+        return
+    known = told.bridges.get(bridge.in_use_id or "")
+    if known is None:
+        yield Finding(
+            bridge.name,
+            f"the controller at {told.url} does not know it (datapath id {bridge.in_use_id})",
+            "is that the controller it is connected to?  Its log says whom it refuses",
+        )
+    elif known.get("connected") and not known.get("in_line"):
+        yield Finding(
+            bridge.name,
+            "the controller is connected and has not set its flows yet",
+            "if it stays so: ofapp events, and the controller's log",
+            fatal=False,
+        )
+
+
+def _tree(bridge: Bridge, told: Told) -> Iterator[Finding]:
+    """Ports that a guard holds, and uplinks of which none forwards."""
+    ports = told.trees.get(bridge.in_use_id or "", {}).get("ports", ())
+    uplinks = {port.name for port in bridge.ports if port.type in {"", "afxdp", "dpdk"}}
+    for port in ports:
+        for guard in port.get("guards", ()):
+            yield Finding(
+                port["name"],
+                f"is held by {guard.replace('_', ' ')} of spanning tree on {bridge.name}",
+                f"see what is plugged in there, then: ofapp stp recover {bridge.name}"
+                f" {port['name']}",
+            )
+    blocked = [p for p in ports if p["name"] in uplinks and p["up"] and p["state"] != "forwarding"]
+    forwarding = [p for p in ports if p["name"] in uplinks and p["state"] == "forwarding"]
+    for port in blocked:
+        yield Finding(
+            port["name"],
+            f"spanning tree has it {port['state']} ({port['role']}: {port['reason']})",
+            "as it should be for a second way to the same place; it opens when the first one fails"
+            if forwarding
+            else f"wait until it has converged, and see: ofapp stp show {bridge.name}",
+            fatal=not forwarding,
+        )
+
+
+def _port(host: Host, bridge: Bridge, port: Port) -> Iterator[Finding]:
+    name = port.name
+    if port.error or port.number == -1:
+        yield Finding(
+            name,
+            f"Open vSwitch cannot use it: {port.error or 'no OpenFlow port'}",
+            f"mend that, or ovs-vsctl del-port {bridge.name} {name}",
+        )
+        return
+    link = host.link(name)
+    if link is None or port.type not in {"", "afxdp"}:
+        return
+    if not link.state.up:
+        yield Finding(name, "is down", f"ip link set {name} up")
+    elif not link.carrier and link.kind != "tun":
+        yield Finding(name, "has no carrier", "see to its cable", fatal=False)
+    elif not link.promiscuous:
+        yield Finding(
+            name,
+            "is not promiscuous: frames for other hosts do not reach the bridge",
+            f"ip link set {name} promisc on",
+        )
+    if link.kind != "tun" or movable(link.state):
+        yield from _addresses(bridge, link)
+    if bridge.datapath == "netdev":
+        yield from _userspace(host, bridge, link)
+
+
+def _addresses(bridge: Bridge, link: Link) -> Iterator[Finding]:
+    for address in movable(link.state):
+        yield Finding(
+            link.name,
+            f"has the address {address}, which belongs on {bridge.name}",
+            "ofapp deploy apply moves it"
+            if bridge.ours
+            else f"ip addr del {address} dev {link.name}; ip addr add {address} dev {bridge.name}",
+        )
+
+
+def _userspace(host: Host, bridge: Bridge, link: Link) -> Iterator[Finding]:
+    """What a datapath in ovs-vswitchd suffers from: the kernel goes on with the same frames."""
+    name = link.name
+    if link.state.offloads:
+        off = {"rx-gro": "gro", "rx-lro": "lro", "rx-gro-hw": "rx-gro-hw"}
+        words = " ".join(f"{off[feature]} off" for feature in link.state.offloads)
+        yield Finding(
+            name,
+            "joins received frames, and the userspace datapath drops what is longer than the MTU",
+            f"ethtool -K {name} {words}",
+            fatal=False,
+        )
+    if link.kind == "veth" and link.checksums_later:
+        yield Finding(
+            name,
+            "is a veth that leaves checksums to hardware, and likely its other end too: nobody"
+            " fills them in on the way through the userspace datapath",
+            f"ethtool -K {name} tx off, and the same at its other end",
+            fatal=False,
+        )
+    settings = dict(link.state.settings)
+    wrong = {
+        key: value
+        for key, value in USERSPACE_UPLINK.items()
+        if key in settings and not settings[key] >= value
+    }
+    if wrong and any(movable(other.state) for other in host.links if not other.loopback):
+        words = " ".join(
+            f"net.{key.partition('/')[0]}.conf.{name}.{key.partition('/')[2]}={value}"
+            for key, value in wrong.items()
+        )
+        yield Finding(
+            name,
+            "the host's own stack sees the frames of this port as well, and answers ARP, pings and"
+            f" TCP beside {bridge.name}",
+            f"sysctl -w {words}",
+            fatal=False,
+        )
+
+
+def _local(host: Host, bridge: Bridge) -> Iterator[Finding]:
+    link = host.link(bridge.name)
+    if link is not None and not link.state.up and bridge.ours:
+        yield Finding(
+            bridge.name,
+            "its LOCAL port is down, and with it this host",
+            f"ofapp deploy recover, or ip link set {bridge.name} up",
+        )
+
+
+def _mtus(host: Host, bridge: Bridge) -> Iterator[Finding]:
+    mtus = {port.name: port.mtu for port in bridge.ports if port.mtu}
+    local = host.link(bridge.name)
+    if local is not None and local.state.mtu:
+        mtus[bridge.name] = local.state.mtu
+    if len(set(mtus.values())) > 1:
+        told = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
+        yield Finding(
+            bridge.name,
+            f"MTUs differ ({told}): a frame that is too long for a port is dropped without a word",
+            f"ovs-vsctl set interface NAME mtu_request={min(mtus.values())}",
+            fatal=False,
+        )
+
+
+def _twice(bridges: list[Bridge]) -> Iterator[Finding]:
+    owners: dict[str, list[str]] = {}
+    for bridge in bridges:
+        if bridge.in_use_id:
+            owners.setdefault(bridge.in_use_id, []).append(bridge.name)
+    for known, names in owners.items():
+        if len(names) > 1:
+            yield Finding(
+                ", ".join(names),
+                f"have the same datapath id {known}, and the controller takes only one of them",
+                f"ovs-vsctl set bridge {names[-1]} other_config:datapath-id=<16 other digits>",
+            )
+
+
+def _is_local(target: str) -> bool:
+    where = endpoint(target)
+    return where is None or ipaddress.ip_address(where[0]).is_loopback

@@ -1,0 +1,225 @@
+"""`ofapp deploy` as an administrator uses it, on a host with addresses, routes and a gateway."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.deploy.site import BEYOND4, HOST4, HOST6, ROUTER4, SECOND4, Site
+from tests.vswitchd.waiting import wait_for
+
+NOBODY = "10.77.0.250"
+
+
+@contextlib.contextmanager
+def ping_stream(site: Site) -> Iterator[list[str]]:
+    """Pings from the router, 50 a second; the list holds what ping told when it ended."""
+    told: list[str] = []
+    words = ("ip", "netns", "exec", site.router, "ping", "-n", "-q", "-i", "0.02", HOST4)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    try:
+        yield told
+    finally:
+        process.send_signal(signal.SIGINT)
+        told.append(process.communicate(timeout=10)[0])
+
+
+def applied(site: Site) -> None:
+    """A confirmed deployment of eth0."""
+    site.deploy("apply", "--nic", "eth0", "--confirm-within", 60)
+    site.deploy("confirm")
+
+
+def test_plan_changes_nothing_and_tells_all(site: Site) -> None:
+    plan = site.deploy("plan", "--nic", "eth0", "--confirm-within", 30)
+    assert f"add {HOST4}/24 to br0" in plan
+    assert "move route default via 10.77.0.1 metric 100 to br0" in plan
+    assert "add fe80::" not in plan
+    steps = json.loads(
+        site.deploy("plan", "--nic", "eth0", "--confirm-within", 30, "-j").splitlines()[0]
+    )["steps"]
+    assert [step["what"] for step in steps if step["kind"] == "PutPort"] == ["plug eth0 into br0"]
+    assert not site.journal.exists()
+
+
+def test_addresses_routes_and_lifetimes_move_and_come_back(site: Site) -> None:
+    before = site.layout()
+    with ping_stream(site) as told:
+        said = site.deploy("apply", "--nic", "eth0", "--confirm-within", 60)
+        assert "NOT YET CONFIRMED" in said
+        assert site.reachable()
+        site.deploy("confirm")
+        on_nic = site.run("ip", "addr", "show", "dev", "eth0")
+        on_bridge = site.run("ip", "addr", "show", "dev", "br0")
+        routes = site.run("ip", "route", "show", "table", "all")
+        assert "inet" not in on_nic
+        for address in (HOST4, SECOND4, HOST6):
+            assert address in on_bridge
+        assert "49" in on_bridge.partition(SECOND4)[2].partition("valid_lft ")[2][:2]
+        assert "10.88.0.0/16 via 10.77.0.1 dev br0 table 77" in routes
+        assert "default via 10.77.0.1 dev br0 proto dhcp metric 100" in routes
+        assert site.vsctl("get", "Bridge", "br0", "fail_mode") == "secure"
+        nic_mac = site.run("cat", "/sys/class/net/eth0/address")
+        assert nic_mac == site.run("cat", "/sys/class/net/br0/address")
+        assert nic_mac.strip().replace(":", "") in site.vsctl("get", "Bridge", "br0", "datapath_id")
+        again = site.deploy("apply", "--nic", "eth0")
+        assert "nothing to do" in again
+        site.deploy("revert")
+    assert site.reachable()
+    assert site.layout() == before
+    sent, received = (int(told[0].split(word)[0].split()[-1]) for word in (" packets", " received"))
+    assert 0 <= sent - received < 100, told[0]  # two seconds of fifty: usually none at all
+    doubled = told[0].partition(" duplicates")[0].rpartition("+")[2]
+    assert "duplicates" not in told[0] or int(doubled) < 50  # in the midst; `reachable` allows none
+
+
+def test_what_nobody_confirms_is_put_back(site: Site) -> None:
+    before = site.layout()
+    site.deploy("apply", "--nic", "eth0", "--confirm-within", 1)
+    wait_for(lambda: site.bridges() == [], "the watcher", seconds=20)
+    wait_for(lambda: not list(site.journal.glob("*.json")), "its end", seconds=10)
+    assert site.layout() == before
+    assert site.reachable()
+    assert "nothing waits" in site.deploy("confirm", check=False)
+
+
+def test_a_ping_confirms_and_its_absence_does_not(site: Site) -> None:
+    said = site.deploy(
+        "apply", "--nic", "eth0", "--confirm-ping", NOBODY, "--confirm-within", 2, check=False
+    )
+    assert f"{NOBODY} did not answer" in said
+    assert site.bridges() == []
+    assert site.reachable()
+    said = site.deploy("apply", "--nic", "eth0", "--confirm-ping", BEYOND4)
+    assert f"{BEYOND4} answers: confirmed" in said
+    assert json.loads(site.deploy("status", "-j"))[0]["state"] == "confirmed"
+    site.deploy("revert")
+
+
+def test_a_gateway_that_does_not_answer_any_more_takes_it_back(site: Site) -> None:
+    """A controller that takes the bridge and lets nothing pass."""
+    program = "; ".join(
+        (
+            "import socket, struct",
+            "server = socket.create_server(('127.0.0.1', 7777))",
+            "one, _ = server.accept()",  # only to be tried
+            "two, _ = server.accept()",
+            "two.sendall(struct.pack('!BBHI', 4, 0, 8, 1))",  # OFPT_HELLO, and never another word
+            "print(*iter(lambda: two.recv(4096), b''))",
+        )
+    )
+    mute = subprocess.Popen(["ip", "netns", "exec", site.host, sys.executable, "-c", program])
+    try:
+        wait_for(lambda: ":7777" in site.run("ss", "-ltn"), "the mute controller")
+        said = site.deploy(
+            *("apply", "--nic", "eth0", "--confirm-within", 30, "--settle-within", 2),
+            *("--controller", "tcp:127.0.0.1:7777"),
+            check=False,
+        )
+    finally:
+        mute.kill()
+        mute.wait()
+    assert "the gateway" in said
+    assert ROUTER4 in said
+    assert "everything is as it was before" in said
+    assert site.reachable()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--nic", "eth9"), "there is no NIC eth9"),
+        (("--nic", "eth0", "--controller", "tcp:127.0.0.1:1"), "Connection refused"),
+        (("--nic", "eth0", "--controller", "tcp:10.77.0.1:6653"), "is reached over eth0 itself"),
+        (("--nic", "eth0", "--mtu", "65536"), "less than or equal to 65535"),
+        (("--nic", "eth0", "--datapath", "system"), "modprobe openvswitch"),
+        (("--bridge", "a-much-too-long-name"), "at most 15 bytes"),
+    ],
+)
+def test_what_is_against_it_is_said_before_anything_changes(
+    site: Site, options: tuple[str, ...], said: str
+) -> None:
+    before = site.layout()
+    assert said in site.deploy("apply", *options, "--confirm-within", 30, check=False)
+    assert site.layout() == before
+    assert site.bridges() == []
+    assert not list(site.journal.glob("*.json"))
+
+
+def test_the_only_default_route_wants_a_confirmation(site: Site) -> None:
+    said = site.deploy("apply", "--nic", "eth0", check=False)
+    assert "carries the only IPv4 default route" in said
+    assert "--confirm-within" in said
+
+
+def test_a_bridge_of_somebody_else_is_left_alone(site: Site) -> None:
+    site.vsctl("add-br", "br0", "--", "set", "Bridge", "br0", "datapath_type=netdev")
+    try:
+        before = site.vsctl("list", "Bridge", "br0")
+        said = site.deploy("apply", "--nic", "eth0", "--confirm-within", 30, check=False)
+        assert "was not made by ofapp deploy" in said
+        assert site.vsctl("list", "Bridge", "br0") == before
+    finally:
+        site.vsctl("del-br", "br0")
+
+
+def test_ports_of_others_keep_the_bridge(site: Site) -> None:
+    applied(site)
+    site.vsctl("add-port", "br0", "vnet0", "--", "set", "Interface", "vnet0", "type=internal")
+    said = site.deploy("revert")
+    assert "vnet0" in said
+    assert site.reachable()
+    assert site.vsctl("list-ports", "br0") == "vnet0"
+    site.vsctl("del-br", "br0")
+
+
+def test_another_nic_and_ports_are_added_and_taken_out_again(site: Site) -> None:
+    site.plug("eth1", "r1")
+    try:
+        applied(site)
+        more = ("--nic", "eth0", "--nic", "eth1", "--port", "tap7:tap", "--port", "int7:internal")
+        said = site.deploy("apply", *more, "--confirm-within", 60, check=False)
+        assert "runs no spanning tree on br0" in said  # two cables to one router: a loop
+        assert site.vsctl("list-ports", "br0") == "eth0"
+        assert site.reachable()
+        site.run("ip", "link", "set", "eth1", "down")
+        site.deploy("apply", *more, "--no-stp-guard", "--confirm-within", 1)
+        assert set(site.vsctl("list-ports", "br0").split()) == {"eth0", "eth1", "tap7", "int7"}
+        wait_for(
+            lambda: json.loads(site.deploy("status", "-j"))[0]["state"] == "confirmed",
+            "the earlier deployment to be back",
+            seconds=20,
+        )
+        assert site.vsctl("list-ports", "br0") == "eth0"
+        assert "tap7" not in site.run("ip", "link")
+        assert site.reachable()
+        site.deploy("revert")
+    finally:
+        site.run("ip", "link", "del", "eth1")
+
+
+@pytest.mark.parametrize("loss", ["link set br0 down", "tuntap del dev br0 mode tap"])
+def test_recover_mends_what_went_with_open_vswitch(site: Site, loss: str) -> None:
+    """LOCAL set down loses its routes and IPv6 addresses, LOCAL made anew loses everything."""
+    applied(site)
+    site.stop("ovs-vswitchd")
+    site.run("ip", *loss.split())
+    assert not site.answers(site.router, HOST4)
+    site.start_switch()
+    assert "as it was confirmed" in site.deploy("recover")
+    assert site.reachable()
+    site.deploy("revert")
+
+
+def test_a_restart_of_open_vswitch_alone_loses_nothing(site: Site) -> None:
+    applied(site)
+    site.stop("ovs-vswitchd")
+    site.start_switch()
+    wait_for(site.reachable, "the host to be back", seconds=20)
+    site.deploy("revert")

@@ -1,0 +1,209 @@
+"""The doctor: each illness is found, by its name and with a cure, and a healthy host has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ofapp.deploy.diagnose import Finding, Told, diagnose
+from ofapp.deploy.model import DeployConfig
+from ofapp.deploy.state import Bridge, Controller, Host, Link, Port, Switch
+from ofapp.deploy.wanted import USERSPACE_UPLINK
+from tests.unit.deploy.hosts import FIRST, host, nic, ours
+
+ID = "0000525400000001"
+URL = "http://127.0.0.1:8080"
+GOOD = Told(URL, bridges={ID: {"connected": True, "in_line": True}})
+SETTINGS = tuple(USERSPACE_UPLINK.items())
+
+
+def uplink(**more: Any) -> Link:
+    """As `apply` leaves it."""
+    link = nic(addresses=(), routes=(), promiscuous=True)
+    state = replace(link.state, settings=SETTINGS, offloads=())
+    return replace(link, state=replace(state, **more.pop("state", {})), **more)
+
+
+def local(**more: Any) -> Link:
+    return nic("br0", addresses=(FIRST,), **more)
+
+
+def healthy(link: Link | None = None, port: Port | None = None, **bridge: Any) -> Host:
+    port = port or Port("eth0", number=1, mtu=1500)
+    return host(link or uplink(), local(), bridges=(ours("br0", port, **bridge),))
+
+
+def found(seen: Host, told: Told = GOOD, bridge: str | None = None) -> tuple[Finding, ...]:
+    return diagnose(seen, told, bridge)
+
+
+def test_nothing_is_wrong_with_a_healthy_host() -> None:
+    assert found(healthy()) == ()
+
+
+def tree(**port: Any) -> Told:
+    """The controller's view of spanning tree on eth0."""
+    values = {"name": "eth0", "up": True, "state": "forwarding", "role": "root", "reason": ""}
+    return replace(GOOD, trees={ID: {"ports": [{**values, "guards": (), **port}]}})
+
+
+AWAY = (Controller("tcp:127.0.0.1:6653", error="Connection refused"),)
+IN_BAND = (Controller("tcp:127.0.0.1:6653", out_of_band=False, connected=True),)
+
+ILL: dict[str, tuple[Host, Told, str, str]] = {
+    "no ovs": (
+        Host((uplink(),), Switch(problem="No such file")),
+        GOOD,
+        "does not run",
+        "systemctl start",
+    ),
+    "no bridge": (host(), GOOD, "has no bridge", "ofapp deploy apply"),
+    "no controller": (healthy(controllers=()), GOOD, "has no controller", "set-controller br0"),
+    "not connected": (healthy(controllers=AWAY), GOOD, "Connection refused", "start"),
+    "standalone": (healthy(fail_mode="standalone"), GOOD, "standalone", "set-fail-mode br0 secure"),
+    "protocols": (
+        healthy(protocols=("OpenFlow10",)),
+        GOOD,
+        "OpenFlow 1.3",
+        "protocols=OpenFlow13",
+    ),
+    "rstp": (healthy(rstp=True), GOOD, "rstp_enable is on", "rstp_enable=false"),
+    "stp": (healthy(stp=True), GOOD, "stp_enable is on", "stp_enable=false"),
+    "in-band": (
+        healthy(controllers=IN_BAND, disable_in_band=False),
+        GOOD,
+        "hidden flows",
+        "disable-in-band=true",
+    ),
+    "bad port": (
+        healthy(port=Port("eth0", number=-1, error="No such device")),
+        GOOD,
+        "No such device",
+        "del-port br0 eth0",
+    ),
+    "address on the NIC": (
+        healthy(uplink(state={"addresses": (FIRST,)})),
+        GOOD,
+        "has the address 192.0.2.2/24",
+        "ofapp deploy apply",
+    ),
+    "down": (healthy(uplink(state={"up": False})), GOOD, "is down", "ip link set eth0 up"),
+    "no carrier": (healthy(uplink(carrier=False)), GOOD, "no carrier", "cable"),
+    "not promiscuous": (
+        healthy(uplink(promiscuous=False)),
+        GOOD,
+        "not promiscuous",
+        "promisc on",
+    ),
+    "gro": (
+        healthy(uplink(state={"offloads": ("rx-gro",)})),
+        GOOD,
+        "joins received frames",
+        "ethtool -K eth0 gro off",
+    ),
+    "checksums": (
+        healthy(uplink(kind="veth", checksums_later=True)),
+        GOOD,
+        "checksums",
+        "ethtool -K eth0 tx off",
+    ),
+    "own stack": (
+        healthy(uplink(state={"settings": tuple((key, 0) for key in USERSPACE_UPLINK)})),
+        GOOD,
+        "answers ARP",
+        "net.ipv4.conf.eth0.arp_ignore=8",
+    ),
+    "local down": (
+        host(
+            uplink(),
+            replace(local(), state=replace(local().state, up=False)),
+            bridges=(ours("br0", Port("eth0", number=1)),),
+        ),
+        GOOD,
+        "LOCAL port is down",
+        "ofapp deploy recover",
+    ),
+    "mtus": (
+        healthy(port=Port("eth0", number=1, mtu=9000)),
+        GOOD,
+        "eth0 9000, br0 1500",
+        "mtu_request=1500",
+    ),
+    "no rest": (healthy(), Told(URL, problem="no answer from it"), "no answer", "--api"),
+    "unknown": (healthy(), Told(URL), "does not know it", "whom it refuses"),
+    "no flows": (
+        healthy(),
+        Told(URL, bridges={ID: {"connected": True, "in_line": False}}),
+        "not set its flows",
+        "ofapp events",
+    ),
+    "blocked": (
+        healthy(),
+        tree(state="discarding", role="designated", reason="listening"),
+        "has it discarding",
+        "ofapp stp show br0",
+    ),
+    "guard": (
+        healthy(),
+        tree(guards=("bpdu_guard",)),
+        "held by bpdu guard",
+        "ofapp stp recover br0 eth0",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ILL)
+def test_an_illness_is_found_with_its_cure(name: str) -> None:
+    seen, told, problem, cure = ILL[name]
+    findings = found(seen, told)
+    assert [one for one in findings if problem in one.problem and cure in one.fix], findings
+    assert len(findings) == 1
+
+
+def test_a_datapath_id_of_two_bridges() -> None:
+    twin = Bridge("br1", in_use_id=ID, controllers=ours().controllers)
+    seen = healthy()
+    seen = replace(seen, switch=replace(seen.switch, bridges=(*seen.switch.bridges, twin)))
+    (finding,) = found(seen)
+    assert finding.where == "br0, br1"
+    assert "datapath-id" in finding.fix
+
+
+def test_a_second_uplink_that_is_blocked_is_as_it_should_be() -> None:
+    first = tree().trees[ID]["ports"][0]
+    second = {**first, "name": "eth1", "state": "discarding", "role": "alternate"}
+    told = replace(GOOD, trees={ID: {"ports": [first, second]}})
+    ports = (Port("eth0", number=1, mtu=1500), Port("eth1", number=2, mtu=1500))
+    other = replace(uplink(), state=replace(uplink().state, name="eth1"))
+    (finding,) = found(host(uplink(), other, local(), bridges=(ours("br0", *ports),)), told)
+    assert finding.where == "eth1"
+    assert not finding.fatal
+
+
+def test_only_the_bridge_that_is_asked_for() -> None:
+    other = Bridge("br1", fail_mode="standalone", ours=False)
+    seen = healthy()
+    seen = replace(seen, switch=replace(seen.switch, bridges=(*seen.switch.bridges, other)))
+    assert found(seen, bridge="br0") == ()
+    assert {finding.where for finding in found(seen)} == {"br1"}
+    (missing,) = found(seen, bridge="br7")
+    assert "has no bridge br7" in missing.problem
+
+
+def test_what_apply_makes_has_no_illness_of_its_own() -> None:
+    """The doctor and `apply` mean the same."""
+    from ofapp.deploy.plan import plan_apply
+    from ofapp.deploy.wanted import wanted_layout
+    from tests.unit.deploy.hosts import do
+
+    config = DeployConfig(nics=("eth0",), datapath="netdev")
+    seen = host(nic(promiscuous=True))
+    for step in plan_apply(seen, wanted_layout(seen, config), config):
+        seen = do(seen, step)
+    (bridge,) = seen.switch.bridges
+    controllers = tuple(replace(one, connected=True) for one in bridge.controllers)
+    bridge = replace(bridge, controllers=controllers, in_use_id=bridge.datapath_id)
+    seen = replace(seen, switch=replace(seen.switch, bridges=(bridge,)))
+    assert found(seen) == ()
