@@ -401,9 +401,11 @@ class TestChanges:
         assert of(bridge, Feature.STICKY) == []
         assert bridge.send(2, frames.ethernet(A, B)) == {1}
         become("locked: true")
-        wait_forgotten(controller, bridge, A)
+        wait_for(lambda: of(bridge, Feature.GUARD), "the port to be locked")
         assert bridge.send(1, frames.ethernet(B, A)) == set()
+        assert controller.where(bridge, A) is None
         become("learning: false")
+        wait_for(lambda: not of(bridge, Feature.GUARD), "the port to be open")
         assert bridge.send(1, frames.ethernet(B, A)) == {2}
         become("")
         learn(controller, bridge, 1, port=1)
