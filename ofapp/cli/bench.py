@@ -48,21 +48,27 @@ def run(
     dut: Annotated[
         list[Dut] | None,
         typer.Option(
-            help="Device under test; may be given several times. ofapp and normal are bridges of"
-            " Open vSwitch, linux and router are the kernel's, wire is a cable (what the generator"
-            " can do), external is what somebody else has put between --tx and --rx."
-            " [default: all but external]"
+            metavar="DEVICE",
+            help="Device under test, as often as you like: ofapp or normal (bridges of Open"
+            " vSwitch), linux or router (the kernel's), wire (a cable: what the generator can do),"
+            " external (what is between --tx and --rx already). Default: all but external.",
         ),
     ] = None,
     datapath: Annotated[
         list[Datapath] | None,
-        typer.Option(help="Of ofapp and normal; may be given several times. [default: netdev]"),
+        typer.Option(
+            metavar="NAME",
+            help="Of ofapp and normal, as often as you like: system, netdev, afxdp, dpdk."
+            " Default: netdev.",
+        ),
     ] = None,
     test: Annotated[
         list[Measurement] | None,
         typer.Option(
-            help="What to measure; may be given several times. [default: throughput, latency, tcp,"
-            " transactions, udp, flooding, learning]"
+            metavar="TEST",
+            help="As often as you like: throughput, latency, loss, back-to-back (RFC 2544);"
+            " flooding, addresses, caching, learning (RFC 2889); tcp, udp, transactions."
+            " Default: without loss, back-to-back, addresses, caching.",
         ),
     ] = None,
     size: Annotated[
@@ -70,8 +76,9 @@ def run(
         typer.Option(
             min=64,
             max=9216,
-            help="Frame size in octets, with the 4 of the checksum; several times for several."
-            " [default: 64, 512, 1518]",
+            metavar="OCTETS",
+            help="Frame size with the 4 octets of the checksum, 64 to 9216; as often as you like."
+            " Default: 64, 512, 1518.",
         ),
     ] = None,
     addresses: Annotated[
@@ -79,15 +86,16 @@ def run(
         typer.Option(
             min=1,
             max=1_000_000,
-            help="Hosts behind the far port, for the tests addresses and caching."
-            " [default: 1, 1000, 10000]",
+            metavar="HOSTS",
+            help="Behind the far port, for the tests addresses and caching; as often as you like."
+            " Default: 1, 1000, 10000.",
         ),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Repetitions. [default: 3]")
+        int | None, typer.Option(min=1, metavar="N", help="Repetitions. Default: 3.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, metavar="S", help="Of one trial. [default: 0.5]")
+        float | None, typer.Option(min=0.1, metavar="S", help="Of one trial. Default: 0.5.")
     ] = None,
     loss: Annotated[
         float, typer.Option(min=0, max=0.5, metavar="SHARE", help="That a load may lose.")
@@ -112,13 +120,11 @@ def run(
 ) -> None:
     """Measure devices in turns and write a report (as root).
 
-    Each device is set up, measured and removed; nothing that exists is touched. A wire is measured
-    too, so that the report can say where the generator and not the device was the limit.
+    Each device is set up, measured and removed; nothing that exists is touched. Traffic goes
+    between namespaces made for it, or between two interfaces that are given. The wire is measured
+    to tell where the generator and not the device was the limit.
 
-    \b
-    ofapp bench run --quick --out /tmp/bench
-    ofapp bench run --dut ofapp --dut normal --test throughput --size 64 --out /tmp/bench
-    ofapp bench run --tx eth1 --rx eth4 --port eth2 --port eth3 --dut ofapp --out /tmp/bench
+    Try `ofapp bench run --quick --out /tmp/bench` first.
     """
     from ofapp.bench import presets
     from ofapp.bench.bed import Given
@@ -150,7 +156,7 @@ def report(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Of one run or several.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where to write it. [default: the first DIR]"),
+        typer.Option("--out", metavar="DIR", help="Where to write it. Default: the first DIR."),
     ] = None,
 ) -> None:
     """Make the report of runs anew: report.md, report.html and plots.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +16,7 @@ from ofapp.bench import BenchError
 from ofapp.bench.bed import Bed, Given
 from ofapp.bench.choose import Where, check
 from ofapp.bench.devices import Device, Up
-from ofapp.bench.names import Dut, Measurement
+from ofapp.bench.names import Datapath, Dut, Measurement
 from ofapp.bench.presets import FULL, QUICK, USUAL, Asked, plan
 from ofapp.bench.runner import TASKS, Runner
 from ofapp.bench.sender import batch
@@ -110,6 +111,12 @@ def test_the_command_refuses(words: list[str], said: str, tmp_path: Path) -> Non
     assert answer.exit_code == 2
     assert said in answer.output
     assert not (tmp_path / "out").exists()
+
+
+def test_the_help_names_all_that_can_be_asked_for() -> None:
+    said = CliRunner().invoke(app, ["bench", "run", "--help"]).output
+    for name in (*Dut, *Datapath, *Measurement):
+        assert re.search(rf"\b{name}\b", said), name
 
 
 def test_the_command_reports_what_is_not_there(tmp_path: Path) -> None:
