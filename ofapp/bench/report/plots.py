@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ofapp.bench.figures import summary
 from ofapp.bench.model import Results
@@ -63,14 +63,19 @@ def _plain(axis: Callable[[FuncFormatter], None]) -> None:
     axis(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
+def _ticks(axes: Axes, found: list[Line]) -> None:
+    """A logarithmic scale whose ticks are the parameters that were measured at."""
+    axes.set_xscale("log")
+    axes.set_xticks(sorted({value for line in found for value in line.values}))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
 def _throughput(results: Results, axes: Axes) -> bool:
     found = lines(results, THROUGHPUT)
     for line in found:
         _draw(axes, line)
-    axes.set(xscale="log", yscale="log", xlabel="frame size, octets", ylabel=THROUGHPUT.unit)
-    ticks = sorted({size for line in found for size in line.values})
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
+    axes.set(yscale="log", xlabel="frame size, octets", ylabel=THROUGHPUT.unit)
+    _ticks(axes, found)
     return bool(found)
 
 
@@ -81,11 +86,9 @@ def _latency(results: Results, axes: Axes) -> bool:
     for line in lines(results, P99):
         _draw(axes, Line("_", line.device, line.values), ":", alpha=0.6)
     axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="load, frames/s",
-        ylabel="latency, µs: median, and dotted the 99th percentile",
+        yscale="log", xlabel="load, frames/s", ylabel="µs: median, and dotted the 99th percentile"
     )
+    _ticks(axes, found)
     return bool(found)
 
 
@@ -93,7 +96,8 @@ def _cpu(results: Results, axes: Axes) -> bool:
     found = lines(results, CORES)
     for line in found:
         _draw(axes, line)
-    axes.set(xlabel="load, frames/s", ylabel="cores busy, the generator's user time not counted")
+    axes.set(xlabel="load, frames/s", ylabel="cores, without the generator's user time")
+    _ticks(axes, found)
     return bool(found)
 
 
@@ -101,7 +105,8 @@ def _addresses(results: Results, axes: Axes) -> bool:
     found = lines(results, ADDRESSES)
     for line in found:
         _draw(axes, line)
-    axes.set(xscale="log", xlabel="hosts in turn", ylabel=ADDRESSES.unit, ylim=(0, None))
+    axes.set(xlabel="hosts in turn", ylabel=ADDRESSES.unit, ylim=(0, None))
+    _ticks(axes, found)
     return bool(found)
 
 
@@ -120,14 +125,14 @@ def plots(results: Results) -> dict[str, str]:
         with matplotlib.rc_context(
             {"svg.fonttype": "none", "svg.hashsalt": "ofapp", "font.size": 9}
         ):
-            figure = Figure(figsize=(7, 4), layout="constrained")
+            figure = Figure(figsize=(8, 4), layout="constrained")
             axes = figure.add_subplot(title=title)
             if not draw(results, axes):
                 continue
             _plain(axes.xaxis.set_major_formatter)
             _plain(axes.yaxis.set_major_formatter)
             axes.grid(alpha=0.3)
-            axes.legend(frameon=False)
+            figure.legend(loc="outside right upper", frameon=False)
             buffer = io.StringIO()
             figure.savefig(buffer, format="svg", metadata={"Date": None})
         text = buffer.getvalue()
