@@ -408,9 +408,10 @@ class TestChanges:
         wait_for(lambda: not of(bridge, Feature.GUARD), "the port to be open")
         assert bridge.send(1, frames.ethernet(B, A)) == {2}
         become("")
+        wait_for(lambda: plain <= {flow.identity for flow in bridge.flows()}, "the plain flows")
         learn(controller, bridge, 1, port=1)
         assert controller.flush(bridge) == 2
-        wait_for(lambda: {flow.identity for flow in bridge.flows()} == plain, "the plain flows")
+        wait_for(lambda: plain == {flow.identity for flow in bridge.flows()}, "no others")
         bridge.destroy()
 
 
