@@ -9,7 +9,9 @@ away, by a hard timeout.  An address of a sticky port is held with the first fra
 
 What is no flapping: a guest that migrates moves once or twice; a virtual router's address (VRRP,
 RFC 5798) once a failover; and a topology change of spanning tree makes addresses forgotten, so
-that they do not move at all.  An address that was forgotten has no history.
+that they do not move at all.  An address that was forgotten has no history.  A host that sends one
+address by two ports at a time, as Linux bonds in mode balance-rr do, does flap: it needs link
+aggregation, or a guard that is turned off.
 
 Only moves pay for this.  Histories are kept for TRACKED addresses at most, and the one that moved
 longest ago makes room; each has as many instants as moves are allowed.
