@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 from tests.guest.image import Image
 from tests.mininet.lab import sh
@@ -39,19 +40,16 @@ DOMAIN = """
   <cpu mode='maximum'/>
   <devices>
     <serial type='unix'><source mode='bind' path='{serial}'/></serial>
-    <interface type='bridge'>
-      <mac address='{mac}'/>
-      <source bridge='{bridge}'/>
-      <virtualport type='openvswitch'/>
-      <target dev='{tap}'/>
-      <model type='virtio'/>
-      <driver>
-        <host csum='off' gso='off'/>
-        <guest csum='off' tso4='off' tso6='off' ufo='off'/>
-      </driver>
-    </interface>
+    {interface}
   </devices>
 </domain>
+"""
+
+DRIVER = """
+<driver>
+  <host csum='off' gso='off' tso4='off' tso6='off' ecn='off' ufo='off'/>
+  <guest csum='off' tso4='off' tso6='off' ecn='off' ufo='off'/>
+</driver>
 """
 
 
@@ -89,14 +87,27 @@ class Libvirt:
         """A virsh command."""
         return sh("virsh", "-q", "-c", self._uri, *words)
 
-    def create(self, name: str, image: Image, bridge: str, tap: str, mac: str) -> Path:
-        """Start a guest, paused before its first instruction; its serial line."""
+    def network(self, xml: Path, bridge: str) -> None:
+        """Start the network of that file, on another bridge than the file says."""
+        root = ElementTree.parse(xml).getroot()
+        _element(root, "bridge").set("name", bridge)
+        self.virsh("net-create", self._file("network", root))
+
+    def create(self, name: str, image: Image, interface: Path, mac: str, tap: str) -> Path:
+        """Start a guest, paused before its first instruction; its serial line.
+
+        Its interface is that of the file, with this address, and with this tap where the file names
+        one; the guest fills in checksums itself, as the userspace datapath wants it.
+        """
+        root = ElementTree.parse(interface).getroot()
+        ElementTree.SubElement(root, "mac", address=mac)
+        root.append(ElementTree.fromstring(DRIVER))
+        for target in root.iter("target"):
+            target.set("dev", tap)
         serial = self.folder / f"{name}.serial"
-        domain = self.folder / f"{name}.xml"
-        domain.write_text(
-            DOMAIN.format(name=name, image=image, serial=serial, mac=mac, bridge=bridge, tap=tap)
-        )
-        self.virsh("create", "--paused", domain)
+        text = ElementTree.tostring(root, encoding="unicode")
+        domain = DOMAIN.format(name=name, image=image, serial=serial, interface=text)
+        self.virsh("create", "--paused", self._file(name, ElementTree.fromstring(domain)))
         return serial
 
     def close(self) -> None:
@@ -104,6 +115,11 @@ class Libvirt:
         self._process.kill()
         self._process.wait()
         self._temporary.cleanup()
+
+    def _file(self, name: str, root: ElementTree.Element) -> Path:
+        path = self.folder / f"{name}.xml"
+        path.write_text(ElementTree.tostring(root, encoding="unicode"))
+        return path
 
     @property
     def _log(self) -> Path:
@@ -117,3 +133,9 @@ class Libvirt:
         if self._process.poll() is not None:
             raise AssertionError(f"libvirtd ended: {self._log.read_text()[-2000:]}")
         return bool(sh("virsh", "-q", "-c", self._uri, "capabilities", check=False))
+
+
+def _element(root: ElementTree.Element, name: str) -> ElementTree.Element:
+    found = root.find(name)
+    assert found is not None, f"no <{name}> in {root.tag}"
+    return found
