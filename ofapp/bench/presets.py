@@ -28,7 +28,9 @@ USUAL = Preset(_USUAL, (64, 512, 1518), (1, 1_000, 10_000), 3, 0.5)
 FULL = Preset(
     tuple(Measurement), (*STANDARD_SIZES, JUMBO), (1, 100, 1_000, 10_000, 100_000), 3, 0.5
 )
-DUTS = (Dut.WIRE, Dut.LINUX, Dut.ROUTER, Dut.NORMAL, Dut.OFAPP)
+DUTS_BETWEEN = (Dut.LINUX, Dut.ROUTER, Dut.NORMAL, Dut.OFAPP)
+"""Between interfaces that are given: their cables stay where they are."""
+DUTS = (Dut.WIRE, *DUTS_BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,8 +136,9 @@ def run(
     if bool(tx) != bool(rx):
         raise typer.BadParameter("--tx and --rx: give both or none")
     preset = presets.QUICK if quick else presets.FULL if full else presets.USUAL
+    devices = dut or (presets.DUTS_BETWEEN if tx else presets.DUTS)
     asked = presets.Asked(
-        dut or (), datapath or (), test or (), size or (), addresses or (), repeat, seconds, loss
+        devices, datapath or (), test or (), size or (), addresses or (), repeat, seconds, loss
     )
     given = Given(tx, rx, tuple(port or ())) if tx else None
     try:
