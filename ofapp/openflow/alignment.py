@@ -25,6 +25,7 @@ from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.sweep import Occasion, Sweep
 from ofapp.openflow import codec, mdb, metering, reconcile
+from ofapp.openflow.acl import is_rule_meter
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import delete_group, delete_raw
 from ofapp.openflow.cookie import (
@@ -118,7 +119,7 @@ class Alignment:
         wanted, superfluous = self._put_groups_and_meters(held)
         desired = chain(self._entry_flows(), wanted.flows.values())
         changes = reconcile.flow_changes(desired, held)
-        changes += map(delete_group, superfluous)
+        changes += superfluous
         if self.writes:
             self._bridge.learning.counters["mended"] += len(changes)
         self._channel.send(b"".join(changes))
@@ -192,8 +193,8 @@ class Alignment:
         now = time.monotonic()
         self._apply(self._bridge.restore_multicast(groups, unregistered, now))
 
-    def _put_groups_and_meters(self, held: list[HeldFlow]) -> tuple[Program, list[int]]:
-        """Gives what is wanted, and the groups to delete once no flow points there."""
+    def _put_groups_and_meters(self, held: list[HeldFlow]) -> tuple[Program, list[bytes]]:
+        """Gives what is wanted, and what deletes the rest once no flow points there."""
         groups = {
             entry.group_id: Group(entry.group_id, codec.read_buckets(entry))
             for entry in parsed(self._channel, parser.OFPGroupDescStatsRequest(self._channel))
@@ -218,8 +219,18 @@ class Alignment:
             for group in reconcile.changed(wanted.groups, groups)
         ]
         self._channel.send(b"".join(messages))
-        ours = filter(is_our_group, groups)
-        return wanted, [group for group in ours if group not in wanted.groups]
+        leftover = [
+            delete_group(group)
+            for group in groups.keys() - wanted.groups.keys()
+            if is_our_group(group)
+        ]
+        # The numbers of ports' meters could be anybody's; one too many does no harm.
+        leftover += [
+            codec.delete_meter(meter)
+            for meter in meters.keys() - wanted.meters.keys()
+            if is_rule_meter(meter)
+        ]
+        return wanted, leftover
 
     def _has_meters(self) -> bool:
         request = parser.OFPMeterFeaturesStatsRequest(self._channel)
@@ -286,7 +297,7 @@ class Alignment:
 
     def _count_drops(self, held: list[HeldFlow]) -> None:
         """A rule that leads nowhere drops; its flow's counter says how often."""
-        dropping = {
+        dropping: dict[tuple[int, int], str] = {
             (table.id, rule.priority): rule.name
             for table in PIPELINE
             for rule in table.rules
@@ -295,7 +306,7 @@ class Alignment:
         drops: Counter[str] = Counter()
         locked: Counter[int] = Counter()
         for flow in held:
-            name = dropping.get((TableId(flow.table), flow.priority))
+            name = dropping.get((flow.table, flow.priority))
             if name is not None and (not flow.instructions or name in _OVER_LIMIT):
                 drops[name] += flow.packets
             if name == "locked":

@@ -7,7 +7,7 @@ the switch has counted, with the time since when it did.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.openflow.acl import rule_meter, used_lists
 from ofapp.openflow.cookie import Feature, parse_cookie
 from ofapp.openflow.learned import HeldFlow
+
+_SAME_TIME = 0.05  # seconds; ages are told in milliseconds
 
 
 class Reading(NamedTuple):
@@ -48,27 +50,45 @@ class Tally:
         self._since: dict[int, float] = {}
 
     def observe(self, readings: Iterable[Reading], known: Collection[int], now: float) -> None:
-        """All counters as they are `now`; what is not for one of `known` is forgotten."""
-        before, self._last = self._last, {}
-        for reading in readings:
-            if reading.of in known:
-                self._last[reading.of, reading.key] = reading
-        for place, last in before.items():
-            current = self._last.get(place)
-            if current is None or current.age < last.age or current.packets < last.packets:
+        """All counters as they are `now`; what is not for one of `known` is forgotten.
+
+        Others may be among them: the more there are, the surer it is how much time has passed.
+        """
+        before = self._last
+        self._last = {(reading.of, reading.key): reading for reading in readings}
+        for last in self._ended(before):
+            if last.of in known:
                 packets, octets = self._carried.get(last.of, (0, 0))
                 self._carried[last.of] = packets + last.packets, octets + last.octets
-        fresh: dict[int, float] = {}
-        self._sums = dict(self._carried)
-        for reading in self._last.values():
-            packets, octets = self._sums.get(reading.of, (0, 0))
-            self._sums[reading.of] = packets + reading.packets, octets + reading.octets
-            if reading.of not in self._since:
-                fresh[reading.of] = max(fresh.get(reading.of, 0.0), now - reading.age)
-        self._since |= fresh
         for gone in self._since.keys() - set(known):
             del self._since[gone]
             self._carried.pop(gone, None)
+        self._sum_up(known, now)
+
+    def _ended(self, before: Mapping[tuple[int, Hashable], Reading]) -> Iterator[Reading]:
+        """Counters that are gone or have begun anew.
+
+        Those that go on have all aged by the same time.  It is the switch's: a machine that was
+        paused, or moved to another host, has not aged at all.
+        """
+        both = [(before[place], new) for place, new in self._last.items() if place in before]
+        passed = max((new.age - old.age for old, new in both), default=0.0)
+        for old, new in both:
+            if new.packets < old.packets or new.age < old.age + passed - _SAME_TIME:
+                yield old
+        yield from (old for place, old in before.items() if place not in self._last)
+
+    def _sum_up(self, known: Collection[int], now: float) -> None:
+        begun: dict[int, float] = {}
+        self._sums = dict(self._carried)
+        for reading in self._last.values():
+            if reading.of not in known:
+                continue
+            packets, octets = self._sums.get(reading.of, (0, 0))
+            self._sums[reading.of] = packets + reading.packets, octets + reading.octets
+            if reading.of not in self._since:
+                begun[reading.of] = max(begun.get(reading.of, 0.0), now - reading.age)
+        self._since |= begun
 
     def of(self, number: int) -> Count | None:
         """What was counted for it; None before anything was seen of it."""
@@ -118,7 +138,7 @@ class AclHits:
                 entry.band_stats[0].byte_band_count,
             )
             for entry in stats
-            if entry.meter_id in rated and entry.band_stats
+            if entry.band_stats
         ]
         self._over.observe(readings, rated, now)
         return list(self._told(rated.values()))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ofapp.bridge import acl
 from ofapp.openflow import codec, reconcile
-from ofapp.openflow.acl import acl_flows, acl_number
+from ofapp.openflow.acl import acl_flows, acl_number, rule_meter
 from ofapp.openflow.cookie import Feature, make_cookie, parse_cookie
 from ofapp.openflow.flow import Flow, Match, Output, SetRegister
 from ofapp.openflow.rule import Register, TableId
@@ -396,10 +396,15 @@ def delete_web(bridge: Bridge) -> None:
     assert web_flows(bridge) == 0
 
 
-def reload(controller: Controller, text: str) -> dict[str, int]:
-    """What that changed in the switch."""
+def write(controller: Controller, text: str) -> None:
+    """Its file, for the next time that it is read."""
     settings = yaml.safe_load(text) | {"defaults": {"stp": {"enabled": False}}}
     controller.config_file.write_text(yaml.safe_dump(settings))
+
+
+def reload(controller: Controller, text: str) -> dict[str, int]:
+    """What that changed in the switch."""
+    write(controller, text)
     reply = controller.api("POST", "/v1/config/reload")
     assert reply.status == 200, reply
     sent: dict[str, int] = reply.body["bridges"][0]["sent"]
@@ -448,3 +453,21 @@ def test_hits_outlive_a_port_and_the_controller(listed: tuple[Bridge, Controller
     assert after["web"]["since"] > since
     assert after["no-rogue-dhcp"]["packets"] == before["no-rogue-dhcp"] + 1
     assert after["no-rogue-dhcp"]["since"] < after["web"]["since"]
+
+
+def test_a_meter_goes_with_its_rule(listed: tuple[Bridge, Controller]) -> None:
+    """At a reload, and when the file was changed while no controller ran."""
+    bridge, controller = listed
+    meter = rule_meter("guests", "arp")
+    assert meter in bridge.meters()
+    without = CONFIG.replace("rate: 10", "action: allow")
+    assert reload(controller, without) == {"flows": 1, "groups": 0, "meters": 1}
+    wait_for(lambda: meter not in bridge.meters(), "the meter to be gone")
+    reload(controller, CONFIG)
+    wait_for(lambda: meter in bridge.meters(), "the meter to be back")
+    controller.kill9()
+    write(controller, without)
+    controller.start()
+    controller.wait_ready(bridge)
+    wait_for(lambda: meter not in bridge.meters(), "the meter to be gone again")
+    reload(controller, CONFIG)

@@ -27,18 +27,28 @@ def test_a_sum_over_all_counters_of_a_thing() -> None:
 
 def test_what_a_counter_had_is_carried_on_when_it_begins_anew() -> None:
     tally = Tally()
-    tally.observe([Reading(1, "a", 5, 10, 100)], KNOWN, 100)
+    age = 20
+    tally.observe([Reading(1, "a", 5, 10, 100), Reading(0, "other", age, 0, 0)], KNOWN, 100)
     for changed in (
         Reading(1, "a", 7, 3, 30),  # fewer than before
         Reading(1, "a", 1, 11, 110),  # more, but younger
+        Reading(1, "a", 2, 12, 120),  # older than it was, but by less than all others
         Reading(1, "b", 0, 4, 40),  # at another place
     ):
         before = tally.of(1)
         assert before is not None
-        tally.observe([changed], KNOWN, 110)
+        age += 10
+        tally.observe([changed, Reading(0, "other", age, 0, 0)], KNOWN, 110)
         assert tally.of(1) == Count(
             before.packets + changed.packets, before.octets + changed.octets, 95
         )
+
+
+def test_a_switch_whose_time_stood_still_has_begun_nothing_anew() -> None:
+    tally = Tally()
+    for now in (100, 200):
+        tally.observe([Reading(1, "a", 5, 10, 0), Reading(1, "b", 7, 1, 0)], KNOWN, now)
+    assert tally.of(1) == Count(11, 0, 95)
 
 
 def test_what_is_away_for_a_look_is_not_forgotten_but_what_is_not_wanted_is() -> None:
@@ -73,8 +83,8 @@ def test_no_hit_is_lost_or_counted_twice_if_each_change_is_preceded_by_a_look(
     flows: dict[tuple[str, int], list[float]] = {("a", 0): [now, 0], ("b", 0): [now, 0]}
 
     def look() -> None:
-        readings = (Reading(1, key, now - born, int(n), 0) for key, (born, n) in flows.items())
-        tally.observe(readings, KNOWN, now)
+        readings = [Reading(1, key, now - born, int(n), 0) for key, (born, n) in flows.items()]
+        tally.observe([*readings, Reading(0, "another", now, 0, 0)], KNOWN, now)
 
     look()
     for flow, what in steps:
