@@ -59,18 +59,17 @@ def _vlan_refs(bridge: Bridge) -> Iterator[Fault]:
 
 
 def _snooping(bridge: Bridge) -> Iterator[Fault]:
-    for vid in (None, *bridge.vlans):
-        snooping = bridge.snooping()
-        own = {} if vid is None else {vid: bridge.vlans[vid].multicast}
+    """The bridge's own values first: its VLANs would only repeat what is wrong with them."""
+    snooping = bridge.snooping()
+    for vid in (None, *snooping.vlans):
+        own = {} if vid is None else {vid: snooping.vlans[vid]}
         try:
             snooping.model_copy(update={"vlans": own}).check()
         except multicast.ParamError as error:
             field = error.field.rpartition(".")[2]
-            path: Path = ("multicast", field)
-            if vid is not None:
-                path = ("vlans", str(vid), *path)
-            yield path, str(error).rpartition(f"{field}: ")[2]
-            if vid is None:  # which its VLANs would repeat
+            path: Path = () if vid is None else ("vlans", str(vid))
+            yield (*path, "multicast", field), str(error).rpartition(f"{field}: ")[2]
+            if vid is None:
                 return
 
 

@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, 
 from ofapp.config import checks
 from ofapp.config.base import MAX_PORT_NAME, FaultsError, Flag, Model, Path
 from ofapp.config.bridge import Bridge, BridgeSettings
+from ofapp.deploy.model import DeployConfig
 
 _ID = re.compile(r"[0-9a-f]{16}")
 _OCTETS = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){7}")
@@ -115,6 +116,9 @@ class Config(Model):
     )
     api: Api = Api()
     channel: Channel = Channel()
+    deploy: DeployConfig | None = Field(
+        None, description="what `ofapp deploy` makes of this host; the controller does not read it"
+    )
     watch: Flag = Field(False, description="reload this file whenever it changes")
 
     _effective: dict[str | None, Bridge] = PrivateAttr(default_factory=dict)
