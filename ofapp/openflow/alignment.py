@@ -123,7 +123,7 @@ class Alignment:
         if self.writes:
             self._bridge.learning.counters["mended"] += len(changes)
         self._channel.send(b"".join(changes))
-        self.writer.held = wanted
+        self.writer.holds(wanted)
         self.writes = True
         return bool(held)
 

@@ -74,17 +74,22 @@ def entry_group(reach: Reach, number: int, vid: int, ports: Iterable[int]) -> Gr
     return Group(number, frozenset(bucket(reach, port, vid) for port in ports))
 
 
-def flood_groups(bridge: Bridge) -> Iterator[Group]:
-    """Everything that floods, by class of VLANs; ports that do not forward get nothing."""
-    reach, forwarding = bridge.reach, bridge.relay.flood_ports
+def flood_groups(
+    reach: Reach, forwarding: frozenset[int], touched: frozenset[int] | None = None
+) -> Iterator[Group]:
+    """Everything that floods, by class of VLANs; ports that are not `forwarding` get nothing.
 
-    def group(number: int, vid: int, members: frozenset[int]) -> Group:
-        buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
-        return Group(number, frozenset(buckets))
+    touched: only those that one of these ports is a member of.
+    """
 
-    yield group(FLOOD_GROUP, NO_VLAN, reach.others())
+    def group(number: int, vid: int, members: frozenset[int]) -> Iterator[Group]:
+        if touched is None or members & touched:
+            buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
+            yield Group(number, frozenset(buckets))
+
+    yield from group(FLOOD_GROUP, NO_VLAN, reach.others())
     for name in reach.classes:
-        yield group(VLAN_GROUPS | name, name, reach.members(name))
+        yield from group(VLAN_GROUPS | name, name, reach.members(name))
 
 
 def flood_flows(reach: Reach) -> tuple[Flow, ...]:

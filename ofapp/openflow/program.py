@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.openflow import bundle, codec, flows, leaving, mdb, metering
-from ofapp.openflow.flow import Flow, Group, Identity, Meter
+from ofapp.openflow.flow import Flow, Group, Identity, Match, Meter
 from ofapp.openflow.pipeline import TableId, check
 
 K = TypeVar("K")
@@ -32,11 +32,12 @@ class Program:
         return Program(dict(self.flows), dict(self.groups), dict(self.meters))
 
     def of_port(self, port: int) -> list[Flow]:
-        """The flows that a port has while it is up."""
+        """The flows that a port has while it is up, by which its frames enter."""
+        entering = Match("in_port", port)
         return [
             flow
-            for flow in self.flows.values()
-            if any(match.field == "in_port" and match.value == port for match in flow.match)
+            for (table, _, match), flow in self.flows.items()
+            if entering in match and table != TableId.EGRESS
         ]
 
 
@@ -98,7 +99,7 @@ def program(bridge: Bridge, metered: bool, entries: mdb.GroupNumbers) -> Program
 
 def groups(bridge: Bridge, entries: mdb.GroupNumbers) -> Iterator[Group]:
     """The groups that flows point to."""
-    yield from leaving.flood_groups(bridge)
+    yield from leaving.flood_groups(bridge.reach, bridge.relay.flood_ports)
     yield from leaving.port_groups(bridge)
     for key, ports in mdb.desired_entries(bridge).items():
         yield leaving.entry_group(bridge.reach, entries.of(key), key.vid, ports)

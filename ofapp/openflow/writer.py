@@ -49,9 +49,14 @@ class EffectWriter:
     def __init__(self, bridge: Bridge, metered: bool) -> None:
         self.held = Program()
         self.entries = mdb.GroupNumbers()
+        self._flooded: frozenset[int] | None = None
         self._bridge = bridge
         self._metered = metered
         self._renew()
+
+    def holds(self, program: Program) -> None:
+        """The switch was looked at and holds this now."""
+        self.held, self._flooded = program, None
 
     def wanted(self, bridge: Bridge | None = None) -> Program:
         """What the switch should hold, for the bridge as it is or as it might be."""
@@ -113,8 +118,8 @@ class EffectWriter:
                 return self._learned.remove_source(effect)
             case RemoveDestination():
                 return self._learned.remove_destination(effect)
-            case SetFlood():
-                return b"".join(map(self._put_group, leaving.flood_groups(self._bridge)))
+            case SetFlood(ports):
+                return self._set_flood(ports)
             case Reprogram():
                 return self._reprogram()
             case SetPortState(port, state):
@@ -150,8 +155,15 @@ class EffectWriter:
     def _reprogram(self) -> bytes:
         wanted = self.wanted()
         changes = difference(self.held, wanted)
-        self.held = wanted
+        self.held, self._flooded = wanted, self._bridge.relay.flood_ports
         return changes.messages()
+
+    def _set_flood(self, ports: frozenset[int]) -> bytes:
+        """These ports, and no others that open later: what blocks must come first."""
+        touched = None if self._flooded is None else self._flooded ^ ports
+        self._flooded = ports
+        groups = leaving.flood_groups(self._bridge.reach, ports, touched)
+        return b"".join(map(self._put_group, groups))
 
     def _set_state(self, port: int, state: PortState) -> bytes:
         """What goes goes first, the outermost table first, so that no frame is half-way in."""

@@ -121,6 +121,14 @@ class TestHairpin:
         learn(controller, bridge, B, 1)
         assert bridge.send(1, frames.ethernet(B, A)) == {1}
 
+    def test_a_link_that_fails_and_comes_back(self, make: Callable[..., Bridge]) -> None:
+        bridge = make(0x63, ports=0, one=1)
+        frame = frames.ethernet(frames.BROADCAST, A)
+        bridge.link(1, up=False)
+        wait_for(lambda: 1 not in bridge.deliver(LOCAL, frame), "the port to close")
+        bridge.link(1, up=True)
+        wait_for(lambda: bridge.send(1, frame) == {1, LOCAL}, "the hairpin to be back")
+
     def test_in_the_native_vlan_without_a_tag(self, make: Callable[..., Bridge]) -> None:
         bridge = make(0x63)
         frame = frames.ethernet(frames.BROADCAST, A)
