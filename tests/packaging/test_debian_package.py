@@ -157,7 +157,8 @@ def test_the_unit_puts_a_host_back_when_all_else_was_killed(installed: Machine) 
     options = ("--bridge", "brh", "--nic", "eth7", "--datapath", "netdev", "--confirm-within", 600)
     installed.run(*deploy, "apply", *options, seconds=120)
     assert "192.0.2.7" in installed.run("ip", "-4", "address", "show", "brh")
-    installed.run("pkill", "-KILL", "-f", "ofapp.deploy.watch")  # of this machine's own processes
+    installed.run("systemctl", "stop", "ofapp-deploy-*-brh*")  # or it would be started again
+    assert not installed.succeeds("pgrep", "-f", "ofapp.deploy.watch")
     journal = "/var/lib/ofapp-deploy/brh.json"
     text = re.sub(r'"deadline":\s*[0-9.]+', '"deadline": 1.0', installed.run("cat", journal))
     installed.put(journal, text)
