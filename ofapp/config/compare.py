@@ -38,7 +38,7 @@ def _paths(values: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
 def _words(old: Any, new: Any) -> str:
     if old == new:
         return ""
-    if isinstance(old or [], list) and isinstance(new or [], list):
+    if isinstance(old, list) or isinstance(new, list):
         return _list_words(old or [], new or [])
     return f"{_shown(old)} -> {_shown(new)}"
 

@@ -1,0 +1,147 @@
+"""The configuration over the API: what runs, and reading the file again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ofapp.api.app import create_app
+from ofapp.api.models_config import ConfigStatus, Reloaded
+from ofapp.bridge.mac import parse_mac
+from ofapp.config import load_config
+from ofapp.config.stp import StpBridge
+from ofapp.events import EventLog
+from ofapp.network import Network
+from ofapp.reload import Reloader
+from ofapp.state import State
+from tests.unit.api.network import STATIC, add_bridge
+
+TEXT = """
+bridges:
+  1:
+    ageing_time: 60
+    ports: {eth1: {vlan: 10}}
+    static: [{mac: "52:54:00:00:00:01", port: eth2}]
+    mdb: [{group: 239.1.1.1, port: eth3}]
+"""
+
+
+class Setup:
+    """A network without switches, of a file that can be changed."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        file.write_text(TEXT)
+        self.network = Network(load_config(file), State(None), EventLog())
+        self.reloader = Reloader(self.network, lambda: self.file)
+        self.client: Any = create_app(self.network, reloader=self.reloader).test_client()
+        self.bridge = add_bridge(self.network)
+        self.reload("bridges: {}")
+        self.reload(TEXT)
+
+    def reload(self, text: str, query: str = "") -> Any:
+        self.file.write_text(text)
+        return self.client.post(f"/v1/config/reload{query}")
+
+    def status(self) -> Any:
+        return self.client.get("/v1/config").json
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Setup:
+    return Setup(tmp_path / "ofapp.yaml")
+
+
+def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:
+    told = ConfigStatus.model_validate(setup.status())
+    (bridge,) = told.bridges
+    assert (told.file, told.watch, told.warnings) == (str(setup.file), False, [])
+    assert (bridge.name, bridge.entries, bridge.since) == ("br0", ["0000000000000001"], [])
+    assert bridge.config == {
+        "ageing_time": 60,
+        "ports": {"eth1": {"vlan": 10}},
+        "static": [{"mac": "52:54:00:00:00:01", "port": "eth2"}],
+        "mdb": [{"group": "239.1.1.1", "port": "eth3"}],
+    }
+
+
+def test_a_reload_tells_what_it_changes_and_what_it_drops(setup: Setup) -> None:
+    network, bridge = setup.network, setup.bridge
+    network.admin.set_stp(bridge, StpBridge(priority=4096))
+    network.add_static(bridge, 0, parse_mac(STATIC), "eth3")
+    assert setup.status()["bridges"][0]["since"] == ["stp.priority: default -> 4096"]
+    told = Reloaded.model_validate(setup.reload(TEXT.replace("60", "90")).json)
+    (changed,) = told.bridges
+    assert changed.changes == ["ageing_time: 60 -> 90", "stp.priority: 4096 -> default"]
+    assert changed.dropped == ["stp.priority: 4096 -> default"]
+    assert changed.sent is None  # no switch
+    assert bridge.params.ageing_time == 90
+    assert bridge.params.stp is not None
+    assert bridge.params.stp.priority == 32768
+    assert setup.status()["bridges"][0]["since"] == []
+    assert bridge.pinned.static == {(0, 0x525400000001): "eth2", (0, parse_mac(STATIC)): "eth3"}
+
+
+def test_entries_follow_the_file_but_not_those_that_the_api_has_moved(setup: Setup) -> None:
+    bridge, own = setup.bridge, 0x525400000001
+    assert (bridge.pinned.static, len(bridge.permanent.all())) == ({(0, own): "eth2"}, 1)
+    setup.reload("bridges: {1: {}}")
+    assert (bridge.pinned.static, bridge.permanent.all()) == ({}, [])
+    setup.reload(TEXT)
+    setup.network.add_static(bridge, 0, own, "eth3")
+    setup.reload("bridges: {1: {}}")
+    assert bridge.pinned.static == {(0, own): "eth3"}
+
+
+def test_a_dry_run_changes_nothing(setup: Setup) -> None:
+    before = setup.status()
+    told = setup.reload(TEXT.replace("60", "90"), "?dry_run=true").json
+    assert (told["dry_run"], told["bridges"][0]["changes"]) == (True, ["ageing_time: 60 -> 90"])
+    assert setup.status() == before
+    assert setup.bridge.params.ageing_time == 60
+
+
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_a_file_with_mistakes_is_refused_whole(setup: Setup, query: str) -> None:
+    before, events = setup.status(), setup.network.events.last
+    reply = setup.reload("defaults: {colour: red,\n ageing_time: -1}", query)
+    assert reply.status_code == 409
+    assert [error["field"] for error in reply.json["errors"]] == [
+        "defaults.colour",
+        "defaults.ageing_time",
+    ]
+    assert f"{setup.file}:2:15: defaults.ageing_time: must be" in reply.json["detail"]
+    assert setup.status() == before
+    kinds = [record.event.kind for record in setup.network.events.since(events)]
+    assert kinds == ([] if query else ["config.refused"])
+
+
+def test_the_same_again_is_no_change(setup: Setup) -> None:
+    told = setup.reload(TEXT + "\n# a comment").json
+    assert (told["bridges"], told["message"]) == ([], "nothing has changed")
+
+
+def test_without_a_file_there_are_the_defaults(client: Any) -> None:
+    assert client.get("/v1/config").json["file"] is None
+    told = client.post("/v1/config/reload").json["bridges"]
+    assert [set(bridge["changes"]) for bridge in told] == [
+        {"stp.enabled: false -> default"},
+        {"stp.enabled: false -> default", "fdb_max_learned: 1 -> default"},
+    ]
+
+
+def test_a_bridge_is_what_its_new_name_says(setup: Setup) -> None:
+    setup.reload("bridges: {br0: {ageing_time: 70}, br7: {ageing_time: 77}}")
+    network, bridge = setup.network, setup.bridge
+    network._name(bridge)
+    assert bridge.params.ageing_time == 70
+    local = bridge.ports.named("br0")
+    assert local is not None
+    bridge.ports.put(type(local)(local.number, "br7", local.mac, True))
+    network._name(bridge)
+    assert bridge.params.ageing_time == 77
+    setup.reload("bridges: {br7: {ageing_time: 78}, 1: {ageing_time: 79}}")
+    assert bridge.params.ageing_time == 79
+    assert network.events.counts["config.ambiguous"] == 1

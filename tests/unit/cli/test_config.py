@@ -1,0 +1,64 @@
+"""ofapp config, as its user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from ofapp.config import parse_config
+from tests.unit.cli.conftest import Run
+
+
+def test_check_says_that_a_file_is_valid(ofapp: Run, tmp_path: Path) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text("bridges: {br0: {acls: {web: [{match: {tcp_dst: 80}, action: allow}]}}}")
+    said = ofapp("config", "check", str(file))
+    assert (said.status, said.out) == (0, f"{file}: valid, 1 bridge\n")
+    assert f"{file}: warning: bridges.br0.acls.web: IPv4 passes but no ARP" in said.err
+
+
+def test_check_tells_every_fault_and_fails(ofapp: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("watch: 5\nbridgs: {}\n")
+    said = ofapp("config", "check", str(file))
+    assert (said.status, said.out) == (1, "")
+    assert said.err.splitlines() == [
+        f"{file}:1:8: watch: must be true or false, not 5",
+        f"{file}:2:1: bridgs: there is no such key: did you mean bridges?",
+    ]
+    assert ofapp("config", "check", str(tmp_path / "none")).status == 1
+
+
+def test_schema_is_one(ofapp: Run) -> None:
+    schema = json.loads(ofapp("config", "schema").out)
+    assert set(schema["properties"]) >= {"defaults", "bridges", "api", "channel", "watch"}
+    assert schema["properties"]["bridges"]["description"]
+
+
+def test_show_prints_a_file(live_ofapp: Run) -> None:
+    said = live_ofapp("config", "show")
+    assert said.status == 0
+    config = parse_config(said.out.encode(), "shown")
+    assert config.bridge(0xFF).fdb_max_learned == 1
+    assert not config.bridge(1).stp.enabled
+    assert json.loads(live_ofapp("config", "show", "-j").out) == yaml.safe_load(said.out)
+
+
+def test_show_of_one_bridge(live_ofapp: Run) -> None:
+    shown = json.loads(live_ofapp("config", "show", "--bridge", "br1", "-j").out)
+    assert set(shown["bridges"]) == {"00000000000000ff"}
+    assert live_ofapp("config", "show", "--bridge", "br9").status == 1
+
+
+def test_reload_tells_what_it_does(own_ofapp: Run) -> None:
+    """The server has no file: the defaults take the place of what it was started with."""
+    planned = own_ofapp("config", "reload", "--dry-run")
+    assert planned.lines[-1].startswith("would be: br0, br1: ")
+    assert "  fdb_max_learned: 1 -> default" in planned.lines
+    done = own_ofapp("config", "reload")
+    assert done.lines[0] == "br0 (0000000000000001): its switch is away"
+    assert own_ofapp("config", "reload").out == "nothing has changed\n"
+    told = json.loads(own_ofapp("config", "reload", "-j").out)
+    assert (told["bridges"], told["restart"]) == ([], [])
