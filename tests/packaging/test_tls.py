@@ -42,9 +42,11 @@ def controller(material: Path) -> Iterator[Controller]:
         )
     )
     running.ofp_port = port
-    running.start()
-    yield running
-    running.close()
+    try:
+        running.start()
+        yield running
+    finally:
+        running.close()
 
 
 @pytest.fixture
