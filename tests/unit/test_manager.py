@@ -405,6 +405,47 @@ def test_a_config_file_with_mistakes(refused, tmp_path):
     assert "config.yaml:1:29: defaults.colour: " in said
 
 
+def test_sighup_reads_the_file_again_and_again(manager, tmp_path):
+    config = tmp_path / "config.yaml"
+    config.write_text("")
+    ports = ("--ofp-tcp-listen-port", free_port(), "--wsapi-port", free_port())
+    running = manager("ofapp.app", *ports, "--state-dir", tmp_path, "--config-file", config)
+    running.wait_for("listening for switches")
+    running.process.send_signal(signal.SIGHUP)
+    running.wait_for("the configuration was read: nothing has changed")
+    config.write_text("defaults: {ageing_time: -1}")
+    running.process.send_signal(signal.SIGHUP)
+    running.wait_for("stays as it was: .*config.yaml:1:25: defaults.ageing_time: must be")
+    config.write_text("api: {port: 1}")
+    running.process.send_signal(signal.SIGHUP)
+    running.wait_for("a restart is needed for api.port")
+    running.process.terminate()
+    assert running.end() == 0
+
+
+def test_the_file_says_where_to_listen_unless_the_command_line_does(manager, tmp_path):
+    openflow, api, other = free_port(), free_port(), free_port()
+    config = tmp_path / "config.yaml"
+    config.write_text(f"channel: {{port: {openflow}}}\napi: {{port: {api}, host: '::1'}}")
+    options = ("--state-dir", tmp_path, "--config-file", config, "--wsapi-port", other)
+    running = manager("ofapp.app", *options)
+    running.wait_for(f"listening for switches on tcp:127.0.0.1:{openflow}")
+    with socket.create_connection(("::1", other), timeout=DEADLINE):
+        pass
+    with pytest.raises(OSError, match="(?i)refused"):
+        socket.create_connection(("::1", api), timeout=DEADLINE)
+
+
+def test_the_file_names_its_certificate_beside_itself(manager, certificate, tmp_path):
+    key, cert = certificate
+    port = free_port()
+    config = tmp_path / "config.yaml"
+    shutil.copy(key, tmp_path / "own.key")
+    config.write_text(f"channel: {{port: {port}, tls: {{key: own.key, cert: {cert}}}}}")
+    running = manager(APP, "--config-file", config)
+    running.wait_for(f"listening for switches on ssl:127.0.0.1:{port}")
+
+
 def test_a_state_file_that_is_none(refused, tmp_path):
     (tmp_path / "state.json").write_text("[]")
     ports = ("--ofp-tcp-listen-port", free_port(), "--wsapi-port", free_port())
