@@ -53,7 +53,7 @@ def blueprint(reloader: Reloader) -> APIBlueprint:
             return answer(_reload_json(reloader.reload(query.dry_run)))
         except ConfigError as error:
             fields = [(fault.path or "file", str(fault)) for fault in error.faults]
-            detail = "; ".join(str(fault) for fault in error.faults)
+            detail = str(error)
             raise ProblemError(409, detail, fields) from None
 
     return api
