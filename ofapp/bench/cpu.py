@@ -2,11 +2,13 @@
 
 A frame's cost is mostly the kernel's, in whatever context it happens to run, so the kernel's time
 is taken as a whole.  This program spins and so do those that it starts and waits for: their user
-time never counts.  /proc counts in hundredths of a second: too coarse for less than half a second.
+time never counts.  /proc/stat counts in hundredths of a second: too coarse for less than half a
+second.  What the device's programs use is exact, to the nanosecond.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -20,11 +22,13 @@ _HZ = os.sysconf("SC_CLK_TCK")
 class Usage:
     """Of a stretch of time, in cores.
 
-    device: the kernel, generator's sending included, and the device's programs; others: programs
-    that have no part in it, without what they do in the kernel.
+    device: the kernel, generator's sending included, and the device's programs; programs: those
+    alone, with what they do in the kernel; others: programs that have no part in it, without what
+    they do in the kernel.
     """
 
     device: float
+    programs: float
     others: float
 
 
@@ -34,6 +38,7 @@ class _Reading:
     user: float
     kernel: float
     device: float
+    programs: float
     own: float
 
 
@@ -50,7 +55,11 @@ class Meter:
         wall = max(now.at - begun.at, 1e-9)
         device, own = now.device - begun.device, now.own - begun.own
         others = now.user - begun.user - device - own
-        return Usage((now.kernel - begun.kernel + device) / wall, max(0.0, others) / wall)
+        return Usage(
+            (now.kernel - begun.kernel + device) / wall,
+            (now.programs - begun.programs) / wall,
+            max(0.0, others) / wall,
+        )
 
     def _read(self) -> _Reading:
         mine = os.times()
@@ -61,6 +70,7 @@ class Meter:
             user + nice,
             system + irq + softirq,
             sum(_user_time(program) for program in self._programs),
+            sum(_run_time(program) for program in self._programs),
             mine.user + mine.children_user,
         )
 
@@ -72,3 +82,12 @@ def _user_time(process: int) -> float:
     except OSError:
         return 0.0
     return int(text.rsplit(")", 1)[1].split()[11]) / _HZ
+
+
+def _run_time(process: int) -> float:
+    """Seconds on a processor of all its threads that live, as the scheduler counts them."""
+    total = 0
+    for task in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):
+            total += int(task.read_text().split()[0])
+    return total / 1e9

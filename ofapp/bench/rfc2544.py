@@ -56,6 +56,8 @@ def find_rate(context: Context, station: Station, frames: Sequence[bytes], first
     guess = ceiling if first.loss <= plan.loss else first.delivered
     found = highest(passes, guess, Bounds(LOWEST_RATE, ceiling, plan.resolution))
     values = {"limited": float(found.capped), "trials": found.trials, "overload": first.delivered}
+    if station.up.programs:
+        values["programs_us"] = first.programs_us
     if not found.value:
         return {"rate": 0.0, **values}
     trial = best[found.value]

@@ -41,6 +41,11 @@ class Trial:
         return self.usage.device * self.sent.seconds / max(self.received, 1) * 1e6
 
     @property
+    def programs_us(self) -> float:
+        """Of the device's programs alone."""
+        return self.usage.programs * self.sent.seconds / max(self.received, 1) * 1e6
+
+    @property
     def delivered(self) -> float:
         """Frames a second that arrived."""
         return self.received / self.sent.seconds

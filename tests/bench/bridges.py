@@ -1,8 +1,8 @@
 """`ofapp bench` on every datapath that this machine can have, and one report of all of them.
 
 Options that are not its own are for `ofapp bench run`.  Each datapath wants surroundings of its
-own: the machine's Open vSwitch for netdev and AF_XDP, one of our own with DPDK in a namespace,
-user-mode Linux for the kernel module.
+own: an Open vSwitch that does nothing else for netdev and AF_XDP, another with DPDK, user-mode
+Linux for the kernel module.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.guest.debs import unpacked
-from tests.guest.ownswitch import OwnSwitch
+from tests.guest.ownswitch import BRIDGE, OwnSwitch
 from tests.guest.test_dpdk import PROGRAM, SETTINGS
 from tests.guest.uml import run_inside
 
 ROOT = Path(__file__).parents[2]
 TAG = "obr"
+PLAIN = Path("/usr/sbin/ovs-vswitchd")
 REPEATED = [
     *("--repeat=3", "--seconds=0.25", "--size=64", "--size=1518", "--test=throughput"),
     *("--test=latency", "--test=tcp", "--test=transactions"),
@@ -47,33 +48,35 @@ def options(datapaths: Sequence[str], title: str, out: str | Path) -> list[str]:
     return [*words, *(f"--datapath={datapath}" for datapath in datapaths)]
 
 
-def bench(words: Sequence[str], *prefix: str) -> None:
-    """Run it here; what it could not measure is in its report."""
-    command = [*prefix, sys.executable, "-m", "ofapp", "bench", "run", *words]
-    subprocess.run(command, cwd=ROOT, check=False)
+def with_switch(program: Path, settings: Sequence[str], words: Sequence[str]) -> None:
+    """Run it with an Open vSwitch of its own; what it could not measure is in its report."""
+    switch = OwnSwitch(program, *settings)
+    try:
+        switch.start()
+        switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "pmd-maxsleep")
+        switch.vsctl("del-br", BRIDGE)
+        prefix = ["ip", "netns", "exec", switch.namespace, sys.executable, "-m", "ofapp"]
+        command = [*prefix, "bench", "run", f"--ovs-rundir={switch.dir}", *words]
+        subprocess.run(command, cwd=ROOT, check=False)
+    finally:
+        switch.close()
 
 
 def userspace(out: Path, extra: list[str]) -> None:
-    """netdev and AF_XDP, with the machine's own Open vSwitch."""
-    bench([*options(("netdev", "afxdp"), "netdev and AF_XDP", out), *REPEATED, *extra])
+    """netdev and AF_XDP."""
+    words = [*options(("netdev", "afxdp"), "netdev and AF_XDP", out), *REPEATED, *extra]
+    with_switch(PLAIN, (), words)
 
 
 def whole(out: Path, extra: list[str]) -> None:
     """Every test and more sizes, once, on netdev."""
-    bench([*options(("netdev",), "netdev, every test", out), *ONCE, *extra])
+    with_switch(PLAIN, (), [*options(("netdev",), "netdev, every test", out), *ONCE, *extra])
 
 
 def dpdk(out: Path, extra: list[str]) -> None:
     """DPDK on AF_XDP devices, without hugepages."""
-    switch = OwnSwitch(unpacked("openvswitch-switch-dpdk") / PROGRAM, *SETTINGS)
-    try:
-        switch.start()
-        switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "pmd-maxsleep")
-        switch.vsctl("del-br", "br0")
-        words = [*options(("dpdk",), "DPDK", out), f"--ovs-rundir={switch.dir}"]
-        bench([*words, *REPEATED, *extra], "ip", "netns", "exec", switch.namespace)
-    finally:
-        switch.close()
+    program = unpacked("openvswitch-switch-dpdk") / PROGRAM
+    with_switch(program, SETTINGS, [*options(("dpdk",), "DPDK", out), *REPEATED, *extra])
 
 
 def kernel(out: Path, extra: list[str]) -> None:
