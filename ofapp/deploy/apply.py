@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 from ofapp.deploy import watcher
-from ofapp.deploy.checks import Problem, check
+from ofapp.deploy.checks import Problem, Reach, check
 from ofapp.deploy.execute import CONTROLLER_SECONDS, Executor, StepError
 from ofapp.deploy.journal import Journal, JournalError, State, Store, boot_id, now
 from ofapp.deploy.model import DeployConfig
@@ -63,13 +63,12 @@ def survey(config: DeployConfig, store: Store, database: str, *, confirmed_later
     previous = _finished(store, config.bridge)
     with closing(Netlink()) as kernel:
         host = observe(kernel, database)
-        tried = reach(kernel, host, config)
-    origin = previous.origin if previous else None
-    if previous is not None and previous.config == config:
-        goal = resumed_layout(host, config, previous.origin, previous.left_of_deployed)
-    else:
-        goal = wanted_layout(host, config, origin)
-    steps = plan_apply(host, goal, config, tried.silent) if host.switch.problem is None else ()
+        goal = _goal(host, config, previous)
+        steps = plan_apply(host, goal, config) if host.switch.problem is None else ()
+        # Trying out disturbs a little, and a timer may look every minute whether all is well.
+        tried = reach(kernel, host, goal, config) if steps else Reach()
+    if steps:
+        steps = plan_apply(host, goal, config, tried.silent)
     problems = check(host, config, tried, confirmed_later=confirmed_later or not steps)
     return Survey(config, database, host, goal, problems, steps, previous)
 
@@ -109,6 +108,14 @@ def apply(
         else:
             ended = replace(journal, state=State.APPLIED, deadline=now() + confirm_within)
         store.write(replace(ended, step=""))
+
+
+def _goal(host: Host, config: DeployConfig, previous: Journal | None) -> Layout:
+    if previous is None:
+        return wanted_layout(host, config)
+    if previous.config == config:
+        return resumed_layout(host, config, previous.origin, previous.left_of_deployed)
+    return wanted_layout(host, config, previous.origin)
 
 
 def _finished(store: Store, bridge: str) -> Journal | None:

@@ -50,7 +50,7 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
         found.append(Finding("Open vSwitch", what, "ofapp deploy apply makes one"))
     for one in bridges:
         found += _settings(one)
-        found += _controllers(one)
+        found += _controllers(one, told)
         found += _known(one, told)
         found += _tree(one, told)
         for port in one.ports:
@@ -88,14 +88,16 @@ def _settings(bridge: Bridge) -> Iterator[Finding]:
             )
 
 
-def _controllers(bridge: Bridge) -> Iterator[Finding]:
+def _controllers(bridge: Bridge, told: Told) -> Iterator[Finding]:
     name = bridge.name
     if not bridge.controllers:
         yield Finding(
             name, "has no controller", f"ovs-vsctl set-controller {name} {LOCAL_CONTROLLER}"
         )
         return
-    if not any(controller.connected for controller in bridge.controllers):
+    # Open vSwitch writes it into its database only every five seconds.
+    known = told.bridges.get(bridge.in_use_id or "", {}).get("connected")
+    if not known and not any(controller.connected for controller in bridge.controllers):
         for controller in bridge.controllers:
             reason = controller.error or "no answer"
             yield Finding(

@@ -16,9 +16,8 @@ from ofapp.deploy.model import DeployConfig, endpoint
 from ofapp.deploy.netlink import Netlink
 from ofapp.deploy.ovsdb import Database
 from ofapp.deploy.plan import gateways_of
-from ofapp.deploy.state import Host
+from ofapp.deploy.state import Host, Layout
 from ofapp.deploy.steps import AwaitController, AwaitGateways
-from ofapp.deploy.wanted import wanted_layout
 
 TRY_SECONDS = 2.0
 STEADY = 4  # looks in a row: a controller that refuses the bridge lets go of it at once
@@ -29,7 +28,7 @@ class ProofError(Exception):
     """It was not seen in time: one line for a person."""
 
 
-def reach(kernel: Netlink, host: Host, config: DeployConfig) -> Reach:
+def reach(kernel: Netlink, host: Host, goal: Layout, config: DeployConfig) -> Reach:
     """Try from here, before anything is changed, all that `apply` will depend on."""
     refused: dict[str, str] = {}
     via: dict[str, str] = {}
@@ -45,7 +44,7 @@ def reach(kernel: Netlink, host: Host, config: DeployConfig) -> Reach:
         refused,
         via,
         api_problem(config.api) if guarded else None,
-        _silent_gateways(kernel, host, config),
+        _silent_gateways(kernel, host, goal),
     )
 
 
@@ -76,13 +75,23 @@ def await_controller(database: Database, step: AwaitController, api: str, second
             f"no controller took {step.bridge} within {seconds:g} s ({told}); its log says why"
         )
     if step.spanning_tree:
-        bridge = database.switch().bridge(step.bridge)
-        path = f"/v1/bridges/{bridge.in_use_id if bridge else None}/stp"
-        if not _within(seconds, lambda: bool(_get(api, path).get("enabled"))):
-            raise ProofError(
-                f"the controller runs no spanning tree on {step.bridge}, and two uplinks can be a"
-                " loop: turn it on (stp: {enabled: true}), or give --no-stp-guard"
-            )
+        _check_spanning_tree(database, step, api)
+
+
+def _check_spanning_tree(database: Database, step: AwaitController, api: str) -> None:
+    bridge = database.switch().bridge(step.bridge)
+    path = f"/v1/bridges/{bridge.in_use_id if bridge else None}/stp"
+    told: dict[str, Any] = {}
+
+    def answered() -> bool:
+        told.update(_get(api, path))
+        return "enabled" in told
+
+    if not _within(TRY_SECONDS, answered) or not told["enabled"]:
+        raise ProofError(
+            f"the controller runs no spanning tree on {step.bridge}, and two uplinks can be a"
+            " loop: turn it on (stp: {enabled: true}), or give --no-stp-guard"
+        )
 
 
 def await_gateways(kernel: Netlink, step: AwaitGateways) -> None:
@@ -122,17 +131,20 @@ def api_problem(url: str) -> str | None:
     return None if "bridges" in _get(url, "/v1/bridges") else f"no ofapp answers at {url}"
 
 
-def _silent_gateways(kernel: Netlink, host: Host, config: DeployConfig) -> frozenset[str]:
-    """They are asked where they are now."""
-    goal = gateways_of(wanted_layout(host, config))
-    places = [
+def _silent_gateways(kernel: Netlink, host: Host, goal: Layout) -> frozenset[str]:
+    """They are asked where they are now; one that has no place yet has no say."""
+    gateways = gateways_of(goal)
+    involved = {state.name for state in goal.links}
+    places = {
         (link.name, route.gateway)
         for link in host.links
-        if link.name in (*config.uplinks, config.bridge)
+        if link.name in involved and link.state.up
         for route in link.state.routes
-        if route.gateway in goal
-    ]
-    return unanswered(kernel, places, TRY_SECONDS)
+        if route.gateway in gateways
+    }
+    placed = {gateway for _, gateway in places}
+    silent = unanswered(kernel, [(link, hop) for link, hop in places if hop], TRY_SECONDS)
+    return silent | (frozenset(gateways) - placed)
 
 
 def _knock(kernel: Netlink, link: str, address: str) -> None:

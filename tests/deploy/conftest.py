@@ -1,4 +1,4 @@
-"""One host for a module's tests; each finds it, and has to leave it, without a bridge."""
+"""One host for all tests; each finds it, and has to leave it, without a bridge."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.killer import Killer
+from tests.deploy.runner import Runner
 from tests.deploy.site import Site
 
 _sites: list[Site] = []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def house() -> Iterator[Site]:
     """The host, running."""
     site = Site()
@@ -39,11 +39,11 @@ def site(house: Site) -> Iterator[Site]:
     assert left == []
 
 
-@pytest.fixture(scope="module")
-def killer(house: Site) -> Iterator[Killer]:
-    """Deployments of `house` that are killed."""
-    with Killer(house) as killer:
-        yield killer
+@pytest.fixture(scope="session")
+def runner(house: Site) -> Runner:
+    """Runs deployments of the host, and kills them if told to."""
+    assert house.runner is not None
+    return house.runner
 
 
 @pytest.hookimpl(wrapper=True)

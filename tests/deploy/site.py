@@ -17,11 +17,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.deploy.runner import ROOT, Runner
 from tests.mininet.lab import sh
 from tests.vswitchd.ovs import SCHEMA
 from tests.vswitchd.waiting import wait_for
 
-ROOT = Path(__file__).parents[2]
 HOST4, HOST6 = "10.77.0.2", "fd77::2"
 SECOND4 = "10.77.0.3"
 ROUTER4, ROUTER6 = "10.77.0.1", "fd77::1"
@@ -45,6 +45,7 @@ class Site:
             ("OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"), str(self.dir)
         )
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self.runner: Runner | None = None
 
     # --- life
 
@@ -70,6 +71,7 @@ class Site:
             f"route add 10.88.0.0/16 via {ROUTER4} dev eth0 table 77",
         ):
             self.run("ip", *words.split())
+        self.runner = Runner(self.host, self.journal, self.database)
         self.start_switch()
         self.start_controller()
 
@@ -110,13 +112,14 @@ class Site:
     def start_controller(self) -> None:
         """ofapp-manager in the host's namespace, on its usual ports."""
         (self.dir / "ofapp.yaml").write_text(CONFIG)
+        (self.dir / "controller.out").unlink(missing_ok=True)
         self._spawn(
             sys.executable,
             *("-m", "ofapp.manager", "ofapp.app", "--state-dir", self.dir / "state"),
             *("--config-file", self.dir / "ofapp.yaml"),
             name="controller",
         )
-        wait_for(lambda: ":6653" in self.run("ss", "-ltn"), "the controller", seconds=20)
+        wait_for(self._controlled, "the controller", seconds=60)
 
     def stop(self, name: str, sig: int = signal.SIGTERM) -> None:
         """End a daemon: ovsdb-server, ovs-vswitchd or controller."""
@@ -127,6 +130,8 @@ class Site:
 
     def close(self) -> None:
         """Remove everything."""
+        if self.runner is not None:
+            self.runner.close()
         for name in ("controller", "ovs-vswitchd", "ovsdb-server"):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.stop(name)
@@ -188,17 +193,10 @@ class Site:
 
     def ofapp(self, *words: object, check: bool = True) -> str:
         """`ofapp` in the host; with `check` it must succeed, without it must fail."""
-        done = subprocess.run(
-            [str(word) for word in self.command(*words)],
-            capture_output=True, text=True, timeout=90, check=False,
-        )  # fmt: skip
-        said = done.stdout + done.stderr
-        assert (done.returncode == 0) == check, f"status {done.returncode}: {said}"
-        return said
-
-    def command(self, *words: object) -> tuple[object, ...]:
-        """The words that run `ofapp` in the host."""
-        return ("ip", "netns", "exec", self.host, sys.executable, "-m", "ofapp", *words)
+        assert self.runner is not None
+        outcome = self.runner.ofapp(*map(str, words))
+        assert (outcome.status == 0) == check, f"status {outcome.status}: {outcome.said}"
+        return outcome.said
 
     def run(self, *words: object, check: bool = True) -> str:
         """A command in the host's namespace."""
@@ -211,6 +209,13 @@ class Site:
     def bridges(self) -> list[str]:
         """Bridges of the host."""
         return self.vsctl("list-br").split()
+
+    def _controlled(self) -> bool:
+        """The ports are tried out before the log says that they are listened to."""
+        listening = self.run("ss", "-Hltn")
+        return "listening for switches" in self.log_tail("controller") and all(
+            port in listening for port in (":6653", ":8080")
+        )
 
     def _in(self, namespace: str, *words: object, check: bool = True) -> str:
         return sh("ip", "netns", "exec", namespace, *words, check=check)

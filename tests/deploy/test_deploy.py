@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.deploy.runner import Runner
 from tests.deploy.site import BEYOND4, HOST4, HOST6, ROUTER4, SECOND4, Site
 from tests.vswitchd.waiting import wait_for
 
@@ -30,10 +31,13 @@ def ping_stream(site: Site) -> Iterator[list[str]]:
         told.append(process.communicate(timeout=10)[0])
 
 
-def applied(site: Site) -> None:
-    """A confirmed deployment of eth0."""
-    site.deploy("apply", "--nic", "eth0", "--confirm-within", 60)
-    site.deploy("confirm")
+@pytest.fixture
+def applied(site: Site, runner: Runner) -> Iterator[Site]:
+    """The host with a confirmed deployment of eth0; reverted in the end."""
+    assert runner.apply().said == ""
+    yield site
+    if site.bridges():
+        assert runner.revert().said == ""
 
 
 def test_plan_changes_nothing_and_tells_all(site: Site) -> None:
@@ -134,12 +138,11 @@ def test_a_gateway_that_does_not_answer_any_more_takes_it_back(site: Site) -> No
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--nic", "eth9"), "there is no NIC eth9"),
+        (("--nic", "eth9", "--mtu", "9000"), "there is no NIC eth9"),
         (("--nic", "eth0", "--controller", "tcp:127.0.0.1:1"), "Connection refused"),
         (("--nic", "eth0", "--controller", "tcp:10.77.0.1:6653"), "is reached over eth0 itself"),
-        (("--nic", "eth0", "--mtu", "65536"), "less than or equal to 65535"),
         (("--nic", "eth0", "--datapath", "system"), "modprobe openvswitch"),
-        (("--bridge", "a-much-too-long-name"), "at most 15 bytes"),
+        (("--bridge", "a-much-too-long-name"), "ofapp: --bridge: 'a-much-too-long-name' is too"),
     ],
 )
 def test_what_is_against_it_is_said_before_anything_changes(
@@ -169,57 +172,89 @@ def test_a_bridge_of_somebody_else_is_left_alone(site: Site) -> None:
         site.vsctl("del-br", "br0")
 
 
-def test_ports_of_others_keep_the_bridge(site: Site) -> None:
-    applied(site)
-    site.vsctl("add-port", "br0", "vnet0", "--", "set", "Interface", "vnet0", "type=internal")
-    said = site.deploy("revert")
-    assert "vnet0" in said
-    assert site.reachable()
-    assert site.vsctl("list-ports", "br0") == "vnet0"
-    site.vsctl("del-br", "br0")
+def test_ports_of_others_keep_the_bridge(applied: Site) -> None:
+    applied.vsctl("add-port", "br0", "vnet0", "--", "set", "Interface", "vnet0", "type=internal")
+    assert "vnet0" in applied.deploy("revert")
+    assert applied.reachable()
+    assert applied.vsctl("list-ports", "br0") == "vnet0"
+    applied.vsctl("del-br", "br0")
 
 
-def test_another_nic_and_ports_are_added_and_taken_out_again(site: Site) -> None:
+def test_another_nic_and_ports_are_added_and_taken_out_again(applied: Site) -> None:
+    site = applied
     site.plug("eth1", "r1")
     try:
-        applied(site)
         more = ("--nic", "eth0", "--nic", "eth1", "--port", "tap7:tap", "--port", "int7:internal")
         said = site.deploy("apply", *more, "--confirm-within", 60, check=False)
         assert "runs no spanning tree on br0" in said  # two cables to one router: a loop
         assert site.vsctl("list-ports", "br0") == "eth0"
-        assert site.reachable()
         site.run("ip", "link", "set", "eth1", "down")
         site.deploy("apply", *more, "--no-stp-guard", "--confirm-within", 1)
-        assert set(site.vsctl("list-ports", "br0").split()) == {"eth0", "eth1", "tap7", "int7"}
         wait_for(
             lambda: json.loads(site.deploy("status", "-j"))[0]["state"] == "confirmed",
             "the earlier deployment to be back",
             seconds=20,
         )
+        log = (site.journal / "br0.log").read_text()
+        for port in ("eth1", "tap7", "int7"):
+            assert f"unplug {port} from br0" in log
         assert site.vsctl("list-ports", "br0") == "eth0"
         assert "tap7" not in site.run("ip", "link")
         assert site.reachable()
-        site.deploy("revert")
     finally:
         site.run("ip", "link", "del", "eth1")
 
 
 @pytest.mark.parametrize("loss", ["link set br0 down", "tuntap del dev br0 mode tap"])
-def test_recover_mends_what_went_with_open_vswitch(site: Site, loss: str) -> None:
+def test_recover_mends_what_went_with_open_vswitch(applied: Site, loss: str) -> None:
     """LOCAL set down loses its routes and IPv6 addresses, LOCAL made anew loses everything."""
-    applied(site)
-    site.stop("ovs-vswitchd")
-    site.run("ip", *loss.split())
-    assert not site.answers(site.router, HOST4)
-    site.start_switch()
-    assert "as it was confirmed" in site.deploy("recover")
-    assert site.reachable()
-    site.deploy("revert")
+    applied.stop("ovs-vswitchd")
+    applied.run("ip", *loss.split())
+    assert not applied.answers(applied.router, HOST4)
+    applied.start_switch()
+    assert "as it was confirmed" in applied.deploy("recover")
+    assert applied.reachable()
 
 
-def test_a_restart_of_open_vswitch_alone_loses_nothing(site: Site) -> None:
-    applied(site)
-    site.stop("ovs-vswitchd")
-    site.start_switch()
-    wait_for(site.reachable, "the host to be back", seconds=20)
-    site.deploy("revert")
+def test_a_restart_of_open_vswitch_alone_loses_nothing(applied: Site) -> None:
+    applied.stop("ovs-vswitchd")
+    applied.start_switch()
+    wait_for(applied.reachable, "the host to be back", seconds=20)
+
+
+def test_the_doctor_finds_nothing_and_then_what_is_broken(applied: Site) -> None:
+    doctor = ("doctor", "--db", applied.database)
+    assert applied.ofapp(*doctor) == "nothing is wrong\n"
+    applied.vsctl("set", "Bridge", "br0", "rstp_enable=true", "fail_mode=standalone")
+    applied.vsctl("add-port", "br0", "nowhere0")
+    applied.run("ip", "addr", "add", "10.78.0.1/24", "dev", "eth0")
+    applied.run("sysctl", "-qw", "net.ipv4.conf.eth0.arp_ignore=0")
+    try:
+        findings = json.loads(applied.ofapp(*doctor, "-j", check=False))
+        told = {(one["where"], one["fix"]) for one in findings}
+        assert {
+            ("br0", "ovs-vsctl set bridge br0 rstp_enable=false"),
+            ("br0", "ovs-vsctl set-fail-mode br0 secure"),
+            ("nowhere0", "mend that, or ovs-vsctl del-port br0 nowhere0"),
+            ("eth0", "ofapp deploy apply moves it"),
+            ("eth0", "sysctl -w net.ipv4.conf.eth0.arp_ignore=8"),
+        } == told
+    finally:
+        applied.run("ip", "addr", "del", "10.78.0.1/24", "dev", "eth0")
+        applied.vsctl("del-port", "br0", "nowhere0")
+
+
+def test_the_doctor_misses_the_controller(applied: Site) -> None:
+    applied.stop("controller")
+    try:
+        wait_for(
+            lambda: applied.vsctl("get", "Controller", "br0", "is_connected") == "false",
+            "Open vSwitch to write it down",
+            seconds=20,
+        )
+        said = applied.ofapp("doctor", "--db", applied.database, check=False)
+        assert "is not connected to tcp:127.0.0.1:6653" in said
+        assert "no answer from the controller at http://127.0.0.1:8080" in said
+        assert applied.reachable()  # fail_mode secure: the flows stay
+    finally:
+        applied.start_controller()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from tests.deploy.killer import Killer
+from tests.deploy.runner import Runner
 from tests.deploy.site import Site
 from tests.vswitchd.waiting import wait_for
 
@@ -14,11 +14,11 @@ def _put_back(site: Site) -> None:
     wait_for(lambda: not list(site.journal.glob("*.json")), "the watcher", seconds=20)
 
 
-def test_apply_is_killed_at_every_step(site: Site, killer: Killer) -> None:
+def test_apply_is_killed_at_every_step(site: Site, runner: Runner) -> None:
     before = site.layout()
     killed = 0
     while True:
-        outcome = killer.apply(at=killed, within=30)
+        outcome = runner.apply(at=killed, within=30)
         assert outcome.said == ""
         if not outcome.signal:
             break
@@ -33,29 +33,29 @@ def test_apply_is_killed_at_every_step(site: Site, killer: Killer) -> None:
     site.deploy("revert")
 
 
-def test_recovery_is_killed_at_every_step(site: Site, killer: Killer) -> None:
+def test_recovery_is_killed_at_every_step(site: Site, runner: Runner) -> None:
     """And apply's watcher with it: `ofapp deploy recover` alone has to bring the host back."""
-    outcome = killer.apply(at=16, watched=False)
+    outcome = runner.apply(at=16, watched=False)
     assert outcome.signal == signal.SIGKILL
     assert not site.answers(site.host, "10.99.0.250")  # nobody is there: what "no" looks like
     killed = 0
-    while (outcome := killer.recover(at=1)).signal:
+    while (outcome := runner.recover(at=1)).signal:
         killed += 1
     assert outcome.said == ""
     assert killed >= 10
     assert site.reachable()
 
 
-def test_revert_is_killed_and_goes_on(site: Site, killer: Killer) -> None:
-    assert killer.apply().said == ""
-    outcome = killer.revert(at=8)
+def test_revert_is_killed_and_goes_on(site: Site, runner: Runner) -> None:
+    assert runner.apply().said == ""
+    outcome = runner.revert(at=8)
     assert outcome.signal == signal.SIGKILL
     _put_back(site)
     assert site.reachable()
 
 
-def test_who_hangs_is_killed_and_put_back(site: Site, killer: Killer) -> None:
-    outcome = killer.apply(at=8, signal=signal.SIGSTOP.value, slack=1, settle=1)
+def test_who_hangs_is_killed_and_put_back(site: Site, runner: Runner) -> None:
+    outcome = runner.apply(at=8, signal=signal.SIGSTOP.value, slack=1, settle=1)
     assert outcome.signal == signal.SIGKILL
     _put_back(site)
     assert site.reachable()

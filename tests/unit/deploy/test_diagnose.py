@@ -61,7 +61,12 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
     ),
     "no bridge": (host(), GOOD, "has no bridge", "ofapp deploy apply"),
     "no controller": (healthy(controllers=()), GOOD, "has no controller", "set-controller br0"),
-    "not connected": (healthy(controllers=AWAY), GOOD, "Connection refused", "start"),
+    "not connected": (
+        healthy(controllers=AWAY),
+        Told(URL, bridges={ID: {"connected": False}}),
+        "Connection refused",
+        "start",
+    ),
     "standalone": (healthy(fail_mode="standalone"), GOOD, "standalone", "set-fail-mode br0 secure"),
     "protocols": (
         healthy(protocols=("OpenFlow10",)),

@@ -29,7 +29,7 @@ def journal(state: State = State.APPLIED, **values: object) -> Journal:
         made=now(),
         boot=boot_id(),
         process=1,
-        deadline=now() + 60,
+        deadline=now() + 3600,
     )
     return replace(known, **values)  # type: ignore[arg-type]
 

@@ -1,7 +1,7 @@
-"""Runs deployments in a host's namespace, each in a process that is killed at a chosen step.
+"""Runs `ofapp` in a host's namespace, each time in a process that may be killed at a chosen step.
 
-`python -m tests.deploy.killer` is that runner: it imports everything once and forks for each order.
-An order is a line of JSON; the answer is one too: how the child ended, and the steps it saw.
+`python -m tests.deploy.runner` imports everything once and forks for each order: a new Python for
+each command would take most of the tests' time.  An order is a line of JSON, and so is the answer.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from tests.deploy.site import ROOT, Site
-
+ROOT = Path(__file__).parents[2]
 NEVER = 10_000
 
 
@@ -26,30 +25,28 @@ class Outcome:
     """`signal`: what killed it, 0 when it came to its end.  `steps`: those that were begun."""
 
     signal: int
+    status: int
     steps: list[str]
     said: str
 
 
-class Killer:
+class Runner:
     """The tests' side."""
 
-    def __init__(self, site: Site) -> None:
-        words = ("ip", "netns", "exec", site.host, sys.executable, "-m", __name__)
+    def __init__(self, namespace: str, journal: Path, database: str) -> None:
+        words = ("ip", "netns", "exec", namespace, sys.executable, "-m", __name__)
         self._process = subprocess.Popen(
             words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self._common = {"journal": str(site.journal), "db": site.database}
+        self._common = {"journal": str(journal), "db": database}
 
-    def __enter__(self) -> Killer:
-        return self
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate(timeout=20)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self._process.communicate(timeout=10)
+    def ofapp(self, *words: str) -> Outcome:
+        """A command as a person types it."""
+        return self._order("ofapp", NEVER, {"words": words})
 
     def apply(self, at: int = NEVER, **more: object) -> Outcome:
         """`apply` of eth0, killed before it takes step `at` (from 0)."""
@@ -73,6 +70,7 @@ class Killer:
 
 def _run(order: dict[str, Any], seen: int) -> None:
     """In the child."""
+    from ofapp.cli import main as ofapp
     from ofapp.deploy import apply as applying
     from ofapp.deploy import recover, watcher
     from ofapp.deploy.journal import Store
@@ -83,6 +81,10 @@ def _run(order: dict[str, Any], seen: int) -> None:
         if number == order["at"]:
             os.kill(os.getpid(), order.get("signal", signal.SIGKILL))
 
+    if order["what"] == "ofapp":
+        sys.argv = ["ofapp", *order["words"]]
+        ofapp()
+        return
     store = Store(Path(order["journal"]))
     if not order.get("watched", True):
         watcher.start = lambda *_: None
@@ -106,30 +108,49 @@ def _run(order: dict[str, Any], seen: int) -> None:
 
 def _forked(order: dict[str, Any]) -> dict[str, Any]:
     reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        said = ""
-        try:
-            _run(order, writing)
-        except Exception as error:
-            said = f"!{type(error).__name__}: {error}\n"
-        os.write(writing, said.encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        # A stopped child keeps the pipe: the tests wait for its end, whoever brings that about.
-        lines = pipe.read().splitlines()
-    _, status = os.waitpid(child, 0)
-    return {
-        "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
-        "steps": [line for line in lines if not line.startswith("!")],
-        "said": "\n".join(line[1:] for line in lines if line.startswith("!")),
-    }
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            os._exit(_child(order, writing, said.fileno()))
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            # A stopped child keeps the pipe: the tests wait for its end, whoever brings it about.
+            steps = pipe.read().splitlines()
+        _, status = os.waitpid(child, 0)
+        said.seek(0)
+        return {
+            "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
+            "status": os.WEXITSTATUS(status) if os.WIFEXITED(status) else 0,
+            "steps": steps,
+            "said": said.read().decode(),
+        }
+
+
+def _child(order: dict[str, Any], steps: int, said: int) -> int:
+    """What the command says goes to `said`; its exit status."""
+    os.set_inheritable(steps, False)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    try:
+        _run(order, steps)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0
 
 
 def main() -> None:
     """Answer orders until there are no more."""
+    import ofapp.cli.app
+    import ofapp.cli.deploy_work
+    import ofapp.cli.doctor
+    import ofapp.deploy.diagnose
     import ofapp.deploy.watch  # noqa: F401  (everything, once)
 
     for line in sys.stdin:
