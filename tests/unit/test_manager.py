@@ -432,7 +432,7 @@ def test_the_file_says_where_to_listen_unless_the_command_line_does(manager, tmp
     running.wait_for(f"listening for switches on tcp:127.0.0.1:{openflow}")
     with socket.create_connection(("::1", other), timeout=DEADLINE):
         pass
-    with pytest.raises(OSError, match="(?i)refused"):
+    with pytest.raises(OSError, match=r"(?i)refused"):
         socket.create_connection(("::1", api), timeout=DEADLINE)
 
 
