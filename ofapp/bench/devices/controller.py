@@ -50,7 +50,7 @@ def controller(ports: list[str]) -> Iterator[Controller]:
         ]
         with started(words, folder / "log") as process:
             running = Controller(process.pid, port, folder)
-            up = wait_until(lambda: listens(port) or process.poll() is not None, 30)
+            up = wait_until(lambda: listens(port) or process.poll() is not None, 90)
             if not up or process.poll() is not None:
                 raise BenchError(f"ofapp does not start:\n{running.log_tail()}")
             yield running
