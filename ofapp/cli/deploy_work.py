@@ -59,7 +59,7 @@ def do_apply(
     _tell_problems(found.problems)
     if found.errors:
         raise typer.Exit(1)
-    _apply(found, store, confirm_within)
+    _apply(found, store, confirm_within, confirm_ping)
     if found.steps and confirm_ping is not None:
         _confirm_by_ping(store, found.config.bridge, confirm_ping)
 
@@ -97,8 +97,11 @@ def do_recover(store: Store, bridge: str | None) -> None:
     """All journals, unless a bridge is named."""
     _ignore_hangup()
     with _told():
-        for name in (bridge,) if bridge else store.names():
+        names = (bridge,) if bridge else store.names()
+        for name in names:
             _recover(store, name)
+        if not names:
+            _say(f"nothing is deployed (no journal in {store.directory})")
 
 
 def show_status(store: Store, json: bool) -> None:
@@ -123,7 +126,9 @@ def check_address(text: str) -> None:
         raise ApiError(f"--confirm-ping {text}: an IP address, please") from None
 
 
-def _apply(found: Survey, store: Store, confirm_within: float | None) -> None:
+def _apply(
+    found: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
+) -> None:
     name = found.config.bridge
     if not found.steps:
         _say(f"{name}: nothing to do, everything is as wanted")
@@ -139,6 +144,8 @@ def _apply(found: Survey, store: Store, confirm_within: float | None) -> None:
         )
     if confirm_within is None:
         _say(f"{name}: done")
+    elif confirm_ping is not None:
+        _say(f"{name}: done; {confirm_ping} has {confirm_within:g} s to answer")
     else:
         where = f" --journal {store.directory}" if store.directory != DIRECTORY else ""
         _say(
@@ -162,7 +169,7 @@ def _confirm_by_ping(store: Store, bridge: str, address: str) -> None:
         while (journal := store.read(bridge)) is not None and journal.state is State.RESTORING:
             time.sleep(0.1)
         if journal is None or journal.previous is None:
-            raise ApplyError(f"{address} did not answer over {bridge}: everything was put back")
+            raise ApplyError(f"{address} did not answer over {bridge}")
 
 
 def _recover(store: Store, name: str) -> None:
