@@ -38,7 +38,7 @@ TASKS: dict[Measurement, Task] = {
     )
 }
 
-CPU_FIGURES = ("cpu_us", "cores")
+CPU_FIGURES = ("cpu_us", "cores", "programs_us")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from ofapp.bench.report.metrics import CHAPTERS, COMPARED, THROUGHPUT, Chapter, 
 
 Point = tuple[tuple[str, float], ...]
 """The parameters of a sample, sorted."""
+Row = tuple[int, Point, str]
+"""A line of a comparison: rank and parameters, which order them, and its name."""
 OURS = "ofapp "
 PEERS = ("OVS NORMAL", "Linux bridge")
 DISTURBED = 0.1
@@ -144,28 +146,33 @@ def _said(kind: Point) -> str:
 
 def comparison(runs: Sequence[Results], peer: str) -> Table | None:
     """ofapp beside a peer: a row a figure, a column a datapath (of a run); None without any."""
-    columns: list[str] = []
-    rows: dict[str, dict[str, str]] = {}
-    for results in runs:
-        names = devices(results)
-        for ours in (name for name in names if name.startswith(OURS)):
-            datapath = ours.removeprefix(OURS)
-            theirs = next((name for name in names if name in (peer, f"{peer} {datapath}")), None)
-            if theirs is None:
-                continue
-            column = datapath if len(runs) == 1 else f"{datapath} ({results.title})"
-            columns.append(column)
-            for name, text in _compare(results, ours, theirs):
-                rows.setdefault(name, {})[column] = text
+    pairs = [
+        (results, ours, theirs)
+        for results in runs
+        for ours in devices(results)
+        if ours.startswith(OURS)
+        for theirs in (peer, f"{peer} {ours.removeprefix(OURS)}")
+        if theirs in devices(results)
+    ]
+    datapaths = [ours.removeprefix(OURS) for _, ours, _ in pairs]
+    columns = [
+        datapath if datapaths.count(datapath) == 1 else f"{datapath} ({results.title})"
+        for datapath, (results, _, _) in zip(datapaths, pairs, strict=True)
+    ]
+    rows: dict[Row, dict[str, str]] = {}
+    for column, pair in zip(columns, pairs, strict=True):
+        for row, text in _compare(*pair):
+            rows.setdefault(row, {})[column] = text
     if not rows:
         return None
-    body = [[name, *(cells.get(column, "") for column in columns)] for name, cells in rows.items()]
+    body = [[row[2], *(rows[row].get(column, "") for column in columns)] for row in sorted(rows)]
     return Table(f"ofapp beside {peer}", ["", *columns], body)
 
 
-def _compare(results: Results, ours: str, theirs: str) -> list[tuple[str, str]]:
+def _compare(results: Results, ours: str, theirs: str) -> list[tuple[Row, str]]:
+    """The ratios of all figures that both have."""
     found = []
-    for metric in COMPARED:
+    for rank, metric in enumerate(COMPARED):
         own, other = (by_point(results, metric, device) for device in (ours, theirs))
         shared = [at for at in own if at in other]
         for at in _telling(metric, shared):
@@ -174,7 +181,8 @@ def _compare(results: Results, ours: str, theirs: str) -> list[tuple[str, str]]:
                 middle = summary(each)
                 span = f" ({middle.low:.2f} to {middle.high:.2f})" if middle.runs > 1 else ""
                 less = " (less is better)" if metric.less else ""
-                found.append((f"{metric.title}{_where(at)}{less}", f"{middle.middle:.3f}{span}"))
+                name = f"{metric.title}{_where(at)}{less}"
+                found.append(((rank, at, name), f"{middle.middle:.3f}{span}"))
     return found
 
 
