@@ -130,12 +130,14 @@ class Station:
         return sent
 
     def unknown(self, hosts: range, rate: float) -> int:
-        """How many of these hosts behind the far end the device does not know: a frame is sent to
-        each, in an order of its own, and those that reach the monitor were flooded.
+        """How many of these hosts behind the far end the device does not seem to know: a frame is
+        sent to each, in an order of its own, and a host is known whose frame reaches the far end
+        and not the monitor, too.  So a frame that is lost makes a host unknown, not known.
         """
         flows = [Flow(mac(Side.RX, host), FORTH.source) for host in hosts]
         random.Random(len(flows)).shuffle(flows)
-        return self.paced(self.frames(MIN_SIZE, flows), rate, len(flows) / rate).monitored
+        trial = self.paced(self.frames(MIN_SIZE, flows), rate, len(flows) / rate)
+        return len(flows) - max(0, trial.received - trial.monitored)
 
     @contextlib.contextmanager
     def _pinned(self) -> Iterator[None]:
