@@ -19,6 +19,8 @@ from ofapp.bench.task import At, Context, Outcome, Task
 
 TEACHING_RATE = 20_000
 """Addresses a second where the rate is not what is measured."""
+ASKING_RATE = 5_000
+"""... where not one of the frames that ask may be lost."""
 ROUNDS = 3
 WORTH_A_ROUND = 0.01
 """The share of the hosts that a repetition must add for another one to be tried."""
@@ -122,7 +124,7 @@ class Learning(Task):
             hosts = range(used, used + count)
             station.announce(hosts, rate)
             time.sleep(SETTLE_SECONDS)
-            unknown = station.unknown(hosts, TEACHING_RATE)
+            unknown = station.unknown(hosts, ASKING_RATE)
             return loss(count, count - unknown) <= context.plan.loss
 
         bounds = Bounds(self.floor, ceiling, max(0.1, context.plan.resolution))
