@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, WithJsonSchema
 
 from ofapp.api.changes import Change, fields_of
 from ofapp.api.models import BridgePath, Input, Port, PortRef, PortText
 from ofapp.config.base import MAX_VID
 from ofapp.config.port import Port as PortSettings
+from ofapp.config.port import PortVlan
 
 
 class PortPath(BridgePath):
@@ -18,11 +19,61 @@ class PortPath(BridgePath):
     port: PortText
 
 
-_PORT_FIELDS = fields_of(PortSettings, leave_out=("stp", "multicast"))
+_PORT_FIELDS = fields_of(PortSettings, leave_out=("stp", "multicast", "vlan"))
+_VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
+_TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
+
+
+def _object(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _from_json(value: object) -> object:
+    """To JSON 10.0 is an integer, and null is no value that any of these has."""
+    if isinstance(value, dict):
+        if nulls := [key for key, own in value.items() if own is None]:
+            raise ValueError(f"{nulls[0]} is null: leave it out")
+        if "native_tagged" in value and "native" not in value:
+            raise ValueError("native_tagged needs native")
+        return {key: _from_json(own) for key, own in value.items()}
+    if isinstance(value, list):
+        return [_from_json(own) for own in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Vlans = Annotated[
+    PortVlan,
+    BeforeValidator(_from_json),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _VID,
+                {"type": "string", "enum": ["transparent"]},
+                _object(["access"], access=_VID),
+                _object(["trunk"], trunk=_TRUNK),
+                _object(
+                    ["trunk", "native"],
+                    trunk=_TRUNK,
+                    native=_VID,
+                    native_tagged={"type": "boolean"},
+                ),
+            ],
+            "description": "a VID: an access port; VLANs may be given by name, and those of a "
+            "trunk as text with ranges, too, as in the configuration file",
+        }
+    ),
+]
 
 
 class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
     """What shall be different; what is not given stays."""
+
+    vlan: Vlans = Field(PortVlan())
 
 
 class PortDetail(Port):

@@ -263,7 +263,11 @@ def test_half_a_message_holds_up_nobody(witness: Bridge, controller: Controller)
         assert_undisturbed(witness, controller)
         fake.send(whole[20:])
         path = f"/v1/bridges/{dpid:016x}/fdb"
-        wait_for(lambda: controller.get(path, mac=frames.host(0xEE))["entries"], "the host")
+        wait_for(
+            lambda: controller.get(path, mac=frames.host(0xEE))["entries"],
+            "the host",
+            tick=lambda: fake.serve(dpid, lull=0.05),  # what the controller has yet to ask
+        )
 
 
 def test_a_crowd_of_silent_connections(witness: Bridge, controller: Controller) -> None:
