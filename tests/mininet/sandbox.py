@@ -17,7 +17,7 @@ set -e
 mount -t tmpfs none /run
 mount -t sysfs none /sys
 mkdir -p /run/openvswitch /run/tmp
-mount --bind /run/tmp /tmp
+case $PWD/ in /tmp/*) ;; *) mount --bind /run/tmp /tmp ;; esac  # the repository must stay in sight
 ip link set lo up
 export OVS_LOGDIR=/run/openvswitch OVS_DBDIR=/run/openvswitch
 ovsdb-tool create /run/openvswitch/conf.db /usr/share/openvswitch/vswitch.ovsschema

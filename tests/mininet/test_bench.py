@@ -92,7 +92,9 @@ def test_given_interfaces_come_back(tmp_path):
         sh("ip", "link", "del", names[2], check=False)
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "end", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGKILL]
+)
 def test_a_run_that_ends_half_way(end, tmp_path):
     words = ("--dut", "normal", "--test", "throughput", "--size", 64, "--seconds", 30)
     running = subprocess.Popen(bench("run", "--out", tmp_path, *words), stderr=subprocess.PIPE)

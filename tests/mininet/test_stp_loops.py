@@ -89,7 +89,7 @@ def spare(network: Network) -> int:
             make,
             size,
             id=f"{make.__name__}-{size}",
-            marks=[pytest.mark.thorough] if (make, size) == (ring, 3) else [],
+            marks=[pytest.mark.thorough] if make is mesh or (make, size) == (ring, 3) else [],
         )
         for make, size in TOPOLOGIES
     ],

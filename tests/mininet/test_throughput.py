@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 
-import pytest
-
 from tests.mininet.lab import Host, Lab, sh
 from tests.vswitchd.waiting import wait_for
 
@@ -27,7 +25,6 @@ def tcp_mbps(client: Host, server: Host) -> float:
         daemon.stdout.close()
 
 
-@pytest.mark.alone
 def test_tcp_is_as_fast_as_over_a_switch_without_a_controller(network, controller):
     lab = network(Lab.single, 2)
     switch = lab.switches[0]
