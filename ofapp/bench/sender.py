@@ -2,7 +2,7 @@
 
 Existing generators do one of both: trafgen's rate option sends bursts of milliseconds, which no
 search for the highest rate without loss can use.  Spinning on the clock and handing the kernel up
-to 8 frames a call paces within 0.1 % up to about 800,000 frames a second here, and sends 1.2
+to 8 frames a call paces within 0.1 % up to about 600,000 frames a second here, and sends 1.2
 million flat out (trafgen 0.6).  The frames are laid out for the kernel beforehand, so Python does
 the same for one address as for 100,000.
 """
