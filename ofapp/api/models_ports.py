@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool, WithJsonSchema, model_validator
 
 from ofapp.api.changes import Change, fields_of
 from ofapp.api.models import BridgePath, Input, Port, PortRef, PortText
@@ -33,22 +33,30 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
     }
 
 
-def _from_json(value: object) -> object:
-    """To JSON 10.0 is an integer, and null is no value that any of these has."""
+def _whole(value: Any) -> Any:
+    """To JSON 10.0 is an integer."""
     if isinstance(value, dict):
+        return {key: _whole(own) for key, own in value.items()}
+    if isinstance(value, list):
+        return [_whole(own) for own in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _given(value: object) -> object:
+    """null is no value that any key of these has, and nothing at all says nothing."""
+    if isinstance(value, dict):
+        if not value:
+            raise ValueError("nothing is given: a VID, access, trunk, or transparent")
         if nulls := [key for key, own in value.items() if own is None]:
             raise ValueError(f"{nulls[0]} is null: leave it out")
         if "native_tagged" in value and "native" not in value:
             raise ValueError("native_tagged needs native")
-        return {key: _from_json(own) for key, own in value.items()}
-    if isinstance(value, list):
-        return [_from_json(own) for own in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return value
 
 
 Vlans = Annotated[
     PortVlan,
-    BeforeValidator(_from_json),
+    BeforeValidator(_given),
     WithJsonSchema(
         {
             "anyOf": [
@@ -74,6 +82,14 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
     """What shall be different; what is not given stays."""
 
     vlan: Vlans = Field(PortVlan())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values(cls, values: Any) -> Any:
+        for section in ("vlan", "storm"):
+            if isinstance(values, dict) and values.get(section, ...) is None:
+                raise ValueError(f"{section} is null: leave it out")
+        return _whole(values)
 
 
 class PortDetail(Port):

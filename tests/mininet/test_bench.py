@@ -51,6 +51,7 @@ def swept() -> Iterator[None]:
         subprocess.run(bench("clean"), check=True, capture_output=True)
 
 
+@pytest.mark.thorough
 def test_devices_measured_and_reported(tmp_path):
     duts = [word for dut in ("wire", "normal", "ofapp") for word in ("--dut", dut)]
     tests = [word for test in ("throughput", "latency") for word in ("--test", test)]

@@ -123,7 +123,7 @@ class TestControllerGone:
             pytest.param(
                 28672, "B>P1", id="orphan-blocks-towards-peer", marks=pytest.mark.thorough
             ),
-            pytest.param(61440, "P1>B", id="peer-blocks"),
+            pytest.param(61440, "P1>B", id="peer-blocks", marks=pytest.mark.thorough),
         ],
     )
     def test_no_loop_and_no_loss(

@@ -79,13 +79,15 @@ def test_the_document_knows_every_route(client: Any) -> None:
 def test_schemathesis_finds_nothing(
     url: str, tmp_path: Path, config: str, arguments: list[str]
 ) -> None:
-    """All checks.  One operation is left out: the stream, whose answer does not end."""
+    """All checks but one, whose idea of deletion is not ours: parameters that are reset, and
+    VLANs that are left, can be had again.  One operation is left out: the stream, without end."""
     (tmp_path / "schemathesis.toml").write_text(config)
     command = [SCHEMATHESIS, "--config-file", "schemathesis.toml", "run", f"{url}/openapi.json"]
-    command += ["--checks", "all", "--exclude-path", "/v1/events/stream", "--no-color"]
+    command += ["--checks", "all", "--exclude-checks", "use_after_free"]
+    command += ["--exclude-path", "/v1/events/stream", "--no-color"]
     command += ["--max-examples", "25", "--continue-on-failure", "--warnings", "off", *arguments]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "No issues found" in done.stdout
