@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import socket
@@ -135,10 +134,7 @@ def test_interrupted_it_leaves_nothing():
     wait_for(lambda: left_over() == [], "everything to be gone")
 
 
-@pytest.mark.skipif(
-    os.environ.get("CI") != "true" and not os.environ.get("OFAPP_FRESH_CLONE"),
-    reason="downloads all packages anew: with CI=true or OFAPP_FRESH_CLONE=1",
-)
+@pytest.mark.thorough  # it downloads all packages anew
 def test_on_a_fresh_clone(tmp_path):
     clone = tmp_path / "clone"
     sh("git", "clone", "-q", "--depth=1", f"file://{ROOT}", clone, seconds=60)

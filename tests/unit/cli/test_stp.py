@@ -22,9 +22,16 @@ from tests.unit.cli.test_commands import ENVIRONMENT
 STP = f"/v1/bridges/{DPID}/stp"
 
 
+@pytest.fixture(scope="module")
+def shared_url() -> Iterator[str]:
+    """Of a server of `stp_network`, for tests that change nothing."""
+    with live.served("stp") as served:
+        yield served
+
+
 @pytest.fixture
 def url() -> Iterator[str]:
-    """Of a server of `stp_network`."""
+    """Of one for a test that changes things."""
     with live.served("stp") as served:
         yield served
 
@@ -44,9 +51,9 @@ def parameters(url: str, port: str | None = None) -> dict[str, object]:
     return own
 
 
-def test_a_bridge_is_shown_with_its_ports(own_ofapp: Run) -> None:
+def test_a_bridge_is_shown_with_its_ports(live_ofapp: Run) -> None:
     own_id = "8000.02:00:00:00:00:01"
-    said = own_ofapp("stp", "show", "br0")
+    said = live_ofapp("stp", "show", "br0")
     assert (said.status, said.err) == (0, "")
     assert [line.split() for line in said.lines] == [
         ["br0:", "RSTP"],
@@ -66,8 +73,8 @@ def test_a_bridge_is_shown_with_its_ports(own_ofapp: Run) -> None:
     ]
 
 
-def test_all_bridges_are_shown(own_ofapp: Run) -> None:
-    lines = own_ofapp("stp", "show").lines
+def test_all_bridges_are_shown(live_ofapp: Run) -> None:
+    lines = live_ofapp("stp", "show").lines
     assert lines[lines.index("") + 1] == "br1: off"
     assert lines[-1].split() == ["eth3", "disabled", "forwarding", "-", "no", "yes", "-", "-"]
 
@@ -151,8 +158,8 @@ def test_a_port_is_administered(url: str, own_ofapp: Run) -> None:
         ("stp trace br9", "there is no bridge br9"),
     ],
 )
-def test_a_refusal_is_one_line(own_ofapp: Run, command: str, words: str) -> None:
-    said = own_ofapp(*command.split())
+def test_a_refusal_is_one_line(live_ofapp: Run, command: str, words: str) -> None:
+    said = live_ofapp(*command.split())
     assert (said.status, said.out) == (1, "")
     (line,) = said.err.splitlines()
     assert words in line
@@ -161,8 +168,8 @@ def test_a_refusal_is_one_line(own_ofapp: Run, command: str, words: str) -> None
 @pytest.mark.parametrize(
     "command", ["stp set br0", "stp set-port br0 eth1", "stp set-port br0 eth1 --path-cost x"]
 )
-def test_a_wrong_command_line(own_ofapp: Run, command: str) -> None:
-    assert own_ofapp(*command.split()).status == 2
+def test_a_wrong_command_line(live_ofapp: Run, command: str) -> None:
+    assert live_ofapp(*command.split()).status == 2
 
 
 def test_a_port_is_recovered_and_checked(own_ofapp: Run) -> None:
