@@ -123,13 +123,24 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 # --- running and stopping
 
 
+def connected(port: int) -> socket.socket:
+    """A connection to the manager, which says that it listens a moment before it does."""
+    deadline = time.monotonic() + DEADLINE
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_status_0_also_with_switches_connected(manager, number):
     port = free_port()
     running = manager(APP, "--ofp-tcp-listen-port", port)
     running.wait_for("listening for switches on tcp:127.0.0.1:")
     with (
-        socket.create_connection(("127.0.0.1", port)) as greeted,
+        connected(port) as greeted,
         socket.create_connection(("127.0.0.1", port)),
     ):
         greeted.sendall(bytes.fromhex("0400000800000001"))
