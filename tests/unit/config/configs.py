@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import strategies as st
@@ -63,7 +64,7 @@ def bridges(draw: st.DrawFn) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "ports": own,
         "vlans": {vid: {"name": name, **draw(_limited)} for vid, name in NAMED.items()},
-        "acls": ACLS,
+        "acls": deepcopy(ACLS),
         "ageing_time": draw(st.sampled_from([300, 20])),
         "stp": {"enabled": draw(st.booleans()), "priority": draw(st.sampled_from([0, 32768]))},
         "multicast": {"mcast_snooping": draw(st.booleans())},
