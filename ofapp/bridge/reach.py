@@ -39,7 +39,6 @@ class Reach:
         }
         self.aware = any(not vlans.transparent for vlans in self._vlans.values())
         self.classes = self._classes() if self.aware else {}
-        self._class_of = {vid: name for name, vids in self.classes.items() for vid in vids}
         self.ingress_copies: dict[int, tuple[int, ...]] = {}
         self.egress_copies: dict[int, tuple[int, ...]] = {}
         for mirror in params.policies.mirrors:
@@ -99,10 +98,6 @@ class Reach:
     def members(self, vid: int) -> frozenset[int]:
         """The ports that a VLAN's frames may leave by, as far as VLANs go."""
         return frozenset(number for number, vlans in self._vlans.items() if vlans.has(vid))
-
-    def class_of(self, vid: int) -> int | None:
-        """The class of a VID, None for one like any other."""
-        return self._class_of.get(vid)
 
     def others(self) -> frozenset[int]:
         """The members of the VLANs that are in no class."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.app import create_app
 from ofapp.api.mdb import decode_cursor, encode_cursor, rows
 from ofapp.api.models_multicast import MdbEntry, MdbPage
 from ofapp.bridge.bridge import Bridge
@@ -26,16 +25,6 @@ Line = tuple[int, str, str, str | None]
 def network() -> Network:
     """See `mcast_network`."""
     return mcast_network()
-
-
-@pytest.fixture
-def bridge(network: Network) -> Bridge:
-    return network.bridges[1]
-
-
-@pytest.fixture
-def client(network: Network) -> Any:
-    return create_app(network).test_client()
 
 
 def page(client: Any, **query: Any) -> MdbPage:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.app import create_app
 from ofapp.api.models_multicast import FamilyStatus, MulticastPortStatus, MulticastStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
@@ -26,16 +25,6 @@ OFF = f"/v1/bridges/{FULL}/multicast"
 def network() -> Network:
     """See `mcast_network`."""
     return mcast_network()
-
-
-@pytest.fixture
-def bridge(network: Network) -> Bridge:
-    return network.bridges[1]
-
-
-@pytest.fixture
-def client(network: Network) -> Any:
-    return create_app(network).test_client()
 
 
 def status(client: Any, path: str = MULTICAST) -> MulticastStatus:

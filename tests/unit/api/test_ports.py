@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.app import create_app
 from ofapp.api.models_ports import PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
@@ -20,16 +19,6 @@ BRIDGE = f"/v1/bridges/{DPID}"
 @pytest.fixture
 def network() -> Network:
     return mcast_network()
-
-
-@pytest.fixture
-def bridge(network: Network) -> Bridge:
-    return network.bridges[1]
-
-
-@pytest.fixture
-def client(network: Network) -> Any:
-    return create_app(network).test_client()
 
 
 def patch(client: Any, port: str, **values: Any) -> Any:
