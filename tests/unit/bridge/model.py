@@ -49,8 +49,11 @@ class ModelSwitch:
                 case InstallEntry(port, vid, mac, serial, old_port) | InstallSticky(
                     port, vid, mac, serial, old_port
                 ):
+                    # A controller that starts anew may give out a serial for the second time.
                     if isinstance(effect, InstallSticky):
                         self.sticky.add(serial)
+                    else:
+                        self.sticky.discard(serial)
                     self.destinations[vid, mac] = port, serial
                     self.sources[port, vid, mac] = serial
                     if old_port:
