@@ -19,6 +19,8 @@ from ofapp.bench.spaces import FOLDER, command, inside, netlink, sysctl
 
 DEVICE_SPACE = "dev"
 ENDS = ("tx", "rx", "mon")
+MOST = 99
+"""Beds at once: names of interfaces are short."""
 _LINK_LOCAL, _IFF_UP = 253, 1
 _OFFLOADS = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 
@@ -96,6 +98,11 @@ class Bed:
         return self.given is None
 
     @property
+    def ports(self) -> list[str]:
+        """The names of the device's interfaces."""
+        return list(self.given.ports) if self.given else port_names(self.tag)
+
+    @property
     def sides(self) -> list[str]:
         """The names of the ends that are cabled."""
         return [name for name in ENDS if name != "mon" or self.monitored]
@@ -107,12 +114,11 @@ class Bed:
     @contextlib.contextmanager
     def cabled(self, space: str | None) -> Iterator[list[str]]:
         """The device's ports in the namespace `space`, up, cabled to the ends; by name."""
+        ports = self.ports
         if self.given is None:
-            ports = port_names(self.tag)
             with self._veths(ports, space):
                 yield ports
             return
-        ports = list(self.given.ports)
         for port in ports:
             move(port, space, None)
             raise_up(space, port, self.mtu)
@@ -249,6 +255,18 @@ def remove_link(space: str | None, interface: str) -> None:
     with netlink(space) as kernel:
         for index in kernel.link_lookup(ifname=interface):
             kernel.link("del", index=index)
+
+
+def bridge_name(tag: str) -> str:
+    """The bridge of a bed: one at a time."""
+    return f"{tag}br"
+
+
+def numbered(tag: str, count: int) -> list[str]:
+    """Tags of as many beds as are needed at once; ValueError beyond `MOST`."""
+    if count > MOST:
+        raise ValueError(f"{count} beds: more than {MOST}")
+    return [f"{tag}{number}" for number in range(1, count + 1)]
 
 
 def clean(tag: str) -> list[str]:

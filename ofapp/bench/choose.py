@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ofapp.bench import BenchError
-from ofapp.bench.bed import Given, port_names
+from ofapp.bench.bed import Bed, Given
 from ofapp.bench.devices import Device
-from ofapp.bench.devices.controller import controller
+from ofapp.bench.devices.controller import controller, datapath_id
 from ofapp.bench.devices.linux import External, LinuxBridge, LinuxRouter, Wire
-from ofapp.bench.devices.ovs import Normal, Ofapp, OpenVSwitch, OvsBridge
+from ofapp.bench.devices.ovs import Normal, Ofapp, OpenVSwitch
 from ofapp.bench.model import Plan
-from ofapp.bench.names import Datapath, Dut
+from ofapp.bench.names import Dut
+from ofapp.bench.runner import TASKS
 
 _SIMPLE: dict[Dut, type[Device]] = {
     Dut.WIRE: Wire,
@@ -35,6 +38,8 @@ class Where:
 def check(plan: Plan, where: Where) -> None:
     """BenchError when devices and interfaces do not go together."""
     given = where.given
+    if plan.side_by_side:
+        _check_side_by_side(plan, given)
     external = Dut.EXTERNAL in plan.duts
     if external and (given is None or given.ports):
         raise BenchError("--dut external: give --tx and --rx, and no --port")
@@ -50,11 +55,19 @@ def check(plan: Plan, where: Where) -> None:
             raise BenchError("--tx and --rx: give the device's two interfaces, too: --port twice")
 
 
-def devices(plan: Plan, where: Where, stack: ExitStack) -> tuple[list[Device], list[str]]:
-    """The devices, in the order asked for, and what is left out and why.
+def _check_side_by_side(plan: Plan, given: Given | None) -> None:
+    if given:
+        raise BenchError("--side-by-side: each device has cables of its own: leave out --tx, --rx")
+    fills = [test for test in plan.tests if TASKS[test].fills]
+    if fills:
+        raise BenchError(
+            f"--side-by-side: {', '.join(fills)}: wants a device made anew each time; measure it"
+            " by a run of its own"
+        )
 
-    A controller that ofapp needs runs as long as the stack is open.
-    """
+
+def devices(plan: Plan, where: Where) -> tuple[list[Device], list[str]]:
+    """The devices, in the order asked for, and what is left out and why; BenchError without any."""
     made: list[Device] = []
     left_out: list[str] = []
     switch = OpenVSwitch(where.run_dir)
@@ -66,24 +79,26 @@ def devices(plan: Plan, where: Where, stack: ExitStack) -> tuple[list[Device], l
             if why := switch.supports(datapath):
                 left_out.append(f"{dut} {datapath}: {why}")
             else:
-                made.append(_bridge(dut, datapath, switch, where))
-    ours = [device for device in made if isinstance(device, Ofapp)]
-    if ours:
-        ports = where.given.ports if where.given else port_names(where.tag)
-        names = sorted({device.port(port) for device in ours for port in ports})
-        running = stack.enter_context(controller(names))
-        for device in ours:
-            device.controller = running
+                made.append((Ofapp if dut is Dut.OFAPP else Normal)(switch, datapath))
     if not made:
         raise BenchError("nothing to measure: " + "; ".join(left_out))
     return made, left_out
 
 
-def _bridge(dut: Dut, datapath: Datapath, switch: OpenVSwitch, where: Where) -> OvsBridge:
-    kind = Ofapp if dut is Dut.OFAPP else Normal
-    return kind(switch, datapath, bridge_name(where.tag))
-
-
-def bridge_name(tag: str) -> str:
-    """The bridge of a run: one at a time."""
-    return f"{tag}br"
+@contextmanager
+def controlled(made: Sequence[Device], beds: Sequence[Bed]) -> Iterator[None]:
+    """The controller that ofapp's bridges need, each on its bed, if there are any."""
+    ours: dict[str, list[str]] = {}
+    number = itertools.count(1)
+    for device, bed in zip(made, beds, strict=True):
+        if isinstance(device, Ofapp):
+            device.datapath_id = datapath_id(next(number))
+            ours[device.datapath_id] = [device.port(port) for port in bed.ports]
+    if not ours:
+        yield
+        return
+    with controller(ours) as running:
+        for device in made:
+            if isinstance(device, Ofapp):
+                device.controller = running
+        yield

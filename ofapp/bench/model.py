@@ -36,6 +36,7 @@ class Plan(_Model):
     seconds: float = Field(gt=0, description="of one trial")
     loss: float = Field(0.001, ge=0, lt=1, description="the share that may be lost")
     resolution: float = Field(0.03, gt=0, description="of searches, a ratio")
+    side_by_side: bool = Field(False, description="all devices are up at once")
 
 
 class Machine(_Model):

@@ -29,6 +29,7 @@ class Measurement(StrEnum):
     """What can be measured of it."""
 
     THROUGHPUT = "throughput"
+    OVERLOAD = "overload"
     LATENCY = "latency"
     LOSS = "loss"
     BACK_TO_BACK = "back-to-back"

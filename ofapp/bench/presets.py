@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from ofapp.bench.model import JUMBO, STANDARD_SIZES, Plan
 from ofapp.bench.names import Datapath, Dut, Measurement
 
-_BASE = (Measurement.THROUGHPUT, Measurement.LATENCY, Measurement.TCP, Measurement.TRANSACTIONS)
+_BASE = (
+    Measurement.OVERLOAD,
+    Measurement.THROUGHPUT,
+    Measurement.LATENCY,
+    Measurement.TCP,
+    Measurement.TRANSACTIONS,
+)
 _USUAL = (*_BASE, Measurement.UDP, Measurement.FLOODING, Measurement.LEARNING)
 
 
@@ -45,6 +51,7 @@ class Asked:
     repetitions: int | None = None
     seconds: float | None = None
     loss: float = 0.001
+    side_by_side: bool = False
 
 
 def plan(asked: Asked, preset: Preset) -> Plan:
@@ -58,4 +65,5 @@ def plan(asked: Asked, preset: Preset) -> Plan:
         repetitions=asked.repetitions or preset.repetitions,
         seconds=asked.seconds or preset.seconds,
         loss=asked.loss,
+        side_by_side=asked.side_by_side,
     )

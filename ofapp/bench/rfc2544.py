@@ -55,9 +55,7 @@ def find_rate(context: Context, station: Station, frames: Sequence[bytes], first
 
     guess = ceiling if first.loss <= plan.loss else first.delivered
     found = highest(passes, guess, Bounds(LOWEST_RATE, ceiling, plan.resolution))
-    values = {"limited": float(found.capped), "trials": found.trials, "overload": first.delivered}
-    if station.up.programs:
-        values["programs_us"] = first.programs_us
+    values = {"limited": float(found.capped), "trials": found.trials}
     if not found.value:
         return {"rate": 0.0, **values}
     trial = best[found.value]
@@ -78,6 +76,24 @@ class Throughput(Task):
         values = find_rate(context, station, frames, station.flat_out(frames, context.plan.seconds))
         bits = size * 8 / 1e6
         yield at, values | {"mbps": values["rate"] * bits}
+
+
+class Overload(Task):
+    """What comes through when frames are sent flat out: RFC 2285, 3.6.2, the forwarding rate at
+    maximum offered load.  One trial, so that it can be repeated often: the surest comparison.
+    """
+
+    test = Measurement.OVERLOAD
+
+    def points(self, context: Context) -> list[At]:
+        return [{"size": size} for size in context.plan.sizes]
+
+    def measure(self, context: Context, station: Station, at: At) -> Iterator[Outcome]:
+        trial = station.flat_out(station.frames(int(at["size"])), context.plan.seconds)
+        values = {"rate": trial.delivered, "offered": trial.sent.rate, "cpu_us": trial.cpu_us}
+        if station.up.programs:
+            values["programs_us"] = trial.programs_us
+        yield at, values
 
 
 class Latency(Task):

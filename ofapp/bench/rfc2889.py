@@ -71,7 +71,7 @@ class Addresses(Task):
     """Forwarding (clause 5.1) to many hosts in turn, each of which the device knows."""
 
     test = Measurement.ADDRESSES
-    learning = True
+    learning = fills = True
 
     def hosts(self, context: Context) -> int:
         return max(context.plan.addresses)
@@ -93,7 +93,7 @@ class Caching(Task):
     """Clause 5.7: how many addresses the table holds, as it is shipped."""
 
     test = Measurement.CACHING
-    learning = True
+    learning = fills = True
 
     def points(self, context: Context) -> list[At]:
         return [{"offered": int(max(context.plan.addresses) * OVERFILL)}]
@@ -108,7 +108,7 @@ class Learning(Task):
     """Clause 5.8: the highest rate of new addresses at which (nearly) each of 2,000 is learned."""
 
     test = Measurement.LEARNING
-    learning = True
+    learning = fills = True
     floor = 100
 
     def points(self, context: Context) -> list[At]:

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ofapp.bench import BenchError, machine
-from ofapp.bench.bed import Bed, clean
-from ofapp.bench.choose import Where, bridge_name, check, devices
+from ofapp.bench.bed import MOST, Bed, bridge_name, clean, numbered
+from ofapp.bench.choose import Where, check, controlled, devices
 from ofapp.bench.devices.ovs import OpenVSwitch
 from ofapp.bench.model import Plan, Results
 from ofapp.bench.runner import Runner, Turn
@@ -35,12 +35,16 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
     with ExitStack() as stack:
         before = signal.signal(signal.SIGTERM, _stop)  # so that all contexts are left
         stack.callback(signal.signal, signal.SIGTERM, before)
-        bed = stack.enter_context(Bed(where.tag, where.given))
-        made, left_out = devices(plan, where, stack)
+        made, left_out = devices(plan, where)
         for reason in left_out:
             console.print(f"left out: {reason}", highlight=False)
+        if plan.side_by_side:
+            beds = [stack.enter_context(Bed(tag)) for tag in numbered(where.tag, len(made))]
+        else:
+            beds = [stack.enter_context(Bed(where.tag, where.given))] * len(made)
+        stack.enter_context(controlled(made, beds))
         told = machine.tells_kernel_time()
-        runner = Runner(plan, made, bed, problems=list(left_out), processor_time=told)
+        runner = Runner(plan, made, beds, problems=list(left_out), processor_time=told)
         _with_progress(runner, console, lambda: runner.results(title, begun).write(out))
         return runner.results(title, begun)
 
@@ -67,11 +71,14 @@ def _with_progress(runner: Runner, console: Console, keep: Callable[[], None]) -
 
 def remove_rests(tag: str, run_dir: Path) -> list[str]:
     """What a run that was killed has left behind: the names of what is removed now."""
-    gone = clean(tag)
+    tags = [tag, *numbered(tag, MOST)]
+    gone = [name for one in tags for name in clean(one)]
     switch = OpenVSwitch(run_dir)
-    if (run_dir / "db.sock").exists() and switch.has_bridge(bridge_name(tag)):
-        switch.vsctl("del-br", bridge_name(tag))
-        gone.append(bridge_name(tag))
+    if (run_dir / "db.sock").exists():
+        bridges = switch.bridges()
+        for name in bridges & {bridge_name(one) for one in tags}:
+            switch.vsctl("del-br", name)
+            gone.append(name)
     return gone
 
 

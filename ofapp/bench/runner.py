@@ -1,13 +1,17 @@
 """The order of things: in every repetition every test visits every device, in an order that turns.
 
 So what the machine does otherwise hits all devices alike, and a ratio is between two devices that
-were measured within seconds of each other.
+were measured within seconds of each other.  By default each is set up for its turn and alone then.
+Side by side all are up for the whole run, each on a bed of its own: turns follow each other within
+half a second, so there may be dozens of them, and only so many tell a difference of two per cent on
+a machine whose speed changes by more from second to second.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from statistics import fmean
@@ -25,6 +29,7 @@ TASKS: dict[Measurement, Task] = {
     task.test: task
     for task in (
         rfc2544.Throughput(),
+        rfc2544.Overload(),
         rfc2544.Latency(),
         rfc2544.Loss(),
         rfc2544.BackToBack(),
@@ -52,11 +57,14 @@ class Turn:
 
 @dataclass
 class Runner:
-    """Carries a plan out on a bed; `samples` and `problems` grow meanwhile."""
+    """Carries a plan out; `samples` and `problems` grow meanwhile.
+
+    beds: each device's; the same for all unless they are up side by side.
+    """
 
     plan: Plan
     devices: Sequence[Device]
-    bed: Bed
+    beds: Sequence[Bed]
     samples: list[Sample] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     processor_time: bool = True
@@ -69,20 +77,21 @@ class Runner:
             for repetition in range(self.plan.repetitions)
             for test in self.plan.tests
             for device in rotated(self.devices, repetition)
-            if TASKS[test].applies(device, self.bed.monitored)
+            if TASKS[test].applies(device, self._bed(device).monitored)
         ]
 
     def run(self, announce: Callable[[Turn], None]) -> Iterator[Turn]:
         """Do it, telling each turn before it begins and yielding it when it is done."""
-        for turn in self.turns():
-            announce(turn)
-            try:
-                self._turn(turn)
-            except BenchError as error:
-                self.problems.append(
-                    f"{turn.device.label}, {turn.task.test}, repetition {turn.repetition}: {error}"
-                )
-            yield turn
+        with ExitStack() as stack:
+            held = self._all_up(stack) if self.plan.side_by_side else {}
+            for turn in self.turns():
+                announce(turn)
+                try:
+                    self._turn(turn, held)
+                except BenchError as error:
+                    said = f"{turn.task.test}, repetition {turn.repetition}"
+                    self.problems.append(f"{turn.device.label}, {said}: {error}")
+                yield turn
 
     def results(self, title: str, begun: float) -> Results:
         """What there is so far; `begun` by time.time()."""
@@ -96,16 +105,34 @@ class Runner:
             problems=tuple(self.problems),
         )
 
-    def _turn(self, turn: Turn) -> None:
+    def _bed(self, device: Device) -> Bed:
+        return self.beds[self.devices.index(device)]
+
+    def _all_up(self, stack: ExitStack) -> dict[str, Station]:
+        """Every device, by its label; BenchError when one does not come up."""
+        mtu = max(_mtu({"size": size}) for size in self.plan.sizes)
+        return {
+            device.label: stack.enter_context(self._station(device, mtu, 0))
+            for device in self.devices
+        }
+
+    @contextmanager
+    def _station(self, device: Device, mtu: int, hosts: int) -> Iterator[Station]:
+        bed = self._bed(device)
+        bed.mtu = mtu
+        with device.up(bed, hosts) as up, Station(bed, device, up) as station:
+            station.wait_ready()
+            yield station
+
+    def _turn(self, turn: Turn, held: Mapping[str, Station]) -> None:
         context = Context(self.plan, turn.repetition)
         points = [at for at in turn.task.points(context) if _fits(turn.device, at)]
+        if held:
+            for at in points:
+                self._point(turn, held[turn.device.label], at)
+            return
         for mtu in sorted({_mtu(at) for at in points}):
-            self.bed.mtu = mtu
-            with (
-                turn.device.up(self.bed, turn.task.hosts(context)) as up,
-                Station(self.bed, turn.device, up) as station,
-            ):
-                station.wait_ready()
+            with self._station(turn.device, mtu, turn.task.hosts(context)) as station:
                 for at in points:
                     if _mtu(at) == mtu:
                         self._point(turn, station, at)

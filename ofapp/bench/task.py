@@ -31,6 +31,8 @@ class Task(ABC):
     test: Measurement
     learning = False
     """Whether it needs a bridge, and a third port to see what is flooded."""
+    fills = False
+    """Whether it leaves addresses behind, so that each time wants a device made anew."""
 
     def hosts(self, context: Context) -> int:
         """For how many hosts the device must have room; 0 = as it is shipped."""

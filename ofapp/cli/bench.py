@@ -66,7 +66,8 @@ def run(
         list[Measurement] | None,
         typer.Option(
             metavar="TEST",
-            help="As often as you like: throughput, latency, loss, back-to-back (RFC 2544);"
+            help="As often as you like: throughput, overload (what comes through of all that can be"
+            " sent), latency, loss, back-to-back (RFC 2544);"
             " flooding, addresses, caching, learning (RFC 2889); tcp, udp, transactions."
             " Default: without loss, back-to-back, addresses, caching.",
         ),
@@ -100,6 +101,14 @@ def run(
     loss: Annotated[
         float, typer.Option(min=0, max=0.5, metavar="SHARE", help="That a load may lose.")
     ] = 0.001,
+    side_by_side: Annotated[
+        bool,
+        typer.Option(
+            "--side-by-side",
+            help="Keep all devices up, each on its own cables, so that turns are short and --repeat"
+            " can be of dozens: for differences of a few per cent.",
+        ),
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Little of everything, once.")] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Every test, every size of the RFC and 9000.")
@@ -138,7 +147,8 @@ def run(
     preset = presets.QUICK if quick else presets.FULL if full else presets.USUAL
     devices = dut or (presets.DUTS_BETWEEN if tx else presets.DUTS)
     asked = presets.Asked(
-        devices, datapath or (), test or (), size or (), addresses or (), repeat, seconds, loss
+        *(devices, datapath or (), test or (), size or (), addresses or ()),
+        *(repeat, seconds, loss, side_by_side),
     )
     given = Given(tx, rx, tuple(port or ())) if tx else None
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,10 @@ import yaml
 from ofapp.bench import BenchError
 from ofapp.bench.processes import free_port, listens, started, wait_until
 
-DPID = "00000b0b00000001"
+
+def datapath_id(number: int) -> str:
+    """Of the bridge number 1, 2, ... that this controller may be given, 16 hexadecimal digits."""
+    return f"{0xB0B00000000 + number:016x}"
 
 
 class Controller:
@@ -29,16 +32,18 @@ class Controller:
 
 
 @contextmanager
-def controller(ports: list[str]) -> Iterator[Controller]:
-    """Start it.  What is not its default: the bridge's `ports` are known to lead to hosts, so that
-    spanning tree, which runs, opens them at once; and any number of new addresses a second is heard
-    of, as it is by the bridges that it is compared with.
+def controller(bridges: Mapping[str, Sequence[str]]) -> Iterator[Controller]:
+    """Start it for these bridges: their ports by datapath id.
+
+    What is not its default: the ports are known to lead to hosts, so that spanning tree, which
+    runs, opens them at once; and any number of new addresses a second is heard of, as it is by the
+    bridges that it is compared with.
     """
     port, api = free_port(), free_port()
     edge = {"stp": {"admin_edge": True}}
     settings = {
         "defaults": {"packet_in_rate": 1_000_000},
-        "bridges": {DPID: {"ports": dict.fromkeys(ports, edge)}},
+        "bridges": {one: {"ports": dict.fromkeys(ports, edge)} for one, ports in bridges.items()},
     }
     with tempfile.TemporaryDirectory(prefix="ofapp-bench-") as name:
         folder = Path(name)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ofapp.bench import BenchError
-from ofapp.bench.bed import Bed
+from ofapp.bench.bed import Bed, bridge_name
 from ofapp.bench.devices import Device, Up
-from ofapp.bench.devices.controller import DPID, Controller
+from ofapp.bench.devices.controller import Controller
 from ofapp.bench.names import Datapath
 from ofapp.bench.processes import run, wait_until
 
@@ -45,9 +45,9 @@ class OpenVSwitch:
         """A command of ovs-vswitchd."""
         return run("ovs-appctl", "--timeout=10", *words, env=self._env)
 
-    def has_bridge(self, name: str) -> bool:
-        """Whether there is a bridge of that name."""
-        return name in self.vsctl("list-br").split()
+    def bridges(self) -> set[str]:
+        """The names of all bridges."""
+        return set(self.vsctl("list-br").split())
 
     def process(self) -> int:
         """The id of ovs-vswitchd."""
@@ -73,20 +73,21 @@ class OpenVSwitch:
 class OvsBridge(Device):
     """A bridge of Open vSwitch; what makes it forward is its subclasses' matter."""
 
-    def __init__(self, switch: OpenVSwitch, datapath: Datapath, name: str) -> None:
-        self.switch, self.datapath, self.name = switch, datapath, name
+    def __init__(self, switch: OpenVSwitch, datapath: Datapath) -> None:
+        self.switch, self.datapath = switch, datapath
         if datapath is Datapath.AFXDP:
             self.largest = AFXDP_LARGEST
 
     @contextmanager
     def up(self, bed: Bed, hosts: int) -> Iterator[Up]:
-        self.switch.vsctl("--if-exists", "del-br", self.name)
+        name = bridge_name(bed.tag)
+        self.switch.vsctl("--if-exists", "del-br", name)
         with bed.cabled(None) as ports:
             try:
-                self._make(ports, bed.mtu, hosts)
+                self._make(name, ports, bed.mtu, hosts)
                 yield Up(self._programs(), self._spinning())
             finally:
-                self.switch.vsctl("--if-exists", "del-br", self.name)
+                self.switch.vsctl("--if-exists", "del-br", name)
 
     def _settings(self, hosts: int) -> list[str]:
         """Columns of the bridge."""
@@ -95,13 +96,13 @@ class OvsBridge(Device):
     def _programs(self) -> tuple[int, ...]:
         return (self.switch.process(),)
 
-    def _make(self, ports: list[str], mtu: int, hosts: int) -> None:
+    def _make(self, bridge: str, ports: list[str], mtu: int, hosts: int) -> None:
         kind = "system" if self.datapath is Datapath.SYSTEM else "netdev"
-        words = ["add-br", self.name, "--", "set", "Bridge", self.name, f"datapath_type={kind}"]
+        words = ["add-br", bridge, "--", "set", "Bridge", bridge, f"datapath_type={kind}"]
         words += ["protocols=OpenFlow13", *self._settings(hosts)]
         for number, port in enumerate(ports, 1):
             name = self.port(port)
-            words += ["--", "add-port", self.name, name]
+            words += ["--", "add-port", bridge, name]
             words += ["--", "set", "Interface", name, f"ofport_request={number}"]
             words += self._interface(port, mtu)
         self.switch.vsctl(*words)
@@ -133,8 +134,8 @@ class OvsBridge(Device):
 class Normal(OvsBridge):
     """The switch's own learning, NORMAL."""
 
-    def __init__(self, switch: OpenVSwitch, datapath: Datapath, name: str) -> None:
-        super().__init__(switch, datapath, name)
+    def __init__(self, switch: OpenVSwitch, datapath: Datapath) -> None:
+        super().__init__(switch, datapath)
         self.label = f"OVS NORMAL {datapath}"
 
     def _settings(self, hosts: int) -> list[str]:
@@ -146,31 +147,32 @@ class Ofapp(OvsBridge):
     """The same under ofapp, with all that it does by default."""
 
     controller: Controller
-    """To be set before it is set up."""
+    datapath_id: str
+    """Both to be set before it is set up."""
 
-    def __init__(self, switch: OpenVSwitch, datapath: Datapath, name: str) -> None:
-        super().__init__(switch, datapath, name)
+    def __init__(self, switch: OpenVSwitch, datapath: Datapath) -> None:
+        super().__init__(switch, datapath)
         self.label = f"ofapp {datapath}"
 
     def _settings(self, hosts: int) -> list[str]:
-        return ["fail_mode=secure", f"other_config:datapath-id={DPID}"]
+        return ["fail_mode=secure", f"other_config:datapath-id={self.datapath_id}"]
 
     def _programs(self) -> tuple[int, ...]:
         return (*super()._programs(), self.controller.process)
 
-    def _make(self, ports: list[str], mtu: int, hosts: int) -> None:
-        super()._make(ports, mtu, hosts)
+    def _make(self, bridge: str, ports: list[str], mtu: int, hosts: int) -> None:
+        super()._make(bridge, ports, mtu, hosts)
         target = self.controller.target
         self.switch.vsctl(
-            *("set-controller", self.name, target, "--"),
-            *("set", "Controller", self.name, "connection_mode=out-of-band", "max_backoff=1000"),
+            *("set-controller", bridge, target, "--"),
+            *("set", "Controller", bridge, "connection_mode=out-of-band", "max_backoff=1000"),
         )
-        if not wait_until(self._connected, 15):
+        if not wait_until(lambda: self._connected(bridge), 15):
             raise BenchError(
                 f"{self.label}: the bridge is not connected to {target} after 15 s."
                 f" The controller said:\n{self.controller.log_tail()}"
             )
 
-    def _connected(self) -> bool:
+    def _connected(self, bridge: str) -> bool:
         words = ("--columns=is_connected", "--format=csv", "--no-headings")
-        return "true" in self.switch.vsctl(*words, "list", "Controller", self.name)
+        return "true" in self.switch.vsctl(*words, "list", "Controller", bridge)

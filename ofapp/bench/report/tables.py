@@ -115,7 +115,7 @@ def _table(results: Results, metric: Metric, kind: Point) -> Table:
 
 def _capped(results: Results, metric: Metric, device: str, at: Point) -> bool:
     """Whether most runs were limited by the generator."""
-    if metric.key in ("cpu_us", "programs_us", "overload"):
+    if metric.key == "cpu_us":
         return False
     flags = [
         sample.values["limited"]

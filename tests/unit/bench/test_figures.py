@@ -20,6 +20,13 @@ def test_median_and_spread_of_runs() -> None:
     assert summary([0.0]).spread == 0
 
 
+def test_an_interval_of_the_median_leaves_out_what_lies_far_out() -> None:
+    # The ranks are those of published tables of the sign test at 95 %.
+    for runs, left_out in ((5, 0), (6, 0), (9, 1), (20, 5), (40, 13), (100, 39)):
+        found = summary([float(value) for value in range(runs)])
+        assert (found.low, found.high) == (left_out, runs - 1 - left_out), runs
+
+
 def test_ratios_are_of_the_same_repetition() -> None:
     # The machine was half as fast in the second repetition: the ratio does not notice.
     assert ratios({0: 99.0, 1: 49.5, 2: 7.0}, {0: 100.0, 1: 50.0}) == [0.99, 0.99]

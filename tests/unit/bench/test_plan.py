@@ -36,7 +36,7 @@ class Fake(Device):
 def runner(*tests: Measurement, repetitions: int = 3, monitored: bool = True) -> Runner:
     bed = cast(Bed, SimpleNamespace(monitored=monitored))
     devices = [Fake("wire", False), Fake("one", True), Fake("other", True)]
-    return Runner(plan(Asked(tests=tests, repetitions=repetitions), USUAL), devices, bed)
+    return Runner(plan(Asked(tests=tests, repetitions=repetitions), USUAL), devices, [bed] * 3)
 
 
 def test_devices_take_turns_within_a_test() -> None:
@@ -94,6 +94,21 @@ def test_frames_leave_alone_as_long_as_the_generator_keeps_up() -> None:
 def test_what_does_not_go_together(duts: list[Dut], given: Given | None, said: str) -> None:
     with pytest.raises(BenchError, match=said):
         check(plan(Asked(duts=duts), USUAL), Where("x", given, Path("/nowhere")))
+
+
+@pytest.mark.parametrize(
+    ("test", "given", "said"),
+    [
+        (Measurement.TCP, PORTS, "each device has cables of its own: leave out --tx, --rx"),
+        (Measurement.LEARNING, None, "learning: wants a device made anew each time"),
+    ],
+)
+def test_what_cannot_be_done_side_by_side(
+    test: Measurement, given: Given | None, said: str
+) -> None:
+    asked = Asked(duts=[Dut.OFAPP], tests=[test], side_by_side=True)
+    with pytest.raises(BenchError, match=said):
+        check(plan(asked, USUAL), Where("x", given, Path("/nowhere")))
 
 
 @pytest.mark.parametrize(
