@@ -7,6 +7,8 @@ maintenance; whoever replaces it one day changes this file.
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import signal
 import warnings
@@ -20,10 +22,11 @@ with warnings.catch_warnings():
     import eventlet
     import eventlet.queue
     import eventlet.wsgi
-    from eventlet.green import socket
+    from eventlet.green import socket, ssl
 
     eventlet.monkey_patch()
-    import os_ken.base.app_manager  # noqa: F401  (before os_ken.controller, which it completes)
+    import os_ken.base.app_manager  # (before os_ken.controller, which it completes)
+    import os_ken.controller.controller
     from os_ken.lib import hub as _hub
 
 Event = _hub.Event
@@ -47,6 +50,57 @@ def listen(address: tuple[str, int], family: int = socket.AF_INET, **options: An
 
 
 _hub.listen = listen  # what os-ken's own servers use
+LOG = logging.getLogger(__name__)
+HANDSHAKE_SECONDS = 10
+"""How long a peer may take over TLS's handshake."""
+RETRY_SECONDS = 1
+
+
+class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
+    """os-ken's server for switches, mended.
+
+    Its `--ciphers` went where they are an error of every connection; a peer that never begins its
+    handshake kept a descriptor for ever; and the first connection that could not be taken, for want
+    of descriptors, say, ended the server.
+    """
+
+    listening = Event()
+    """Set when the first of them listens."""
+
+    def __init__(self, address: Any, handle: Any, ciphers: str = "", **tls: Any) -> None:
+        context = tls.get("ssl_ctx")
+        if ciphers and context is not None:
+            context.set_ciphers(ciphers)
+        super().__init__(address, handle, **tls)
+        if context is not None:
+            self.handle = functools.partial(_shake_hands, context, handle)
+        self.listening.set()
+
+    def serve_forever(self) -> None:
+        """Take connections, each in a greenlet of its own."""
+        while True:
+            try:
+                peer, address = self.server.accept()
+            except OSError as error:
+                LOG.warning("cannot take a connection: %s; going on", error.strerror or error)
+                sleep(RETRY_SECONDS)
+                continue
+            spawn(self.handle, peer, address)
+
+
+def _shake_hands(context: ssl.SSLContext, handle: Any, peer: Any, address: Any) -> None:
+    """Serve a peer over TLS, if it comes to that."""
+    wrapped = None
+    with Timeout(HANDSHAKE_SECONDS, False):
+        wrapped = context.wrap_socket(peer, server_side=True)
+    if wrapped is None:
+        LOG.warning("%s: no TLS handshake within %s s", address, HANDSHAKE_SECONDS)
+        peer.close()
+        return
+    handle(wrapped, address)
+
+
+os_ken.controller.controller.StreamServer = SwitchServer
 
 
 def on_signals(

@@ -40,7 +40,7 @@ from os_ken.base.app_manager import AppManager
 
 DEFAULT_APP = "ofapp.app"
 OFP_HANDLER = "os_ken.controller.ofp_handler"
-STOP_SECONDS = 1.5
+START_SECONDS, STOP_SECONDS = 5, 1.5
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # At debug level these tell of every OpenFlow event or connection, and bury the rest.
@@ -186,6 +186,7 @@ def _run(manager: AppManager) -> int:
     for app in manager.applications.values():
         if app.main_thread is not None:
             hub.spawn(_watch, app, endings)
+    hub.SwitchServer.listening.wait(START_SECONDS)  # a server that fails is in `endings`
     LOG.info("listening for switches on %s", preflight.ofp_address())
     watchdog.ready(_status(manager))
     hub.spawn(watchdog.watch, lambda: _status(manager))

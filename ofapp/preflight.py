@@ -69,6 +69,7 @@ def _check_tls() -> None:
     if len(missing) == 2:
         for name, value in (
             ("--ca-certs", CONF.ca_certs),
+            ("--ciphers", CONF.ciphers),
             ("--ofp-ssl-listen-port", CONF.ofp_ssl_listen_port),
         ):
             if value:
@@ -95,6 +96,13 @@ def _check_tls() -> None:
             context.load_verify_locations(CONF.ca_certs)
         except (ssl.SSLError, ValueError) as error:
             raise StartError(f"--ca-certs {CONF.ca_certs} is of no use: {error}") from None
+    if CONF.ciphers:
+        try:
+            context.set_ciphers(CONF.ciphers)
+        except ssl.SSLError:
+            raise StartError(
+                f"--ciphers {CONF.ciphers} names no cipher (see `openssl ciphers -v`)"
+            ) from None
 
 
 def _take_config_file() -> None:

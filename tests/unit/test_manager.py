@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -124,14 +125,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def connected(port: int) -> socket.socket:
-    """A connection to the manager, which says that it listens a moment before it does."""
-    deadline = time.monotonic() + DEADLINE
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port))
-        except ConnectionRefusedError:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    """A connection to a manager that says that it listens."""
+    return socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -262,6 +257,47 @@ def test_switches_can_connect_over_tls(manager, certificate):
         assert switch.recv(8)[:2] == b"\x04\x00"
 
 
+def test_switches_can_connect_with_chosen_ciphers_only(manager, certificate):
+    key, cert = certificate
+    port = free_port()
+    tls = ("--ofp-ssl-listen-port", port, "--ctl-privkey", key, "--ctl-cert", cert)
+    running = manager(APP, *tls, "--ciphers", "ECDHE-ECDSA-AES256-GCM-SHA384")
+    running.wait_for("listening for switches")
+    context = ssl.create_default_context(cafile=str(cert))
+    context.check_hostname = False
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # later ones have ciphers of their own
+    with connected(port) as plain, context.wrap_socket(plain) as switch:
+        assert switch.cipher()[0] == "ECDHE-ECDSA-AES256-GCM-SHA384"
+        assert switch.recv(8)[:2] == b"\x04\x00"
+    context.set_ciphers("ECDHE-ECDSA-AES128-GCM-SHA256")
+    with connected(port) as plain, pytest.raises(ssl.SSLError):
+        context.wrap_socket(plain)
+
+
+@pytest.mark.thorough
+def test_who_never_shakes_hands_is_let_go(manager, certificate):
+    key, cert = certificate
+    port = free_port()
+    running = manager(APP, "--ofp-ssl-listen-port", port, "--ctl-privkey", key, "--ctl-cert", cert)
+    running.wait_for("listening for switches")
+    with connected(port) as silent:
+        silent.settimeout(2 * DEADLINE)
+        assert silent.recv(1) == b""
+
+
+def test_connections_beyond_what_the_process_may_have_are_survived(manager):
+    port = free_port()
+    running = manager(APP, "--ofp-tcp-listen-port", port)
+    running.wait_for("listening for switches")
+    resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (40, 40))
+    crowd = [connected(port) for _ in range(60)]
+    running.wait_for("cannot take a connection: Too many open files; going on")
+    for one in crowd:
+        one.close()
+    with connected(port) as switch:
+        assert switch.recv(8)[:2] == b"\x04\x00"
+
+
 # --- options
 
 
@@ -382,6 +418,7 @@ def test_an_app_whose_constructor_raises(refused, tmp_path):
         (["--ctl-cert", "c"], "--ctl-privkey is missing"),
         (["--ctl-privkey", "c"], "--ctl-cert is missing"),
         (["--ca-certs", "c"], "--ca-certs needs"),
+        (["--ciphers", "c"], "--ciphers needs"),
         (["--ofp-ssl-listen-port", "6653"], "--ofp-ssl-listen-port needs"),
     ],
 )
@@ -400,6 +437,7 @@ def test_files_that_cannot_be_used(refused, certificate, tmp_path):
     )
     assert "garbage" in refused(1, APP, "--ctl-privkey", key, "--ctl-cert", garbage, *port)
     assert "--ca-certs" in refused(1, APP, *good, "--ca-certs", garbage, *port)
+    assert "names no cipher" in refused(1, APP, *good, "--ciphers", "none-such", *port)
     assert "cannot read --config-file /nowhere" in refused(
         1, APP, "--config-file", "/nowhere", "--ofp-tcp-listen-port", free_port()
     )

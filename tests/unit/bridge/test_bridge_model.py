@@ -320,5 +320,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
             assert (mac, None) not in self.switch.pins
 
 
-BridgeAndSwitch.TestCase.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+BridgeAndSwitch.TestCase.settings = settings(
+    max_examples=150, stateful_step_count=50, deadline=None
+)
 TestBridgeAndSwitch = BridgeAndSwitch.TestCase
