@@ -11,7 +11,8 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.guest.debs import unpacked
@@ -21,13 +22,20 @@ from tests.guest.uml import run_inside
 
 ROOT = Path(__file__).parents[2]
 TAG = "obr"
+UML_SECONDS = 1800
 PLAIN = Path("/usr/sbin/ovs-vswitchd")
+SIDE_BY_SIDE = ("--side-by-side", "--size=64", "--size=1518")
+OFTEN = [
+    *(*SIDE_BY_SIDE, "--repeat=60", "--seconds=0.5", "--test=overload"),
+    *("--dut=linux", "--dut=normal", "--dut=ofapp"),
+]
+"""What tells a difference of one per cent."""
 REPEATED = [
-    *("--repeat=3", "--seconds=0.25", "--size=64", "--size=1518", "--test=throughput"),
-    *("--test=latency", "--test=tcp", "--test=transactions"),
+    *(*SIDE_BY_SIDE, "--repeat=8", "--seconds=0.25", "--test=throughput", "--test=latency"),
+    *("--test=tcp", "--test=transactions"),
     *("--dut=wire", "--dut=linux", "--dut=normal", "--dut=ofapp"),
 ]
-"""What every datapath is compared by."""
+"""What else every datapath is compared by."""
 ONCE = [
     *("--full", "--repeat=1", "--seconds=0.25"),
     *(f"--size={size}" for size in (64, 256, 1024, 1518, 9000)),
@@ -48,10 +56,16 @@ while [ "$(cut -d. -f1 /proc/uptime)" -lt 12 ]; do sleep 0.2; done  # else no up
 """
 
 
-def options(datapaths: Sequence[str], title: str, out: str | Path) -> list[str]:
-    """Words of `ofapp bench run` for these datapaths."""
-    words = [f"--title={title}", f"--tag={TAG}", f"--out={out}"]
-    return [*words, *(f"--datapath={datapath}" for datapath in datapaths)]
+Words = list[str]
+"""Arguments of `ofapp bench run`."""
+
+
+def often(datapath: str, title: str) -> Words:
+    return [f"--title={title}, side by side", f"--datapath={datapath}", *OFTEN]
+
+
+def repeated(datapath: str, title: str) -> Words:
+    return [f"--title={title}", f"--datapath={datapath}", *REPEATED]
 
 
 def with_switch(program: Path, settings: Sequence[str], words: Sequence[str]) -> None:
@@ -62,37 +76,47 @@ def with_switch(program: Path, settings: Sequence[str], words: Sequence[str]) ->
         switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "pmd-maxsleep")
         switch.vsctl("del-br", BRIDGE)
         prefix = ["ip", "netns", "exec", switch.namespace, sys.executable, "-m", "ofapp"]
-        command = [*prefix, "bench", "run", f"--ovs-rundir={switch.dir}", *words]
+        command = [*prefix, "bench", "run", f"--ovs-rundir={switch.dir}", f"--tag={TAG}", *words]
         subprocess.run(command, cwd=ROOT, check=False)
     finally:
         switch.close()
 
 
-def userspace(out: Path, extra: list[str]) -> None:
-    """netdev and AF_XDP."""
-    words = [*options(("netdev", "afxdp"), "netdev and AF_XDP", out), *REPEATED, *extra]
-    with_switch(PLAIN, (), words)
+def plainly(out: Path, words: Words) -> None:
+    """With the Open vSwitch that is installed."""
+    with_switch(PLAIN, (), [*words, f"--out={out}"])
 
 
-def whole(out: Path, extra: list[str]) -> None:
-    """Every test and more sizes, once, on netdev."""
-    with_switch(PLAIN, (), [*options(("netdev",), "netdev, every test", out), *ONCE, *extra])
-
-
-def dpdk(out: Path, extra: list[str]) -> None:
-    """DPDK on AF_XDP devices, without hugepages."""
+def with_dpdk(out: Path, words: Words) -> None:
+    """With DPDK on AF_XDP devices, without hugepages."""
     program = unpacked("openvswitch-switch-dpdk") / PROGRAM
-    with_switch(program, DPDK, [*options(("dpdk",), "DPDK", out), *REPEATED, *extra])
+    with_switch(program, DPDK, [*words, f"--out={out}"])
 
 
-def kernel(out: Path, extra: list[str]) -> None:
-    """The kernel datapath, in user-mode Linux."""
-    words = [*options(("system",), "Kernel datapath", "/results"), *REPEATED, *extra]
-    said = " ".join(f"'{word}'" for word in words)
-    run_inside(f"{KERNEL_SETUP}\n.venv/bin/python -m ofapp bench run {said}\n", out, 900)
+def in_uml(out: Path, words: Words) -> None:
+    """In user-mode Linux, whose kernel has Open vSwitch's datapath."""
+    said = " ".join(f"'{word}'" for word in [*words, f"--tag={TAG}", "--out=/results"])
+    run = f".venv/bin/python -m ofapp bench run {said}"
+    run_inside(f"{KERNEL_SETUP}\n{run}\n", out, UML_SECONDS)
 
 
-PLACES = {"userspace": userspace, "kernel": kernel, "dpdk": dpdk, "whole": whole}
+@dataclass(frozen=True)
+class Place:
+    """Surroundings, and the runs to make in them."""
+
+    run: Callable[[Path, Words], None]
+    runs: tuple[Words, ...]
+
+
+PLACES = {
+    name: Place(run, (often(datapath, title), repeated(datapath, title)))
+    for name, run, datapath, title in (
+        ("netdev", plainly, "netdev", "netdev"),
+        ("afxdp", plainly, "afxdp", "AF_XDP"),
+        ("dpdk", with_dpdk, "dpdk", "DPDK"),
+        ("kernel", in_uml, "system", "Kernel datapath in user-mode Linux"),
+    )
+} | {"whole": Place(plainly, (["--title=netdev, every test", "--datapath=netdev", *ONCE],))}
 
 
 def main() -> None:
@@ -100,11 +124,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--only", choices=PLACES, action="append", help="may be given repeatedly")
     known, extra = parser.parse_known_args()
-    folders = [known.out.absolute() / name for name in known.only or PLACES]
-    for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True)
-        PLACES[folder.name](folder, extra)
-    found = [folder for folder in folders if (folder / "results.json").exists()]
+    made = []
+    for name in known.only or PLACES:
+        place = PLACES[name]
+        for number, words in enumerate(place.runs, 1):
+            folder = known.out.absolute() / (f"{name}-{number}" if len(place.runs) > 1 else name)
+            folder.mkdir(parents=True, exist_ok=True)
+            place.run(folder, [*words, *extra])
+            made.append(folder)
+    found = [folder for folder in made if (folder / "results.json").exists()]
     for folder in found:  # what each has reported is in the report of all
         for path in folder.iterdir():
             if path.name != "results.json":

@@ -31,6 +31,15 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class _Column:
+    """Of a comparison: what is told of a datapath, by row."""
+
+    datapath: str
+    title: str
+    cells: dict[Row, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Filled:
     """A chapter that there is something to tell in."""
 
@@ -145,28 +154,36 @@ def _said(kind: Point) -> str:
 
 
 def comparison(runs: Sequence[Results], peer: str) -> Table | None:
-    """ofapp beside a peer: a row a figure, a column a datapath (of a run); None without any."""
-    pairs = [
-        (results, ours, theirs)
-        for results in runs
-        for ours in devices(results)
-        if ours.startswith(OURS)
-        for theirs in (peer, f"{peer} {ours.removeprefix(OURS)}")
-        if theirs in devices(results)
-    ]
-    datapaths = [ours.removeprefix(OURS) for _, ours, _ in pairs]
-    columns = [
-        datapath if datapaths.count(datapath) == 1 else f"{datapath} ({results.title})"
-        for datapath, (results, _, _) in zip(datapaths, pairs, strict=True)
-    ]
-    rows: dict[Row, dict[str, str]] = {}
-    for column, pair in zip(columns, pairs, strict=True):
-        for row, text in _compare(*pair):
-            rows.setdefault(row, {})[column] = text
+    """ofapp beside a peer: a row a figure, a column a datapath; None without any.
+
+    Runs that measured different things of a datapath share its column, others have one each.
+    """
+    columns: list[_Column] = []
+    for results in runs:
+        for ours in devices(results):
+            datapath = ours.removeprefix(OURS)
+            for theirs in (peer, f"{peer} {datapath}"):
+                if ours.startswith(OURS) and theirs in devices(results):
+                    cells = dict(_compare(results, ours, theirs))
+                    _take_in(columns, _Column(datapath, results.title, cells))
+    rows = sorted({row for column in columns for row in column.cells})
     if not rows:
         return None
-    body = [[row[2], *(rows[row].get(column, "") for column in columns)] for row in sorted(rows)]
-    return Table(f"ofapp beside {peer}", ["", *columns], body)
+    names = [column.datapath for column in columns]
+    header = [
+        one.datapath if names.count(one.datapath) == 1 else f"{one.datapath} ({one.title})"
+        for one in columns
+    ]
+    body = [[row[2], *(column.cells.get(row, "") for column in columns)] for row in rows]
+    return Table(f"ofapp beside {peer}", ["", *header], body)
+
+
+def _take_in(columns: list[_Column], new: _Column) -> None:
+    for column in columns:
+        if column.datapath == new.datapath and not column.cells.keys() & new.cells.keys():
+            column.cells.update(new.cells)
+            return
+    columns.append(new)
 
 
 def _compare(results: Results, ours: str, theirs: str) -> list[tuple[Row, str]]:

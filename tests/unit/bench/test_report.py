@@ -36,6 +36,18 @@ def test_two_runs_are_two_columns(run: Results) -> None:
     assert table.header == ["", "netdev (a run)", "netdev (another run)"]
 
 
+def test_runs_of_different_tests_share_a_column(run: Results) -> None:
+    streams = [
+        sample(device, 0, {}, mbps=rate).model_copy(update={"test": Measurement.TCP})
+        for device, rate in ((NORMAL, 100.0), (OFAPP, 102.0))
+    ]
+    table = comparison([run, results(*streams, title="another run")], "OVS NORMAL")
+    assert table is not None
+    assert table.header == ["", "netdev"]
+    assert ["TCP", "1.020"] in table.rows
+    assert table.rows[0] == ["Throughput, 64 octets", "0.990 (0.99 to 0.99)"]
+
+
 def test_tables_tell_medians_spread_and_the_generators_limit(run: Results) -> None:
     (filled,) = chapters(run)
     table = filled.tables[0]
