@@ -30,6 +30,9 @@ class EntryType(Enum):
     LOCAL = "local"
 
 
+_LEARNED, _STICKY = EntryType.LEARNED, EntryType.STICKY  # at hand: each host comes by here
+
+
 class Entry:
     """One address.  Mutable and slotted: there are a hundred thousand.
 
@@ -66,12 +69,12 @@ class Entry:
     @property
     def is_sticky(self) -> bool:
         """Whether it was learned for good."""
-        return self.type is EntryType.STICKY
+        return self.type is _STICKY
 
     @property
     def was_learned(self) -> bool:
         """Whether nobody has set it: it counts towards the limits and can be flushed."""
-        return self.type is EntryType.LEARNED or self.type is EntryType.STICKY
+        return self.type is _LEARNED or self.type is _STICKY
 
 
 class Fdb:
@@ -113,10 +116,14 @@ class Fdb:
 
     def add(self, vid: int, mac: int, entry: Entry) -> None:
         """Put a new entry in; there must be none for the address."""
-        self.tables.setdefault(vid, {})[mac] = entry
-        if entry.type is EntryType.LEARNED or entry.type is EntryType.STICKY:
+        table = self.tables.get(vid)
+        if table is None:
+            table = self.tables[vid] = {}
+        table[mac] = entry
+        if entry.type is _LEARNED or entry.type is _STICKY:
             self.learned += 1
-            self.learned_by_port[entry.port] = self.learned_by_port.get(entry.port, 0) + 1
+            port, counts = entry.port, self.learned_by_port
+            counts[port] = counts.get(port, 0) + 1
         else:
             self._set[vid] += 1
 
@@ -147,7 +154,7 @@ class Fdb:
         sticky: those that are sticky as well.  Gives how many there were, by port.
         """
         gone: Counter[int] = Counter()
-        learned, stuck = EntryType.LEARNED, EntryType.STICKY if sticky else EntryType.LEARNED
+        learned, stuck = _LEARNED, _STICKY if sticky else _LEARNED
         for its_vid in list(self.tables) if vid is None else [vid]:
             table = self.tables.get(its_vid, {})
             doomed = [

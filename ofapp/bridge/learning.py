@@ -62,27 +62,31 @@ class Learning:
         add = effects.append
         tables = self.fdb.tables
         learned = EntryType.LEARNED
-        room = self.caps.room
+        room, admissible, special = self.caps.room, self._admissible, self._special
+        next_serial, put = self.fdb.next_serial, self.fdb.add
+        known = 0
         for port, vid, mac in samples:
             table = tables.get(vid)
             entry = None if table is None else table.get(mac)
             if entry is None:
-                if self._admissible(port, mac) and room(port, vid, effects):
-                    serial = self.fdb.next_serial()
-                    if port in self._special:
+                if admissible(port, mac) and room(port, vid, effects):
+                    serial = next_serial()
+                    known += 1
+                    if port in special:
                         entry = Entry(port, self._type(port), serial, now)
-                        self.fdb.add(vid, mac, entry)
+                        put(vid, mac, entry)
                         effects += self._installed(vid, mac, entry, NO_PORT)
                     else:
-                        self.fdb.add(vid, mac, Entry(port, learned, serial, now))
+                        put(vid, mac, Entry(port, learned, serial, now))
                         add(InstallEntry(port, vid, mac, serial, NO_PORT))
-                    self.counters["learned"] += 1
             elif entry.port != port:
                 effects += self._elsewhere((vid, mac), entry, port, now)
             elif now - entry.installed >= IN_FLIGHT and entry.was_learned and self.forwards(port):
                 self._renew(entry, now)
                 self.counters["reinstalled"] += 1
                 effects += self._installed(vid, mac, entry, NO_PORT)
+        if known:
+            self.counters["learned"] += known
         return effects
 
     def _elsewhere(self, address: Address, entry: Entry, port: int, now: float) -> list[Effect]:
