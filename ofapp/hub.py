@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 os.environ["OSKEN_HUB_TYPE"] = "eventlet"
+# Names are looked up when we start, if ever: eventlet's own resolver takes 0.4 s to import.
+os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement on every import
@@ -113,7 +115,7 @@ def on_signals(
     Python resumes the hub's poll() after a signal handler (PEP 475), so that what the handler
     scheduled would wait for the next timer: the interpreter's wakeup descriptor ends the poll.
     The second time the same signal ends the process, for when stopping hangs; but not those that
-    may be `repeated`.
+    may be `repeated`.  For one call in a process, as there is one wakeup descriptor.
     """
     wanted = frozenset((*signals, *repeated))
     ours, wakeup = socket.socketpair()

@@ -107,39 +107,33 @@ SettleOption = Annotated[
 
 
 def read_config(file: Path | None, options: Mapping[str, Any]) -> DeployConfig:
-    """What is wanted; `options` by the fields' names, None when not given.  ApiError."""
-    import yaml
+    """What is wanted; `options` by the fields' names, None when not given.  ApiError.
+
+    The whole file must be good, as the controller will not start with one that is not.
+    """
     from pydantic import ValidationError
 
+    from ofapp.config import ConfigError, load_config
     from ofapp.deploy.model import DeployConfig
 
-    section: Any = {}
-    if file is not None:
-        try:
-            document = yaml.safe_load(file.read_text()) or {}
-            section = document.get("deploy", {}) if isinstance(document, dict) else document
-        except OSError as error:
-            raise ApiError(f"cannot read --config-file {file}: {error.strerror}") from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ApiError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
-        if not isinstance(section, dict):
-            raise ApiError(f"{file}: deploy: must be a mapping")
+    try:
+        section = load_config(file).deploy
+    except ConfigError as error:
+        raise ApiError("\nofapp: ".join(str(error).splitlines())) from None
+    told = {} if section is None else section.model_dump(exclude_unset=True)
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        return DeployConfig.model_validate({**section, **given})
+        return DeployConfig.model_validate({**told, **given})
     except ValidationError as error:
-        raise ApiError(
-            "\nofapp: ".join(_fault(fault, given, file) for fault in error.errors())
-        ) from None
+        raise ApiError("\nofapp: ".join(_fault(fault, given) for fault in error.errors())) from None
 
 
 _OPTIONS = {"nics": "--nic", "ports": "--port", "controllers": "--controller"}
 
 
-def _fault(fault: Any, options: Mapping[str, Any], file: Path | None) -> str:
-    field, *inner = fault["loc"] or ("",)
-    text = fault["msg"].removeprefix("Value error, ")
+def _fault(fault: Any, options: Mapping[str, Any]) -> str:
+    field = next(iter(fault["loc"]), "")
+    text: str = fault["msg"].removeprefix("Value error, ")
     if field in options:
         return f"{_OPTIONS.get(field, '--' + field.replace('_', '-'))}: {text}"
-    place = ".".join(str(part) for part in ("deploy", field, *inner) if part != "")
-    return f"{file}: {place}: {text}" if file else text
+    return text

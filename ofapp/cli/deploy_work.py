@@ -94,14 +94,21 @@ def do_revert(store: Store, bridge: str | None) -> None:
 
 
 def do_recover(store: Store, bridge: str | None) -> None:
-    """All journals, unless a bridge is named."""
+    """All journals, unless a bridge is named; what hinders one does not hinder the others."""
     _ignore_hangup()
     with _told():
         names = (bridge,) if bridge else store.names()
-        for name in names:
-            _recover(store, name)
-        if not names:
-            _say(f"nothing is deployed (no journal in {store.directory})")
+    if not names:
+        _say(f"nothing is deployed (no journal in {store.directory})")
+    failed = []
+    for name in names:
+        try:
+            with _told():
+                _recover(store, name)
+        except ApiError as error:
+            failed.append(str(error))
+    if failed:
+        raise ApiError("\nofapp: ".join(failed))
 
 
 def show_status(store: Store, json: bool) -> None:
@@ -173,7 +180,7 @@ def _confirm_by_ping(store: Store, bridge: str, address: str) -> None:
 
 
 def _recover(store: Store, name: str) -> None:
-    with store.lock(name):
+    with store.lock(name, wait=True):  # a watcher, say, that does this very work
         journal = store.read(name)
         left = unfinished(store, name)
         if left is not None:
