@@ -1,4 +1,4 @@
-"""The order of things: in every repetition every test visits every device, in an order that turns.
+"""The order of things: in every repetition every test visits every device, in changing order.
 
 So what the machine does otherwise hits all devices alike, and a ratio is between two devices that
 were measured within seconds of each other.  By default each is set up for its turn and alone then.
@@ -76,7 +76,7 @@ class Runner:
             Turn(repetition, TASKS[test], device)
             for repetition in range(self.plan.repetitions)
             for test in self.plan.tests
-            for device in rotated(self.devices, repetition)
+            for device in in_turn(self.devices, repetition)
             if TASKS[test].applies(device, self._bed(device).monitored)
         ]
 
@@ -156,10 +156,13 @@ class Runner:
             )
 
 
-def rotated(devices: Sequence[Device], turn: int) -> list[Device]:
-    """The same devices, another one first each time."""
-    first = turn % len(devices)
-    return [*devices[first:], *devices[:first]]
+def in_turn(devices: Sequence[Device], turn: int) -> list[Device]:
+    """The same devices, another one first every second time, there and back: what comes after an
+    idle device finds a rested machine, so each must come after each.
+    """
+    first = turn // 2 % len(devices)
+    order = [*devices[first:], *devices[:first]]
+    return order[::-1] if turn % 2 else order
 
 
 def _mtu(at: At) -> int:

@@ -26,7 +26,7 @@ UML_SECONDS = 1800
 PLAIN = Path("/usr/sbin/ovs-vswitchd")
 SIDE_BY_SIDE = ("--side-by-side", "--size=64", "--size=1518")
 OFTEN = [
-    *(*SIDE_BY_SIDE, "--repeat=60", "--seconds=0.5", "--test=overload"),
+    *(*SIDE_BY_SIDE, "--repeat=120", "--seconds=0.25", "--test=overload"),
     *("--dut=linux", "--dut=normal", "--dut=ofapp"),
 ]
 """What tells a difference of one per cent."""
