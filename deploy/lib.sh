@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by deploy/quickstart and tests/run: what a fresh Debian machine lacks, and nothing twice.
 # To be sourced; functions end the script with one line when they cannot do their work.
 
