@@ -25,17 +25,24 @@ TAG = "obr"
 UML_SECONDS = 1800
 PLAIN = Path("/usr/sbin/ovs-vswitchd")
 SIDE_BY_SIDE = ("--side-by-side", "--size=64", "--size=1518")
-OFTEN = [
-    *(*SIDE_BY_SIDE, "--repeat=120", "--seconds=0.25", "--test=overload"),
-    *("--dut=linux", "--dut=normal", "--dut=ofapp"),
+BRIDGES = ("--dut=linux", "--dut=normal", "--dut=ofapp")
+RUNS = (
+    ("flat out", ["--repeat=120", "--seconds=0.25", "--test=overload", *BRIDGES]),
+    ("streams", ["--repeat=20", "--test=tcp", "--test=transactions", *BRIDGES]),
+    (
+        "RFC 2544",
+        [
+            *("--repeat=8", "--seconds=0.25", "--test=throughput", "--test=latency"),
+            *("--dut=wire", *BRIDGES),
+        ],
+    ),
+)
+"""What every datapath is compared by, the surest comparison first."""
+TABLES = [
+    *("--repeat=3", "--seconds=0.25", "--test=flooding", "--test=addresses", "--test=learning"),
+    *(*BRIDGES, *(f"--addresses={count}" for count in (1, 1_000, 10_000, 100_000))),
 ]
-"""What tells a difference of one per cent."""
-REPEATED = [
-    *(*SIDE_BY_SIDE, "--repeat=8", "--seconds=0.25", "--test=throughput", "--test=latency"),
-    *("--test=tcp", "--test=transactions"),
-    *("--dut=wire", "--dut=linux", "--dut=normal", "--dut=ofapp"),
-]
-"""What else every datapath is compared by."""
+"""What depends on the table of addresses."""
 ONCE = [
     *("--full", "--repeat=1", "--seconds=0.25"),
     *(f"--size={size}" for size in (64, 256, 1024, 1518, 9000)),
@@ -60,12 +67,12 @@ Words = list[str]
 """Arguments of `ofapp bench run`."""
 
 
-def often(datapath: str, title: str) -> Words:
-    return [f"--title={title}, side by side", f"--datapath={datapath}", *OFTEN]
-
-
-def repeated(datapath: str, title: str) -> Words:
-    return [f"--title={title}", f"--datapath={datapath}", *REPEATED]
+def compared(datapath: str, title: str) -> tuple[Words, ...]:
+    """The runs of a datapath."""
+    return tuple(
+        [f"--title={title}: {what}", f"--datapath={datapath}", *SIDE_BY_SIDE, *words]
+        for what, words in RUNS
+    )
 
 
 def with_switch(program: Path, settings: Sequence[str], words: Sequence[str]) -> None:
@@ -109,14 +116,17 @@ class Place:
 
 
 PLACES = {
-    name: Place(run, (often(datapath, title), repeated(datapath, title)))
+    name: Place(run, compared(datapath, title))
     for name, run, datapath, title in (
         ("netdev", plainly, "netdev", "netdev"),
         ("afxdp", plainly, "afxdp", "AF_XDP"),
         ("dpdk", with_dpdk, "dpdk", "DPDK"),
         ("kernel", in_uml, "system", "Kernel datapath in user-mode Linux"),
     )
-} | {"whole": Place(plainly, (["--title=netdev, every test", "--datapath=netdev", *ONCE],))}
+} | {
+    "addresses": Place(plainly, (["--title=AF_XDP: addresses", "--datapath=afxdp", *TABLES],)),
+    "whole": Place(plainly, (["--title=netdev: every test, once", "--datapath=netdev", *ONCE],)),
+}
 
 
 def main() -> None:
