@@ -72,6 +72,16 @@ def test_devices_measured_and_reported(tmp_path):
     assert rests() == []
 
 
+def test_devices_side_by_side_are_made_anew_now_and_then(tmp_path):
+    words = ["--side-by-side", "--test", "overload", "--size", 64, "--repeat", 11]
+    found = measured(tmp_path, "--dut", "normal", "--dut", "ofapp", *words)
+    for device in ("OVS NORMAL netdev", "ofapp netdev"):
+        mine = [sample for sample in found.samples if sample.device == device]
+        assert [sample.repetition for sample in mine] == list(range(11))
+        assert all(sample.values["rate"] > 0 for sample in mine)
+    assert rests() == []
+
+
 def test_given_interfaces_come_back(tmp_path):
     names = [f"{NIC}{number}" for number in range(4)]
     for one, other in (names[:2], names[2:]):
