@@ -52,7 +52,8 @@ def write(folders: Sequence[Path], out: Path) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    context = {"sections": sections, "comparisons": _comparisons(runs), "title": runs[0].title}
+    title = runs[0].title if len(runs) == 1 else "Bridges measured"
+    context = {"sections": sections, "comparisons": _comparisons(runs), "title": title}
     out.mkdir(parents=True, exist_ok=True)
     for name in ("report.md", "report.html"):
         (out / name).write_text(environment.get_template(f"{name}.j2").render(context))
