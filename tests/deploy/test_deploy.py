@@ -213,7 +213,8 @@ def test_recover_mends_what_went_with_open_vswitch(applied: Site, loss: str) -> 
     assert not applied.answers(applied.router, HOST4)
     applied.start_switch()
     assert "as it was confirmed" in applied.deploy("recover")
-    assert applied.reachable()
+    # The switch too has just started: what it was sent, or asked, a moment ago it may have lost.
+    wait_for(applied.reachable, "every address to answer", seconds=5)
 
 
 def test_a_restart_of_open_vswitch_alone_loses_nothing(applied: Site) -> None:
