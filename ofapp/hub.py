@@ -31,6 +31,12 @@ with warnings.catch_warnings():
     import os_ken.controller.controller
     from os_ken.lib import hub as _hub
 
+LOG = logging.getLogger(__name__)
+HANDSHAKE_SECONDS = 10
+"""How long a peer may take over TLS's handshake."""
+RETRY_SECONDS = 1
+"""Until connections are taken again, after one could not be."""
+
 Event = _hub.Event
 GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue
@@ -52,10 +58,6 @@ def listen(address: tuple[str, int], family: int = socket.AF_INET, **options: An
 
 
 _hub.listen = listen  # what os-ken's own servers use
-LOG = logging.getLogger(__name__)
-HANDSHAKE_SECONDS = 10
-"""How long a peer may take over TLS's handshake."""
-RETRY_SECONDS = 1
 
 
 class SwitchServer(_hub.StreamServer):  # type: ignore[misc]

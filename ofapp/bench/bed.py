@@ -19,8 +19,8 @@ from ofapp.bench.spaces import FOLDER, command, inside, netlink, sysctl
 
 DEVICE_SPACE = "dev"
 ENDS = ("tx", "rx", "mon")
-MOST = 99
-"""Beds at once: names of interfaces are short."""
+MOST = 16
+"""Beds at once: more than there are devices to choose from."""
 _LINK_LOCAL, _IFF_UP = 253, 1
 _OFFLOADS = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 

@@ -11,7 +11,8 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,29 +76,41 @@ def compared(datapath: str, title: str) -> tuple[Words, ...]:
     )
 
 
-def with_switch(program: Path, settings: Sequence[str], words: Sequence[str]) -> None:
-    """Run it with an Open vSwitch of its own; what it could not measure is in its report."""
+@contextmanager
+def own_switch(program: Path, settings: Sequence[str] = ()) -> Iterator[OwnSwitch]:
+    """An Open vSwitch without a bridge, whose polling threads never sleep."""
     switch = OwnSwitch(program, *settings)
     try:
         switch.start()
         switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "pmd-maxsleep")
         switch.vsctl("del-br", BRIDGE)
-        prefix = ["ip", "netns", "exec", switch.namespace, sys.executable, "-m", "ofapp"]
-        command = [*prefix, "bench", "run", f"--ovs-rundir={switch.dir}", f"--tag={TAG}", *words]
-        subprocess.run(command, cwd=ROOT, check=False)
+        yield switch
     finally:
         switch.close()
 
 
+def own_dpdk() -> AbstractContextManager[OwnSwitch]:
+    """One with DPDK, without hugepages."""
+    return own_switch(unpacked("openvswitch-switch-dpdk") / PROGRAM, DPDK)
+
+
+def bench(switch: OwnSwitch, out: Path, words: Words) -> None:
+    """Run it with this switch; what it could not measure is in its report."""
+    prefix = ["ip", "netns", "exec", switch.namespace, sys.executable, "-m", "ofapp"]
+    own = [f"--ovs-rundir={switch.dir}", f"--tag={TAG}", f"--out={out}"]
+    subprocess.run([*prefix, "bench", "run", *own, *words], cwd=ROOT, check=False)
+
+
 def plainly(out: Path, words: Words) -> None:
     """With the Open vSwitch that is installed."""
-    with_switch(PLAIN, (), [*words, f"--out={out}"])
+    with own_switch(PLAIN) as switch:
+        bench(switch, out, words)
 
 
 def with_dpdk(out: Path, words: Words) -> None:
-    """With DPDK on AF_XDP devices, without hugepages."""
-    program = unpacked("openvswitch-switch-dpdk") / PROGRAM
-    with_switch(program, DPDK, [*words, f"--out={out}"])
+    """With DPDK on AF_XDP devices."""
+    with own_dpdk() as switch:
+        bench(switch, out, words)
 
 
 def in_uml(out: Path, words: Words) -> None:

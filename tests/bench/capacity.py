@@ -20,17 +20,15 @@ import struct
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from ofapp.bench.figures import summary
 from ofapp.bench.frames import MIN_SIZE, Flow, Side, frame, mac
-from tests.bench.bridges import DPDK
-from tests.guest.debs import unpacked
-from tests.guest.ownswitch import BRIDGE, ControllerInside, OwnSwitch
-from tests.guest.test_dpdk import PROGRAM
+from tests.bench.bridges import own_dpdk
+from tests.guest.ownswitch import ControllerInside, OwnSwitch
 from tests.vswitchd.waiting import wait_for
 
 PAIRS = (1, 100, 1_000, 10_000)
@@ -206,32 +204,22 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, action="append")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    switch = OwnSwitch(unpacked("openvswitch-switch-dpdk") / PROGRAM, *DPDK)
     everything = {}
-    try:
-        switch.start()
-        switch.vsctl("remove", "Open_vSwitch", ".", "other_config", "pmd-maxsleep")
-        switch.vsctl("del-br", BRIDGE)
-        controller = ControllerInside(switch.namespace)
+    with own_dpdk() as switch, closing(ControllerInside(switch.namespace)) as controller:
         controller.configure(
             "defaults: {packet_in_rate: 1000000, stp: {enabled: true}}\n"
             f"bridges: {{'{DPID:016x}': {{ports: {{'*': {{stp: {{admin_edge: true}}}}}}}}}}"
         )
-        try:
-            controller.start()
-            print("| Pairs of hosts | NORMAL, Mframes/s | ofapp | ofapp/NORMAL | by cycles |")
-            print("| ---: | ---: | ---: | ---: | ---: |", flush=True)
-            for pairs in args.pairs or PAIRS:
-                found = measure(switch, controller, pairs, args)
-                everything[pairs] = [
-                    {name: [vars(sample) for sample in each] for name, each in one.items()}
-                    for one in found
-                ]
-                print(row(pairs, found), flush=True)
-        finally:
-            controller.close()
-    finally:
-        switch.close()
+        controller.start()
+        print("| Pairs of hosts | NORMAL, Mframes/s | ofapp | ofapp/NORMAL | by cycles |")
+        print("| ---: | ---: | ---: | ---: | ---: |", flush=True)
+        for pairs in args.pairs or PAIRS:
+            found = measure(switch, controller, pairs, args)
+            everything[pairs] = [
+                {name: [vars(sample) for sample in each] for name, each in one.items()}
+                for one in found
+            ]
+            print(row(pairs, found), flush=True)
     if args.json:
         args.json.write_text(json.dumps(everything, indent=1) + "\n")
 
