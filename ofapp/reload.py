@@ -1,8 +1,9 @@
 """Making what runs equal to what the file says, without a frame lost (warm reload).
 
-A file that is not valid changes nothing.  A bridge for which the file says what holds already is
-not touched.  What was set over the API is dropped, and told, as the file is the whole truth then;
-static and permanent entries made over the API are data and not settings: they stay.
+A file that is not valid changes nothing, nor does one that looks cut short unless it is forced.  A
+bridge for which the file says what holds already is not touched.  What was set over the API is
+dropped, and told, as the file is the whole truth then; static and permanent entries made over the
+API are data and not settings: they stay.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.config import Config, ConfigError, load_config
 from ofapp.config.bridge import Bridge as BridgeSettings
 from ofapp.config.compare import differences
+from ofapp.config.document import Place
+from ofapp.config.errors import Fault
+from ofapp.config.loss import missing
 from ofapp.network import Network
 from ofapp.transition import effects
 
@@ -97,12 +101,18 @@ class Reloader:
         """What the file said when it was read last."""
         return self.network.settings.config
 
-    def reload(self, dry_run: bool = False) -> Reload:
-        """Read the file and do as it says; ConfigError when it is not valid, which is told, too."""
+    def reload(self, dry_run: bool = False, force: bool = False) -> Reload:
+        """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
+
+        force: also when it looks as if a part of it were missing; a dry run only warns of that.
+        """
         begun = time.monotonic()
         path = self.find()
         try:
             config = load_config(path)
+            doubt = None if force else missing(self.config, config)
+            if doubt is not None and not dry_run:
+                raise _incomplete(path, doubt)
         except ConfigError as error:
             if not dry_run:
                 self._refused(error)
@@ -114,7 +124,8 @@ class Reloader:
             self._take(config)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         file = None if path is None else str(path)
-        outcome = Reload(dry_run, file, milliseconds, tuple(done), restart, config.warnings())
+        warnings = config.warnings() if doubt is None else (_refusal(doubt), *config.warnings())
+        outcome = Reload(dry_run, file, milliseconds, tuple(done), restart, warnings)
         if not dry_run:
             self._tell(outcome)
         return outcome
@@ -209,6 +220,15 @@ def _outcome(
     return BridgeReload(
         bridge.datapath_id, bridge.name, plan.changes, plan.dropped, sent, tuple(told)
     )
+
+
+def _refusal(doubt: str) -> str:
+    return f"{doubt}; if that is meant: ofapp config reload --force"
+
+
+def _incomplete(path: Path | None, doubt: str) -> ConfigError:
+    name = "no configuration file" if path is None else str(path)
+    return ConfigError([Fault(name, Place(), "", _refusal(doubt))])
 
 
 def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ class ReloadQuery(Input):
     """How to reload."""
 
     dry_run: bool = Field(False, description="change nothing, tell what would change")
+    force: bool = Field(False, description="also when most of what the file said before is gone")
 
 
 class ConfigBridge(BaseModel):

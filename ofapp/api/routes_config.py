@@ -47,10 +47,11 @@ def blueprint(reloader: Reloader) -> APIBlueprint:
         """Read the file again and make what runs equal to it, without losing a frame.
 
         What was set at run time is dropped, but static and permanent entries.  409: the file is
-        not valid, and nothing has changed; `errors` has each fault with its line.
+        not valid, or most of what it said before is gone and `force` is not given; nothing has
+        changed then, and `errors` has each fault with its line.
         """
         try:
-            return answer(_reload_json(reloader.reload(query.dry_run)))
+            return answer(_reload_json(reloader.reload(query.dry_run, query.force)))
         except ConfigError as error:
             fields = [(fault.path or "file", str(fault)) for fault in error.faults]
             detail = str(error)

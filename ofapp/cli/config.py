@@ -66,11 +66,16 @@ def reload(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing, tell what would change.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also when most of what the file said before is gone.")
+    ] = False,
     as_json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Have the controller read its file again, without losing a frame."""
-    told = Client(api).post("/v1/config/reload", {"dry_run": "true"} if dry_run else None)
+    wanted = {"dry_run": dry_run, "force": force}
+    query = {name: "true" for name, given in wanted.items() if given}
+    told = Client(api).post("/v1/config/reload", query or None)
     if as_json:
         print_json(told)
         return

@@ -73,10 +73,14 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """faults: of keys that stand there twice; the rest can be used all the same."""
+    """faults: of keys that stand there twice; the rest can be used all the same.
+
+    ends_marked: the document ends with a line `...`, YAML's mark for that.
+    """
 
     root: Node
     faults: tuple[tuple[Place, Path, str], ...] = ()
+    ends_marked: bool = False
 
     def place(self, path: Path, of_key: bool = False, same: Callable[[str], str] = str) -> Place:
         """Where the value at `path` begins, or its key; as near as there is something.
@@ -146,6 +150,7 @@ class _Builder:
     def document(self) -> Document:
         root = Node({}, Place())
         documents = 0
+        marked = False
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
@@ -153,9 +158,11 @@ class _Builder:
                     what = "a second document begins here: one file is one configuration"
                     raise NotYamlError(_place(event.start_mark), what)
                 root = self._node(next(self._events), ())
+            elif isinstance(event, yaml.DocumentEndEvent):
+                marked = bool(event.explicit)
         if root.value is None:
             root.value = {}
-        return Document(root, tuple(self._faults))
+        return Document(root, tuple(self._faults), marked)
 
     def _node(self, event: Any, path: Path) -> Node:
         place = _place(event.start_mark)

@@ -12,6 +12,7 @@ from ofapp.config.base import Path as Keys
 from ofapp.config.document import Document, NotYamlError, Place
 from ofapp.config.errors import ConfigError, Fault, Finding, findings
 from ofapp.config.model import Config, bridge_key, canonical_bridges
+from ofapp.files import read_regular
 
 
 def load_config(path: Path | None) -> Config:
@@ -19,8 +20,7 @@ def load_config(path: Path | None) -> Config:
     if path is None:
         return Config()
     try:
-        with path.open("rb") as file:
-            data = file.read(document.MAX_BYTES + 1)
+        data = read_regular(path, document.MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError([Fault(str(path), Place(), "", error.strerror or str(error))]) from None
     return parse_config(data, str(path))
@@ -47,6 +47,8 @@ def parse_config(data: bytes, file: str) -> Config:
     found += [_fault(file, read, finding) for finding in wrong]
     if found:
         raise ConfigError(found)
+    if read.ends_marked:
+        config.mark_end()
     return config
 
 

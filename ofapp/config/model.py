@@ -122,6 +122,7 @@ class Config(Model):
     watch: Flag = Field(False, description="reload this file whenever it changes")
 
     _effective: dict[str | None, Bridge] = PrivateAttr(default_factory=dict)
+    _ends_marked: bool = PrivateAttr(False)
 
     @field_validator("bridges", mode="before")
     @classmethod
@@ -153,6 +154,15 @@ class Config(Model):
         """What a bridge shall be, in effective form; an entry by id goes before one by name."""
         keys = self.keys(datapath_id, name)
         return self._of(keys[0] if keys else None)
+
+    @property
+    def ends_marked(self) -> bool:
+        """Whether the file ends with a line `...`, so that one can see that it is complete."""
+        return self._ends_marked
+
+    def mark_end(self) -> None:
+        """The file that this was read from ends so."""
+        self._ends_marked = True
 
     def warnings(self) -> tuple[str, ...]:
         """What is valid, but likely to surprise."""

@@ -38,7 +38,7 @@ class Setup:
         self.reloader = Reloader(self.network, lambda: self.file)
         self.client: Any = create_app(self.network, reloader=self.reloader).test_client()
         self.bridge = add_bridge(self.network)
-        self.reload("bridges: {}")
+        self.reload("bridges: {}", "?force=true")
         self.reload(TEXT)
 
     def reload(self, text: str, query: str = "") -> Any:
@@ -118,6 +118,24 @@ def test_a_file_with_mistakes_is_refused_whole(setup: Setup, query: str) -> None
     assert kinds == ([] if query else ["config.refused"])
 
 
+def test_a_file_that_has_lost_most_of_what_it_said_is_refused_unless_it_is_meant(
+    setup: Setup,
+) -> None:
+    answer = setup.reload("")
+    assert answer.status_code == 409
+    assert "6 of the 6 settings that hold now are not there any more" in answer.json["detail"]
+    assert setup.bridge.params.ageing_time == 60
+    refused = setup.network.events.since(0)[-1].event
+    assert refused.kind == "config.refused"
+    assert "ofapp config reload --force" in refused.message
+    planned = setup.reload("", "?dry_run=true").json
+    assert "6 of the 6 settings" in planned["warnings"][0]
+    assert "ageing_time: 60 -> default" in planned["bridges"][0]["changes"]
+    assert setup.bridge.params.ageing_time == 60
+    assert setup.reload("", "?force=true").status_code == 200
+    assert setup.bridge.params.ageing_time == 300
+
+
 def test_the_same_again_is_no_change(setup: Setup) -> None:
     told = setup.reload(TEXT + "\n# a comment").json
     assert (told["bridges"], told["message"]) == ([], "nothing has changed")
@@ -125,7 +143,7 @@ def test_the_same_again_is_no_change(setup: Setup) -> None:
 
 def test_without_a_file_there_are_the_defaults(client: Any) -> None:
     assert client.get("/v1/config").json["file"] is None
-    told = client.post("/v1/config/reload").json["bridges"]
+    told = client.post("/v1/config/reload?force=true").json["bridges"]
     assert [set(bridge["changes"]) for bridge in told] == [
         {"stp.enabled: false -> default"},
         {"stp.enabled: false -> default", "fdb_max_learned: 1 -> default"},

@@ -57,7 +57,10 @@ def test_reload_tells_what_it_does(own_ofapp: Run) -> None:
     planned = own_ofapp("config", "reload", "--dry-run")
     assert planned.lines[-1].startswith("would be: br0, br1: ")
     assert "  fdb_max_learned: 1 -> default" in planned.lines
-    done = own_ofapp("config", "reload")
+    refused = own_ofapp("config", "reload")
+    assert refused.status == 1
+    assert "ofapp config reload --force" in refused.err
+    done = own_ofapp("config", "reload", "--force")
     assert done.lines[0] == "br0 (0000000000000001): its switch is away"
     assert own_ofapp("config", "reload").out == "nothing has changed\n"
     told = json.loads(own_ofapp("config", "reload", "-j").out)

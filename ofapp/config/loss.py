@@ -1,0 +1,48 @@
+"""Whether a changed file looks as if a part of it were missing.
+
+A file that an editor, a full disk or a copy has cut is often valid YAML still: all that it says no
+more would be taken back on every bridge.  Two things give it away: most of what the file said
+before is gone, or the end mark of YAML (a last line `...`), which it had before, is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ofapp.config.model import Config
+
+FEW = 8
+"""So many settings may go at once as long as some are left: nobody is asked about small changes."""
+
+_NOT_READ = {"deploy"}  # (by the controller)
+
+
+def missing(old: Config, new: Config) -> str | None:
+    """What makes the new one look cut, in words; None when nothing does."""
+    if old.ends_marked and not new.ends_marked:
+        return "the last line was `...` and is not there any more: the file looks cut short"
+    before, after = _settings(old), _settings(new)
+    gone = len(before - after)
+    if before and (not after or (gone > FEW and 2 * gone > len(before))):
+        return f"{gone} of the {len(before)} settings that hold now are not there any more"
+    return None
+
+
+def _settings(config: Config) -> set[tuple[str, ...]]:
+    values = config.model_dump(mode="json", exclude_defaults=True, exclude=_NOT_READ)
+    return {*_paths(values, ())} if values else set()
+
+
+def _paths(value: Any, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The places of single values; a list counts each of its items, one without any is a value."""
+    inner: Iterator[tuple[str, Any]] | None = None
+    if isinstance(value, dict):
+        inner = iter(value.items())
+    elif isinstance(value, list):
+        inner = ((str(at), item) for at, item in enumerate(value))
+    if inner is None or not value:
+        yield above
+        return
+    for key, item in inner:
+        yield from _paths(item, (*above, key))
