@@ -79,11 +79,11 @@ class Spanning:
 
     def traps(self, port: int) -> bool:
         """Whether BPDUs that arrive on the port are for the tree and not for other bridges."""
-        return port in self.ports and self.tree.port(port).params.enabled
+        return port in self.ports and self.tree.takes_part(port)
 
     def is_edge(self, port: int) -> bool:
         """Whether there is no other bridge behind the port; so for one outside the tree."""
-        return port not in self.ports or self.tree.port(port).oper_edge
+        return port not in self.ports or self.tree.is_edge(port)
 
     def link(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
         """A port is new, or its link changed; that comes before any timer."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
+from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.params import BridgeParams
 from ofapp.bridge.stp.port import HELD, Guard, Port, Role
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
@@ -21,12 +22,21 @@ class Core:
     def __init__(self, params: BridgeParams, address: int) -> None:
         self.address = address
         self.ports: dict[int, Port] = {}
+        self.numbers: set[int] = set()
         self.now = 0.0
         self.trace = True
         self.effects: list[Effect] = []
+        self.before: dict[int, PortState | None] = {}
         self.marked: dict[int, Port] = {}
+        self.wakes = Wakes(self.ports)
+        self.recent_roots = Candidates(lambda port: self.running(port.rr_while))
+        self.changing = Candidates(lambda port: self.running(port.tc_while))
+        self.hearing = Candidates(lambda port: port.role in _HEARING_ROLES)
+        self.waiting: dict[int, Port] = {}
         self.reselect = False
         self.root_port: Port | None = None
+        self.selected_for: tuple[object, ...] = ()
+        """What the roles were selected for, apart from what each port knows itself."""
         self.tc_active = False
         self.tc_count = 0
         self.tc_since: float | None = None
@@ -40,7 +50,27 @@ class Core:
         self.params = params
         self.bridge_id = bridge_identifier(params.priority, self.address)
 
+    def add(self, port: Port) -> None:
+        """Take in a port, new or revived."""
+        self.ports[port.port_no] = port
+        self.numbers.add(port.number)
+        for candidates in (self.recent_roots, self.changing, self.hearing):
+            candidates.add(port)
+        self.wakes.put(port)
+
+    def remove(self, port: Port) -> None:
+        """Let a port go."""
+        del self.ports[port.port_no]
+        self.numbers.discard(port.number)
+        for candidates in (self.recent_roots, self.changing, self.hearing):
+            candidates.discard(port)
+        self.waiting.pop(port.port_no, None)
+
     # -- which ports to look at ------------------------------------------------------------
+
+    def wait(self, port: Port) -> None:
+        """`port` may not open yet, for another one's sake: look at it when any other changes."""
+        self.waiting[port.port_no] = port
 
     def mark(self, port: Port) -> None:
         """Have the machines of `port` run again."""
@@ -52,9 +82,10 @@ class Core:
 
     def mark_dependants(self) -> None:
         """A port changed: those whose conditions look at other ports (17.20.3, 17.20.10)."""
-        for port in self.ports.values():
-            if port.role in _HEARING_ROLES or not port.forward:
-                self.marked[port.port_no] = port
+        for port in self.hearing:
+            self.marked[port.port_no] = port
+        self.marked |= self.waiting
+        self.waiting.clear()
 
     # -- conditions and procedures over all ports ----------------------------------------------
 
@@ -89,9 +120,7 @@ class Core:
 
     def re_rooted(self, port: Port) -> bool:
         """reRooted (17.20.10): has every other recent root port retired?"""
-        return not any(
-            other is not port and self.running(other.rr_while) for other in self.ports.values()
-        )
+        return not any(other is not port for other in self.recent_roots)
 
     def unretired(self, port: Port) -> bool:
         """Does another designated port forward that was root port lately, not yet agreed to?
@@ -101,11 +130,8 @@ class Core:
         neighbour that has not heard of it; no other port may open before that one is settled.
         """
         return any(
-            other is not port
-            and other.role is Role.DESIGNATED
-            and other.forward
-            and self.running(other.rr_while)
-            for other in self.ports.values()
+            other is not port and other.role is Role.DESIGNATED and other.forward
+            for other in self.recent_roots
         )
 
     def set_sync_tree(self) -> None:
@@ -153,6 +179,7 @@ class Core:
         """Emit a port's new state, with the reason its machines left."""
         if port.state is state:
             return
+        self.before.setdefault(port.port_no, port.state)
         self.tell(
             "stp.state",
             f"port {port.port_no}: {port.state.value} -> {state.value} ({port.state_reason})",

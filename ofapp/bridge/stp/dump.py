@@ -88,7 +88,7 @@ def _revive_port(core: Core, data: Mapping[str, Any], params: PortParams) -> Non
     port = Port(data["port_no"], data["number"], params, Link(*data["link"]), data["address"])
     for name in _KEPT:
         setattr(port, name, _like(getattr(port, name), data[name]))
-    core.ports[port.port_no] = port
+    core.add(port)
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ are blocked (an agreement), so it must not overtake a block; the shell puts a ba
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -47,16 +48,16 @@ class SendBpdu:
 Effect = SetPortState | FlushPort | SendBpdu | Event
 
 
-def in_safe_order(effects: list[Effect], before: dict[int, PortState]) -> list[Effect]:
+def in_safe_order(effects: list[Effect], before: Mapping[int, PortState | None]) -> list[Effect]:
     """Reorder one step's effects: blocks, then the rest as it came, then BPDUs.
 
-    before: the states the ports had when the step began; a new port has none.
+    before: the states that ports whose state has changed had when the step began; None: it is new.
 
     A port that the step opened and blocked again is not opened at all, and only the last opening
     of a port is kept: nothing happens between the two.
     """
     blocked: list[Effect] = []
-    rest: list[Effect] = []
+    rest: list[Effect | None] = []
     bpdus: list[Effect] = []
     opening: dict[int, int] = {}
     said = dict(before)
@@ -68,12 +69,11 @@ def in_safe_order(effects: list[Effect], before: dict[int, PortState]) -> list[E
         else:
             earlier = opening.pop(effect.port, None)
             if earlier is not None:
-                del rest[earlier]
-                opening = {p: i - (i > earlier) for p, i in opening.items()}
+                rest[earlier] = None
             if effect.state is not PortState.DISCARDING:
                 opening[effect.port] = len(rest)
                 rest.append(effect)
             elif said.get(effect.port) is not PortState.DISCARDING:
                 said[effect.port] = PortState.DISCARDING
                 blocked.append(effect)
-    return blocked + rest + bpdus
+    return [*blocked, *(effect for effect in rest if effect is not None), *bpdus]

@@ -12,26 +12,47 @@ _MAX_COST = 0xFFFF_FFFF
 def select_roles(core: Core) -> None:
     """17.28, ROLE_SELECTION: compute every port's role and mark the ports that are to act on it."""
     core.reselect = False
-    before = [
-        (p, p.selected, p.selected_role, p.updt_info, p.designated_priority, p.designated_times)
-        for p in core.ports.values()
-    ]
-    _update_roles(core)
-    for port, *old in before:
+    for port in _affected(core):
+        old = _selection(port)
+        _update_role(core, port)
         port.selected = True  # setSelectedTree (17.21.16)
-        if old != [
-            True,
-            port.selected_role,
-            port.updt_info,
-            port.designated_priority,
-            port.designated_times,
-        ]:
+        if old != _selection(port):
             core.mark(port)
     core.mark_dependants()
 
 
-def _update_roles(core: Core) -> None:
-    """updtRolesTree (17.21.25)."""
+def _affected(core: Core) -> list[Port]:
+    """The ports whose roles there may be news about, once the root is known.
+
+    Where the root, the way there and its times are as they were, those are the ports that have
+    asked for a selection: a port that is new or goes down costs the others nothing.
+    """
+    before = core.selected_for
+    _find_root(core)
+    core.selected_for = (
+        core.root_priority,
+        core.root_times._replace(hello_time=core.params.hello_time),
+        core.root_port,
+        core.bridge_id,
+    )
+    ports = core.ports.values()
+    if before != core.selected_for:
+        return list(ports)
+    return [port for port in ports if not port.selected]
+
+
+def _selection(port: Port) -> tuple[object, ...]:
+    return (
+        port.selected,
+        port.selected_role,
+        port.updt_info,
+        port.designated_priority,
+        port.designated_times,
+    )
+
+
+def _find_root(core: Core) -> None:
+    """The first half of updtRolesTree (17.21.25): rootPriorityVector, rootTimes, rootPortId."""
     best = (PriorityVector(core.bridge_id, 0, core.bridge_id, 0), 0)
     root_port: Port | None = None
     for port in core.ports.values():
@@ -44,13 +65,16 @@ def _update_roles(core: Core) -> None:
             best = (path, port.port_id)
             root_port = port
     _set_root(core, best[0], root_port)
-    for port in core.ports.values():
-        port.designated_priority = PriorityVector(
-            core.root_priority.root, core.root_priority.cost, core.bridge_id, port.port_id
-        )
-        port.designated_times = core.root_times._replace(hello_time=core.params.hello_time)
-        port.selected_role = _role_of(core, port)
-        _judge_root_guard(core, port)
+
+
+def _update_role(core: Core, port: Port) -> None:
+    """The second half of updtRolesTree (17.21.25), for one port."""
+    port.designated_priority = PriorityVector(
+        core.root_priority.root, core.root_priority.cost, core.bridge_id, port.port_id
+    )
+    port.designated_times = core.root_times._replace(hello_time=core.params.hello_time)
+    port.selected_role = _role_of(core, port)
+    _judge_root_guard(core, port)
 
 
 def _may_be_root(core: Core, port: Port) -> bool:

@@ -80,11 +80,12 @@ def _new_tc_while(core: Core, port: Port) -> None:
         times = core.root_times
         port.tc_while = core.now + times.max_age + times.forward_delay
     core.tc_port = port.port_no
+    core.changing.add(port)
 
 
 def account(core: Core) -> None:
     """Topology changes as management counts them (14.8.1.1): some tcWhile runs, or none does."""
-    active = any(core.running(port.tc_while) for port in core.ports.values())
+    active = any(True for _ in core.changing)
     if active and not core.tc_active:
         core.tc_count += 1
         core.tell(

@@ -58,12 +58,14 @@ def _enter(core: Core, port: Port) -> None:
     """The transitions to ROOT_PORT, DESIGNATED_PORT, BLOCK_PORT and DISABLE_PORT."""
     _leave(core, port)
     old, port.role = port.role, port.selected_role
+    core.hearing.add(port)
     reason = why(core, port)
     port.state_reason = f"role {port.role.value}: {reason}"
     match port.role:
         case Role.ROOT:
             port.transition = Transition.ROOT
             port.rr_while = HELD
+            core.recent_roots.add(port)
         case Role.DESIGNATED:
             port.transition = Transition.DESIGNATED
             if old is Role.ROOT and port.send_rstp and port.point_to_point:
@@ -196,14 +198,13 @@ def _designated_may_open(core: Core, port: Port) -> bool:
         return False
     if port.oper_edge:
         port.state_reason = "edge port"
-    elif core.unretired(port):
+        return True
+    if not port.agreed and core.running(port.fd_while):
         return False
-    elif port.agreed:
-        port.state_reason = "the neighbour agreed"
-    elif not core.running(port.fd_while):
-        port.state_reason = "forward delay is over"
-    else:
+    if core.unretired(port):
+        core.wait(port)
         return False
+    port.state_reason = "the neighbour agreed" if port.agreed else "forward delay is over"
     return True
 
 

@@ -7,7 +7,8 @@ Time is in seconds from any origin and does not go back: an earlier `now` counts
 The caller calls `tick` at `next_wakeup()`, or later; nothing is lost by calling it too often.
 
 The machines run port by port, and only for ports that something happened to: a repeated hello costs
-the same on a bridge of 4 ports and of 400.  A port that changes marks those that depend on it.
+the same on a bridge of 4 ports and of 4,000.  A port that changes marks those that depend on it;
+where to look is in `index`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
 from ofapp.bridge.stp.information import port_information
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import HELD, Port
+from ofapp.bridge.stp.port import Port
 from ofapp.bridge.stp.receive import bridge_detection, port_receive, protocol_migration
 from ofapp.bridge.stp.roles import select_roles
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, port_status
@@ -74,24 +75,25 @@ class SpanningTree:
         core = self._core
         if port_no in core.ports:
             raise ValueError(f"port {port_no} is there already")
-        before = self._start(now)
+        self._start(now)
         number = self._free_number(port_no)
         port = Port(port_no, number, params, link, core.address if address is None else address)
-        core.ports[port_no] = port
+        core.add(port)
+        core.before[port_no] = None
         core.effects.append(SetPortState(port_no, PortState.DISCARDING))
         core.flush(port)
         self._refresh(port)
         core.ask_reselect(port)
-        return self._finish(before)
+        return self._finish()
 
     def remove_port(self, port_no: int, now: float) -> list[Effect]:
         """Let a port go as if its link had failed. Raises KeyError for an unknown port."""
         core = self._core
         port = core.ports[port_no]
-        before = self._start(now)
+        self._start(now)
         self._change(port, port.params, Link(False, port.link.speed_mbps))
-        effects = self._finish(before)
-        del core.ports[port_no]
+        effects = self._finish()
+        core.remove(port)
         return effects
 
     def set_link(self, port_no: int, link: Link, now: float) -> list[Effect]:
@@ -100,9 +102,9 @@ class SpanningTree:
         A link that went down and up between two calls must be told as down, then up.
         """
         port = self._core.ports[port_no]
-        before = self._start(now)
+        self._start(now)
         self._change(port, port.params, link)
-        return self._finish(before)
+        return self._finish()
 
     def set_port_params(self, port_no: int, params: PortParams, now: float) -> list[Effect]:
         """Administer a port. Raises KeyError for an unknown port.
@@ -111,13 +113,13 @@ class SpanningTree:
         """
         core = self._core
         port = core.ports[port_no]
-        before = self._start(now)
+        self._start(now)
         if not params.bpdu_guard and port.err_disabled:
             guards.release_bpdu_guard(core, port, "the guard is off")
         if not params.loop_guard and port.loop_inconsistent:
             guards.release_loop_guard(core, port, "the guard is off")
         self._change(port, params, port.link)
-        return self._finish(before)
+        return self._finish()
 
     def recover(self, port_no: int, now: float) -> list[Effect]:
         """Free a port from its guards, by hand. Raises KeyError for an unknown port.
@@ -126,25 +128,25 @@ class SpanningTree:
         """
         core = self._core
         port = core.ports[port_no]
-        before = self._start(now)
+        self._start(now)
         guards.release(core, port, "by hand")
         self._refresh(port)
-        return self._finish(before)
+        return self._finish()
 
     def migration_check(self, port_no: int, now: float) -> list[Effect]:
         """mcheck (17.19.13): speak RSTP again. Raises KeyError for an unknown port."""
         port = self._core.ports[port_no]
-        before = self._start(now)
+        self._start(now)
         port.mcheck = True
         self._core.mark(port)
-        return self._finish(before)
+        return self._finish()
 
     # -- the bridge ----------------------------------------------------------------------------
 
     def set_bridge_params(self, params: BridgeParams, now: float) -> list[Effect]:
         """Administer the bridge. Another version starts everything anew (17.13.4)."""
         core = self._core
-        before = self._start(now)
+        self._start(now)
         restart = params.rstp is not core.params.rstp
         core.configure(params)
         for port in core.ports.values():
@@ -153,10 +155,11 @@ class SpanningTree:
                 core.set_state(port, PortState.DISCARDING)
                 core.flush(port)
                 port.begin()
+                core.add(port)
                 self._refresh(port)
             core.ask_reselect(port)
         core.reselect = True
-        return self._finish(before)
+        return self._finish()
 
     def receive(self, port_no: int, frame: bytes, now: float) -> list[Effect]:
         """A frame to the bridge group address came in. Takes any bytes and any port number."""
@@ -164,18 +167,18 @@ class SpanningTree:
         port = core.ports.get(port_no)
         if port is None:
             return []
-        before = self._start(now)
+        self._start(now)
         self._hear(port, frame)
-        return self._finish(before)
+        return self._finish()
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass."""
-        return self._finish(self._start(now))
+        self._start(now)
+        return self._finish()
 
     def next_wakeup(self) -> float | None:
         """The instant of the next `tick`, None if nothing is due ever."""
-        due = min((port.wake for port in self._core.ports.values()), default=HELD)
-        return None if due == HELD else due
+        return self._core.wakes.next()
 
     def snapshot(self) -> BridgeStatus:
         """The bridge and its ports as of the last call."""
@@ -185,11 +188,19 @@ class SpanningTree:
         """One port as of the last call. Raises KeyError for an unknown port."""
         return port_status(self._core, self._core.ports[port_no])
 
+    def takes_part(self, port_no: int) -> bool:
+        """Whether spanning tree runs on a port. Raises KeyError for an unknown port."""
+        return self._core.ports[port_no].params.enabled
+
+    def is_edge(self, port_no: int) -> bool:
+        """operEdge (17.19.17). Raises KeyError for an unknown port."""
+        return self._core.ports[port_no].oper_edge
+
     # -- how it works ----------------------------------------------------------------------------
 
     def _free_number(self, port_no: int) -> int:
         """A 12-bit port number: the OpenFlow number itself if it fits and is free."""
-        taken = {port.number for port in self._core.ports.values()}
+        taken = self._core.numbers
         if 1 <= port_no <= MAX_PORTS and port_no not in taken:
             return port_no
         for number in range(MAX_PORTS, 0, -1):
@@ -271,28 +282,25 @@ class SpanningTree:
                 reason=reason,
             )
 
-    def _start(self, now: float) -> dict[int, PortState]:
-        """Bring the bridge to `now`; returns the states the ports have had so far."""
+    def _start(self, now: float) -> None:
+        """Bring the bridge to `now`."""
         core = self._core
-        before = {number: port.state for number, port in core.ports.items()}
         core.now = max(core.now, now)
-        due = False
-        for port in core.ports.values():
-            if not core.running(port.wake):
-                guards.expire(core, port)
-                self._refresh(port)
-                due = True
+        due = core.wakes.due(core.now)
+        for port in due:
+            guards.expire(core, port)
+            self._refresh(port)
         if due:
-            core.mark_all()
+            core.mark_dependants()
             self._settle()
-        return before
 
-    def _finish(self, before: dict[int, PortState]) -> list[Effect]:
+    def _finish(self) -> list[Effect]:
         """Let every machine come to rest and hand over the effects."""
         core = self._core
         self._settle()
         account(core)
         effects, core.effects = core.effects, []
+        before, core.before = core.before, {}
         return in_safe_order(effects, before)
 
     def _settle(self) -> None:
@@ -302,6 +310,9 @@ class SpanningTree:
         bound = ROUNDS_A_PORT * (len(core.ports) + 1)
         while core.marked or core.reselect:
             if core.reselect:
+                # What any of them has heard comes first, so that all of it is one selection.
+                for port in list(core.marked.values()):
+                    self._hear_out(port)
                 select_roles(core)
                 continue
             number = next(iter(core.marked))
@@ -313,17 +324,15 @@ class SpanningTree:
         self.rounds_used = max(self.rounds_used, looks // (len(core.ports) + 1))
         for port in looked_at.values():
             port_transmit(core, port)
-            port.wake = core.next_of(port)
+            wake = core.next_of(port)
+            if wake != port.wake:
+                port.wake = wake
+                core.wakes.put(port)
 
     def _run(self, port: Port) -> None:
         """The machines of one port, until they rest or roles have to be selected."""
         core = self._core
-        port_receive(core, port)
-        protocol_migration(core, port)
-        bridge_detection(core, port)
-        changed = False
-        while port_information(core, port):
-            changed = True
+        changed = self._hear_out(port)
         if core.reselect:
             core.mark(port)
             return
@@ -336,3 +345,14 @@ class SpanningTree:
         if changed:
             core.mark_dependants()
             core.marked.pop(port.port_no, None)
+
+    def _hear_out(self, port: Port) -> bool:
+        """The machines of what a port hears; whether its information has changed."""
+        core = self._core
+        port_receive(core, port)
+        protocol_migration(core, port)
+        bridge_detection(core, port)
+        changed = False
+        while port_information(core, port):
+            changed = True
+        return changed

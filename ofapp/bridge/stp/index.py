@@ -1,0 +1,79 @@
+"""Which ports of a bridge to look at, without looking at all of them.
+
+A bridge may have thousands of ports, and a hello is due somewhere all the time.  What is kept here
+is only where to look: whether a port fulfils a condition, or is due, its own variables say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
+
+from ofapp.bridge.stp.port import HELD, Port
+
+
+class Candidates:
+    """Ports that may fulfil a condition; those that do not are dropped when somebody looks.
+
+    Whoever makes a port fulfil it adds the port; nobody has to take it out.
+    """
+
+    def __init__(self, test: Callable[[Port], bool]) -> None:
+        self._test = test
+        self._ports: dict[int, Port] = {}
+
+    def __iter__(self) -> Iterator[Port]:
+        for number, port in list(self._ports.items()) if self._ports else ():
+            if self._test(port):
+                yield port
+            else:
+                del self._ports[number]
+
+    def add(self, port: Port) -> None:
+        """The port fulfils the condition now, or may."""
+        self._ports[port.port_no] = port
+
+    def discard(self, port: Port) -> None:
+        """The port is gone."""
+        self._ports.pop(port.port_no, None)
+
+
+class Wakes:
+    """The instants at which ports want to be looked at (`Port.wake`), the earliest first.
+
+    An entry counts while the port is there and still wants to be woken then.  Those that do not
+    are left to come up, and swept out when they are many.
+    """
+
+    def __init__(self, ports: Mapping[int, Port]) -> None:
+        self._ports = ports
+        self._heap: list[tuple[float, int]] = []
+
+    def put(self, port: Port) -> None:
+        """The port's `wake` is another one than before."""
+        if port.wake != HELD:
+            heappush(self._heap, (port.wake, port.port_no))
+            if len(self._heap) > 4 * len(self._ports) + 64:
+                awake = [port for port in self._ports.values() if port.wake != HELD]
+                self._heap = [(port.wake, port.port_no) for port in awake]
+                heapify(self._heap)
+
+    def next(self) -> float | None:
+        """The earliest of them, None without any."""
+        heap = self._heap
+        while heap and not self._counts(*heap[0]):
+            heappop(heap)
+        return heap[0][0] if heap else None
+
+    def due(self, now: float) -> list[Port]:
+        """Take out the ports that are to be looked at by `now`."""
+        found: dict[int, Port] = {}
+        while self._heap and self._heap[0][0] <= now:
+            when, number = heappop(self._heap)
+            if self._counts(when, number):
+                found[number] = self._ports[number]
+        return list(found.values())
+
+    def _counts(self, when: float, number: int) -> bool:
+        port = self._ports.get(number)
+        return port is not None and port.wake == when

@@ -1,0 +1,68 @@
+"""Bridges with many ports: what happens on one port costs the same whatever their number."""
+
+from collections.abc import Iterator
+
+from ofapp.bridge.stp import BridgeParams, Link, PortParams, PortState, SpanningTree
+from tests.unit.effort import calls
+
+FEW, MANY = 50, 400
+
+
+def bridge(ports: int) -> SpanningTree:
+    tree = SpanningTree(BridgeParams(), 0x0200_0000_0001)
+    for number in range(1, ports + 1):
+        tree.add_port(number, PortParams(), Link(up=True, speed_mbps=1000), number / 1000)
+    return tree
+
+
+def run(tree: SpanningTree, until: float) -> None:
+    while (due := tree.next_wakeup()) is not None and due <= until:
+        tree.tick(due)
+
+
+def efforts() -> Iterator[tuple[SpanningTree, int]]:
+    for ports in (FEW, MANY):
+        yield bridge(ports), ports
+
+
+def test_adding_ports_costs_each_of_them_the_same() -> None:
+    few, many = (calls(lambda ports=ports: bridge(ports)) / ports for ports in (FEW, MANY))
+    assert many < 1.5 * few
+
+
+def test_ports_that_open_cost_each_of_them_the_same() -> None:
+    few, many = (calls(lambda t=tree: run(t, 5.0)) / ports for tree, ports in efforts())
+    assert many < 1.5 * few
+
+
+def test_all_ports_of_many_open() -> None:
+    tree = bridge(MANY)
+    run(tree, 5.0)
+    assert {port.state for port in tree.snapshot().ports} == {PortState.FORWARDING}
+
+
+def test_hellos_at_different_times_cost_each_port_the_same() -> None:
+    costs = []
+    for tree, ports in efforts():
+        run(tree, 10.0)
+        costs.append(calls(lambda t=tree: run(t, 14.0)) / ports)
+    assert costs[1] < 1.5 * costs[0]
+
+
+def test_removing_ports_costs_each_of_them_the_same() -> None:
+    costs = []
+    for tree, ports in efforts():
+        run(tree, 10.0)
+
+        def remove(tree: SpanningTree = tree, ports: int = ports) -> None:
+            for number in range(1, ports + 1):
+                tree.remove_port(number, 10.0)
+
+        costs.append(calls(remove) / ports)
+    assert costs[1] < 1.5 * costs[0]
+
+
+def test_the_queue_of_wakeups_stays_small() -> None:
+    tree = bridge(4)
+    run(tree, 2000.0)
+    assert len(tree._core.wakes._heap) <= 4 * 4 + 64
