@@ -33,6 +33,14 @@ def families(network: Network) -> Iterator[Metric]:
     refused = CounterMetricFamily(
         "ofapp_mcast_vlans_refused", "Messages in VLANs that are one too many.", labels=about
     )
+    changes = CounterMetricFamily(
+        "ofapp_mcast_topology_changes", "Topology changes to ask members about.", labels=about
+    )
+    delayed = CounterMetricFamily(
+        "ofapp_mcast_topology_changes_delayed",
+        "Those of them that came too soon after others to be asked about at once.",
+        labels=about,
+    )
     messages = CounterMetricFamily(
         "ofapp_port_mcast",
         "Messages received, sent (rx_, tx_) and not heeded (drop_), and refusals (limit_).",
@@ -46,6 +54,8 @@ def families(network: Network) -> Iterator[Metric]:
         entries.add_metric(labels, snapshot.entries)
         limit.add_metric(labels, snapshot.hash_max)
         refused.add_metric(labels, snooper.counters["vlans_refused"])
+        changes.add_metric(labels, snooper.changes.heard)
+        delayed.add_metric(labels, snooper.changes.delayed)
         known = {(info.vid, 6 if ":" in info.group else 4, info.group) for info in snapshot.members}
         sizes = Counter((vid, family) for vid, family, _ in known)
         routed = Counter((info.vid, info.family) for info in snapshot.routers)
@@ -62,4 +72,5 @@ def families(network: Network) -> Iterator[Metric]:
             name = port.name if port else str(number)
             for what, count in counters.items():
                 messages.add_metric([*labels, name, what], count)
-    yield from (groups, restricts, querier, routers, entries, limit, refused, messages)
+    yield from (groups, restricts, querier, routers, entries, limit, refused)
+    yield from (changes, delayed, messages)

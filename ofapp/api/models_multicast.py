@@ -235,6 +235,13 @@ class MulticastPortStatus(BaseModel):
     parameters: MulticastPort
 
 
+class TopologyChanges(BaseModel):
+    """Topology changes that snooping was told of."""
+
+    heard: int
+    delayed: int = Field(description="too soon after others to be asked about at once")
+
+
 class MulticastStatus(BaseModel):
     """Multicast snooping of a bridge."""
 
@@ -245,6 +252,7 @@ class MulticastStatus(BaseModel):
     vlans_refused: int = Field(
         description="messages in VLANs that are not looked after: there are too many"
     )
+    topology_changes: TopologyChanges
     parameters: MulticastBridge
     vlans: list[MulticastVlanStatus]
     ports: list[MulticastPortStatus]

@@ -43,6 +43,10 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
             "limit": settings.mcast_hash_max,
         },
         "vlans_refused": 0 if snooper is None else snooper.counters["vlans_refused"],
+        "topology_changes": {
+            "heard": 0 if snooper is None else snooper.changes.heard,
+            "delayed": 0 if snooper is None else snooper.changes.delayed,
+        },
         "parameters": settings.model_dump(mode="json"),
         "vlans": _vlans(bridge, snooper, snapshot) if running else [],  # type: ignore[arg-type]
         "ports": [

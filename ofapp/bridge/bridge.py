@@ -7,7 +7,7 @@ the order in which they must happen.  What the datapath should hold at any momen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -30,8 +30,8 @@ from ofapp.bridge.reach import Reach
 from ofapp.bridge.reconfigure import reconfigure
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.sending import sent
-from ofapp.bridge.spanning import Spanning
-from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
 
 __all__ = ["Bridge", "InputError"]
 
@@ -120,10 +120,10 @@ class Bridge:
         port = self.ports.drop(number)
         if port is None:
             return []
-        effects = self.relay.close(number)
+        steps: list[Step] = [*self.relay.close(number)]
         if self.spanning is not None:
-            effects += self.spanning.remove(number, now)
-        effects = self._followed(effects, now)
+            steps += self.spanning.remove(number, now)
+        effects = self._followed(steps, now)
         if self.multicasting is not None:
             for entry in self.permanent.on(port.name):
                 effects += self._withdraw(entry, number, now)
@@ -150,10 +150,10 @@ class Bridge:
             effects += self.multicasting.set_reach(self.reach, now)
         return effects
 
-    def _set_link(self, port: Port, was_up: bool, now: float) -> list[Effect]:
+    def _set_link(self, port: Port, was_up: bool, now: float) -> list[Step]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
         up = self.usable(port)
-        effects = [] if up else self.relay.close(port.number)
+        effects: list[Step] = [] if up else [*self.relay.close(port.number)]
         if up != was_up:
             what = "up" if up else "down"
             effects.append(_port_event(f"port.{what}", port, self._why(port)))
@@ -263,20 +263,20 @@ class Bridge:
         running = [self.spanning, self.multicasting]
         return [protocol.clock for protocol in running if protocol is not None]
 
-    def _followed(self, effects: list[Effect], now: float) -> list[Effect]:
+    def _followed(self, steps: Sequence[Step], now: float) -> list[Effect]:
         """Multicast follows the port states, each at once: a blocked port is in no set."""
         snooper = self.multicasting
-        if snooper is None:
-            return effects
         followed: list[Effect] = []
-        for effect in effects:
-            followed.append(effect)
-            if isinstance(effect, SetPortState):
-                followed += self._follow(effect.port, effect.state, now)
-            elif isinstance(effect, ClosePort):
-                followed += snooper.set_port_state(effect.port, False, True, now)
-            elif isinstance(effect, Event) and effect.kind == "stp.topology-change":
-                followed += snooper.topology_change(now)
+        for step in steps:
+            if isinstance(step, TopologyChanged):
+                if snooper is not None:
+                    followed += snooper.topology_change(now)
+                continue
+            followed.append(step)
+            if isinstance(step, SetPortState):
+                followed += self._follow(step.port, step.state, now)
+            elif isinstance(step, ClosePort) and snooper is not None:
+                followed += snooper.set_port_state(step.port, False, True, now)
         return followed
 
     def _follow(self, port: int, state: PortState, now: float) -> list[Effect]:
@@ -315,7 +315,7 @@ class Bridge:
         self.params = replace(self.params, stp=params)
         if params is not None and self.spanning is not None:
             return self._followed(self.spanning.set_bridge_params(params, now), now)
-        effects: list[Effect] = []
+        effects: list[Step] = []
         self.spanning = None
         for port in self.ports:
             if port.number == LOCAL_PORT:
@@ -352,7 +352,7 @@ class Bridge:
         if self.spanning is not None:
             self.spanning.tree.trace = wanted
 
-    def _span(self, port: Port, now: float) -> list[Effect]:
+    def _span(self, port: Port, now: float) -> list[Step]:
         """Let the spanning tree know of a port and its link.
 
         It begins once its address is known: an identifier that changes later would move the root.

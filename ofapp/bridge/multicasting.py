@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import inf
 
 from ofapp.bridge import multicast
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.multicast import (
     ForwardTo,
+    Pace,
     SetGroup,
     SetUnregistered,
     Snapshot,
@@ -47,6 +49,8 @@ class Multicasting:
         self._reach = reach
         self.clock = PausableTime()
         self.counters: Counter[str] = Counter()
+        self.changes = Pace()
+        """Topology changes."""
         self.fresh = True
         """Nothing was restored yet, so a switch may know more than we do."""
         self.vlans = {0, *vlans}
@@ -92,8 +96,10 @@ class Multicasting:
         return self._carry_out(self._vlans_anew(self.clock.at(now)))
 
     def topology_change(self, now: float) -> list[Effect]:
-        """Spanning tree saw a topology change: relearn quickly."""
-        return self._carry_out(self.snooping.topology_change(self.clock.at(now)))
+        """Spanning tree saw a topology change, or heard of one: relearn quickly."""
+        at = self.clock.at(now)
+        self.changes.hear(at)
+        return self._relearn(at)
 
     def receive(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
@@ -108,11 +114,26 @@ class Multicasting:
         """Let time pass."""
         if not self.clock.runs:
             return []
-        return self._carry_out(self.snooping.tick(self.clock.at(now)))
+        at = self.clock.at(now)
+        return self._relearn(at) + self._carry_out(self.snooping.tick(at))
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None while paused or when nothing is."""
-        return self.clock.due(self.snooping.next_wakeup())
+        soonest, change = self.snooping.next_wakeup(), self.changes.next()
+        if change < (inf if soonest is None else soonest):
+            soonest = change
+        return self.clock.due(soonest)
+
+    def _relearn(self, at: float) -> list[Effect]:
+        """Ask about topology changes, if it is time.
+
+        Until the next time may be, what may have moved is not restricted, so a change that has to
+        wait cuts nobody off.
+        """
+        ask, told = self.changes.run(at)
+        if not ask:
+            return [*told]
+        return [*told, *self._carry_out(self.snooping.topology_change(at, self.changes.wait))]
 
     def restore(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float

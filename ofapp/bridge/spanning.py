@@ -15,7 +15,18 @@ from ofapp.bridge.effects import Barrier, Effect, SendFrame
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
 from ofapp.bridge.relay import Relay
-from ofapp.bridge.stp import FlushPort, PortState, SendBpdu, SetPortState, SpanningTree, dump
+from ofapp.bridge.stp import (
+    FlushPort,
+    PortState,
+    SendBpdu,
+    SetPortState,
+    SpanningTree,
+    TopologyChanged,
+    dump,
+)
+
+Step = Effect | TopologyChanged
+"""What a spanning tree wants of its bridge, which hears of topology changes itself."""
 
 
 class Spanning:
@@ -58,7 +69,7 @@ class Spanning:
         """The tree and its ports' names as JSON-serialisable data."""
         return {"names": [*self.ports.items()], "tree": dump.dump(self.tree)}
 
-    def retain(self, names: Mapping[int, str], now: float) -> list[Effect]:
+    def retain(self, names: Mapping[int, str], now: float) -> list[Step]:
         """Let go of ports that are not there under the same number and name any more."""
         gone = [number for number, name in self.ports.items() if names.get(number) != name]
         return [effect for number in gone for effect in self.remove(number, now)]
@@ -85,14 +96,14 @@ class Spanning:
         """Whether there is no other bridge behind the port; so for one outside the tree."""
         return port not in self.ports or self.tree.is_edge(port)
 
-    def link(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
+    def link(self, port: Port, params: stp.PortParams, now: float) -> list[Step]:
         """A port is new, or its link changed; that comes before any timer."""
         link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)
         (self._up.add if port.up else self._up.discard)(port.number)
         known = port.number in self.ports
         self.ports[port.number] = port.name
         if known:
-            effects: list[Effect] = []
+            effects: list[Step] = []
             if port.up and port.number not in self._relay.states:
                 # The tree knows a state, blocked if the link was down; the datapath does not.
                 state = self.tree.port(port.number).state
@@ -102,7 +113,7 @@ class Spanning:
         added = self.tree.add_port(port.number, params, link, self._time(now), port.mac)
         return self._carry_out(added)
 
-    def remove(self, port: int, now: float) -> list[Effect]:
+    def remove(self, port: int, now: float) -> list[Step]:
         """A port is gone."""
         if port not in self.ports:
             return []
@@ -110,11 +121,11 @@ class Spanning:
         self._up.discard(port)
         return self._carry_out(self.tree.remove_port(port, self._time(now)))
 
-    def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
+    def bpdu(self, port: int, frame: bytes, now: float) -> list[Step]:
         """A frame to the bridge group address arrived."""
         return self._carry_out(self.tree.receive(port, frame, self._time(now)))
 
-    def tick(self, now: float) -> list[Effect]:
+    def tick(self, now: float) -> list[Step]:
         """Let time pass."""
         return self._carry_out(self.tree.tick(self._time(now))) if self.clock.runs else []
 
@@ -122,11 +133,11 @@ class Spanning:
         """When `tick` is due; None while paused or when nothing is."""
         return self.clock.due(self.tree.next_wakeup())
 
-    def set_bridge_params(self, params: stp.BridgeParams, now: float) -> list[Effect]:
+    def set_bridge_params(self, params: stp.BridgeParams, now: float) -> list[Step]:
         """Administer the bridge."""
         return self._carry_out(self.tree.set_bridge_params(params, self._time(now)))
 
-    def set_port_params(self, port: int, params: stp.PortParams, now: float) -> list[Effect]:
+    def set_port_params(self, port: int, params: stp.PortParams, now: float) -> list[Step]:
         """Administer a port; KeyError for an unknown one."""
         trapped = self.traps(port)
         effects = self._carry_out(self.tree.set_port_params(port, params, self._time(now)))
@@ -135,11 +146,11 @@ class Spanning:
             effects += self._relay.set_state(port, state)  # where its BPDUs go has changed
         return effects
 
-    def recover(self, port: int, now: float) -> list[Effect]:
+    def recover(self, port: int, now: float) -> list[Step]:
         """Free a port from its guards; KeyError for an unknown one."""
         return self._carry_out(self.tree.recover(port, self._time(now)))
 
-    def check_migration(self, port: int, now: float) -> list[Effect]:
+    def check_migration(self, port: int, now: float) -> list[Step]:
         """Find out anew what a port's neighbour speaks; KeyError for an unknown one."""
         return self._carry_out(self.tree.migration_check(port, self._time(now)))
 
@@ -147,9 +158,9 @@ class Spanning:
         self._told = self.clock.at(now)
         return self._told
 
-    def _carry_out(self, wanted: list[stp.Effect]) -> list[Effect]:
+    def _carry_out(self, wanted: list[stp.Effect]) -> list[Step]:
         """The relay's effects for the tree's, blocks first and a barrier after them."""
-        effects: list[Effect] = []
+        effects: list[Step] = []
         flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
         blocked = waited = False
         for effect in wanted:

@@ -3,11 +3,12 @@
 Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
 `decode`, `encode` (octets); `filter`, `hosts`, `ledger`, `timers` (state without a network);
 `member`, `group`, `routers`, `querier`, `context` (one VLAN and family); `receive`, `restore`,
-`snapshot`, `snooping` (the bridge).
+`snapshot`, `snooping` (the bridge). `pace` stands beside them.
 """
 
 from .address import Family, always_floods, parse, text
 from .effects import Effect, ForwardTo, RemoveGroup, SendFrame, SetGroup, SetUnregistered
+from .pace import Pace
 from .params import ParamError, Params, PortParams, VlanParams
 from .snapshot import MemberInfo, QuerierInfo, RouterInfo, Snapshot, SourceInfo
 from .snooping import Snooping
@@ -17,6 +18,7 @@ __all__ = [
     "Family",
     "ForwardTo",
     "MemberInfo",
+    "Pace",
     "ParamError",
     "Params",
     "PortParams",

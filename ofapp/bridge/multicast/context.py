@@ -278,23 +278,23 @@ class Context(Timed):
 
     # Topology changes (RFC 4541 2.1.1(4)).
 
-    def topology_change(self, now: float) -> None:
+    def topology_change(self, now: float, settling: float) -> None:
         """Members are asked at once; routers are found when they next speak.
 
         Meanwhile nothing learned is forgotten, and ports behind which a bridge may be get every
         group: a router that moved is behind one of them, and so are the members that moved.
         """
         if self.enabled:
-            self.begin_uncertain(now)
+            self.begin_uncertain(now, settling)
             self.querier.ask_again(now)
 
-    def begin_uncertain(self, now: float) -> None:
+    def begin_uncertain(self, now: float, settling: float = 0.0) -> None:
         """See topology_change. Ends when a router is heard, or no later than it would age."""
-        params = self.params
-        self.settled_at = now + params.last_member_time
+        settling = max(settling, self.params.last_member_time)
+        self.settled_at = max(self.settled_at, now + settling)
         routers = self.routers or self.learned_routers
-        wait = params.mcast_querier_interval if routers else params.last_member_time
-        self.uncertain_until = now + wait
+        wait = max(self.params.mcast_querier_interval, settling) if routers else settling
+        self.uncertain_until = max(self.uncertain_until, now + wait)
         self.core.timers.update(self)
         self.refresh()
 

@@ -165,13 +165,14 @@ class Querier(Timed):
         """The topology changed: ask at once, and again after the startup interval.
 
         As a proxy if another is the querier (RFC 4541 2.1.1(4)). Nobody restricts: nobody asks.
-        While the topology keeps changing, no oftener than answers can come.
+        No oftener than answers can come.
         """
         if self.active_at == inf:
             return
         params = self.context.params
         self.startup_left = params.mcast_startup_query_count
-        self.next_query = max(now, self.hurried_at + params.mcast_last_member_interval)
+        soonest = max(now, self.hurried_at + params.mcast_last_member_interval)
+        self.next_query = min(self.next_query, soonest)
         self.context.core.timers.update(self)
 
     def ask_port(self, port: int) -> None:

@@ -155,12 +155,14 @@ class Snooping:
                     context.refresh()
         return self._done(now)
 
-    def topology_change(self, now: float, vids: Iterable[int] | None = None) -> list[Effect]:
-        """Spanning tree saw a topology change, on these VLANs or all: relearn quickly."""
+    def topology_change(self, now: float, settling: float = 0.0) -> list[Effect]:
+        """Spanning tree saw a topology change: relearn quickly.
+
+        settling: seconds for which all may have moved at least.
+        """
         self._core.timers.run(now)
-        for vid in list(self._vlans) if vids is None else vids:
-            for context in self._vlans.get(vid, ()):
-                context.topology_change(now)
+        for context in self._contexts():
+            context.topology_change(now, settling)
         return self._done(now)
 
     def _contexts(self) -> Iterable[Context]:

@@ -18,7 +18,14 @@
 Port timers (17.22) are instants, see `port`.
 """
 
-from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SendBpdu, SetPortState
+from ofapp.bridge.stp.effects import (
+    Effect,
+    FlushPort,
+    PortState,
+    SendBpdu,
+    SetPortState,
+    TopologyChanged,
+)
 from ofapp.bridge.stp.params import (
     BridgeParams,
     Link,
@@ -51,5 +58,6 @@ __all__ = [
     "SendBpdu",
     "SetPortState",
     "SpanningTree",
+    "TopologyChanged",
     "path_cost",
 ]

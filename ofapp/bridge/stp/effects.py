@@ -45,7 +45,17 @@ class SendBpdu:
     frame: bytes
 
 
-Effect = SetPortState | FlushPort | SendBpdu | Event
+@dataclass(frozen=True, slots=True)
+class TopologyChanged:
+    """The active topology has changed: seen on this port itself, or told there by a neighbour.
+
+    A change may be told more than once, and while another still is: a neighbour repeats itself.
+    """
+
+    port: int
+
+
+Effect = SetPortState | FlushPort | SendBpdu | TopologyChanged | Event
 
 
 def in_safe_order(effects: list[Effect], before: Mapping[int, PortState | None]) -> list[Effect]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.effects import TopologyChanged
 from ofapp.bridge.stp.port import EXPIRED, Port, Role, Topology
 
 
@@ -23,6 +24,7 @@ def topology_change(core: Core, port: Port) -> bool:
 def _learning(core: Core, port: Port, active_role: bool) -> bool:
     if active_role and port.forward and not port.oper_edge:  # DETECTED
         _new_tc_while(core, port)
+        core.effects.append(TopologyChanged(port.port_no))
         core.set_tc_prop_tree(port)
         port.new_info = True
         port.topology = Topology.ACTIVE
@@ -50,6 +52,8 @@ def _active(core: Core, port: Port, active_role: bool) -> bool:
         if port.role is Role.DESIGNATED:
             port.tc_ack = True
             port.new_info = port.new_info or not port.send_rstp
+        if not port.params.restricted_tcn:
+            core.effects.append(TopologyChanged(port.port_no))
         core.set_tc_prop_tree(port)
     elif port.tc_prop:  # PROPAGATING
         _new_tc_while(core, port)

@@ -120,6 +120,16 @@ def test_router_ports_by_configuration_and_by_topology_change(
     assert names(told.unregistered) == ["eth1", "eth2", "eth3", "br0"]
 
 
+def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bridge) -> None:
+    snooper = bridge.multicasting
+    assert snooper is not None
+    now = time.monotonic()
+    for _ in range(3):
+        network._apply(bridge, snooper.topology_change(now))
+    told = status(client).topology_changes
+    assert (told.heard, told.delayed) == (3, 2)
+
+
 def test_ports_tell_what_they_heard(client: Any, network: Network, bridge: Bridge) -> None:
     damaged = V4.damaged()
     network._apply(bridge, bridge.snooped(1, damaged, time.monotonic()))

@@ -24,6 +24,10 @@ from ofapp.bridge.permanent import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPort
+from ofapp.bridge.stp import TopologyChanged
+from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
+from ofapp.bridge.stp.bpdu import encode as encode_bpdu
+from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 from tests.unit.multicast.lan import V4, V6, ip
 
 OWN = 0x0200000000FE
@@ -177,8 +181,68 @@ class TestTopologyChange:
             effects += bridge.tick(due)
             due = bridge.next_wakeup()
         bridge.put_port(port(2, up=False), 50.0)
-        event = Event("stp.topology-change", "topology change")
-        assert sent(bridge._followed([event], 60.0))
+        assert sent(bridge._followed([TopologyChanged(3)], 60.0))
+
+    def test_a_change_that_a_neighbour_tells_is_asked_about_at_once(self) -> None:
+        """The root of a pair: nobody else is to be told of it, so no timer of its tree starts."""
+        bridge, now = pair_root()
+        effects = bridge.bpdu(2, TC, now)
+        assert not bridge.stp_status(now).topology_change  # type: ignore[union-attr]
+        assert {3} == {port for frame in sent(effects) for port in frame.ports} - {1, 2, LOCAL_PORT}
+        kinds = {frame.frame[12:14] for frame in sent(effects) if frame.ports >= {1, 2}}
+        assert kinds == {bytes.fromhex("0800"), bytes.fromhex("86dd")}
+        # What is behind the neighbour may have moved: it gets every group until it has answered.
+        assert SetUnregistered(0, Family.IPV4, frozenset({2})) in effects
+
+    def test_a_host_that_tells_changes_without_end_is_not_asked_about_each(self) -> None:
+        bridge, now = pair_root()
+        begun, asked, told = now, 0, list[str]()
+        while now < begun + 120.0:
+            effects = bridge.bpdu(2, TC, now) + bridge.tick(now)
+            asked += sum(frame.ports >= {1, 2} for frame in sent(effects))
+            told += [kind for kind in kinds(effects) if kind.startswith("mcast.changes")]
+            now += 0.02
+        assert asked <= 2 * (5 + 12)  # IGMP and MLD: at 0, 1, 3, 7, 15 s, then every 10 s
+        assert told == ["mcast.changes"]
+        changes = snooper(bridge).changes
+        assert changes.heard >= 6000
+        assert changes.delayed > 5900
+        # It ends, and the next change is asked about at once.
+        while "mcast.changes.cleared" not in told:
+            due = bridge.next_wakeup()
+            assert due is not None
+            assert due < now + 60.0
+            told += kinds(bridge.tick(due))
+        assert any(frame.ports >= {1, 2} for frame in sent(bridge.bpdu(2, TC, due + 5.0)))
+
+    def test_a_bridge_that_does_not_snoop_has_nobody_to_tell(self) -> None:
+        bridge, _ = make(Params(), stp=StpParams(), edges=())
+        bridge.set_multicast(None, {}, 1.0)
+        assert bridge._followed([TopologyChanged(1)], 2.0) == []
+
+
+TC = encode_bpdu(
+    Bpdu(
+        BpduType.RST,
+        PriorityVector(bridge_identifier(32768, OWN), 20000, bridge_identifier(61440, 7), 0x8001),
+        Times(0, 20, 15, 2),
+        BpduRole.ROOT,
+        version=2,
+        topology_change=True,
+    ),
+    0x0200_0000_AAAA,
+)
+"""What a neighbour below tells, whose port this is its root port."""
+
+
+def pair_root() -> tuple[Bridge, float]:
+    """A querier, the root of its tree, with a neighbour behind port 2 alone; and the time."""
+    bridge, _ = make(QUERIER, stp=StpParams(), edges=("p1", "p3"))
+    due = bridge.next_wakeup()
+    while due is not None and due < 100.0:
+        bridge.tick(due)
+        due = bridge.next_wakeup()
+    return bridge, 100.0
 
 
 def tagged(frame: bytes) -> bool:

@@ -405,13 +405,26 @@ def test_changes_in_a_row_do_not_multiply_queries(vx: Wire) -> None:
 
 
 @both
-def test_topology_change_of_one_vlan(vx: Wire) -> None:
+def test_what_may_have_moved_is_not_restricted_until_it_may_be_asked_about_again(vx: Wire) -> None:
+    lan = trunks(own(vx), 3)
+    lan.do(lan.snooping.topology_change(lan.now, 10.0))
+    lan.advance(5.0)
+    lan.do(lan.snooping.set_port_state(3, False, lan.now, edge=False))
+    lan.do(lan.snooping.set_port_state(3, True, lan.now, edge=False))
+    lan.advance(4.9)
+    assert lan.heard_by(vx.other) == {3}
+    lan.advance(0.1)
+    assert lan.heard_by(vx.other) == set()
+
+
+@both
+def test_topology_change_asks_in_every_vlan(vx: Wire) -> None:
     lan = Lan(**OWN)
     lan.do(lan.snooping.set_vlan(2, (1, 2), lan.now))
     lan.advance(50.0)
     lan.sent.clear()
-    lan.do(lan.snooping.topology_change(lan.now, vids=(2, 3)))
-    assert {effect.vid for effect in lan.sent} == {2}
+    lan.do(lan.snooping.topology_change(lan.now))
+    assert {effect.vid for effect in lan.sent} == {1, 2}
 
 
 @both

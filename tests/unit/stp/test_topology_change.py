@@ -1,6 +1,6 @@
 """Topology changes (17.31)."""
 
-from ofapp.bridge.stp import PortParams
+from ofapp.bridge.stp import Effect, PortParams, TopologyChanged
 from ofapp.bridge.stp.bpdu import BpduRole, BpduType
 from tests.unit.stp.lab import (
     BETTER,
@@ -58,6 +58,40 @@ def test_restricted_tcn_keeps_changes_to_itself() -> None:
     lab.wait(40)
     effects = lab.hear(2, rst(OWN_ID, 1, WORSE, role=BpduRole.ROOT, topology_change=True))
     assert flushed(effects) == []
+
+
+def told(effects: list[Effect]) -> list[int]:
+    return [effect.port for effect in effects if isinstance(effect, TopologyChanged)]
+
+
+TC = rst(OWN_ID, 20000, WORSE, role=BpduRole.ROOT, topology_change=True)
+
+
+def test_a_change_that_a_neighbour_tells_is_passed_on_though_nobody_else_is_to_hear_of_it() -> None:
+    """The root of a pair with one link: no timer of its own starts."""
+    lab = Lab(1, SILENT)
+    assert told(lab.wait(40)) == [1]
+    for _ in range(2):
+        assert told(lab.hear(1, TC)) == [1]
+        assert not lab.tree.snapshot().topology_change
+        lab.wait(0.5)
+
+
+def test_a_change_is_passed_on_while_another_is_being_told() -> None:
+    lab = ring_member()
+    tc = rst(BETTER, 30000, WORSE, 2, role=BpduRole.ROOT, topology_change=True)
+    assert told(lab.hear(2, tc)) == [2]
+    lab.wait(1)
+    assert lab.tree.snapshot().topology_change
+    other = rst(BETTER, 30000, WORSE, 3, role=BpduRole.ROOT, topology_change=True)
+    assert told(lab.hear(3, other)) == [3]
+    assert len(lab.events("stp.topology-change")) == 2  # the first was that the ports opened
+
+
+def test_restricted_tcn_keeps_changes_from_the_bridge_too() -> None:
+    lab = Lab(1, PortParams(auto_edge=False, restricted_tcn=True))
+    assert told(lab.wait(40)) == [1]  # its own, as it opens
+    assert told(lab.hear(1, TC)) == []
 
 
 def test_port_that_goes_down_is_flushed_itself() -> None:

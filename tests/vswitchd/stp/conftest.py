@@ -32,6 +32,7 @@ PROFILES: dict[str, dict[int, dict[str, object]]] = {
     "filter": {1: EDGE | {"bpdu_filter": True}, 2: EDGE},
     "malformed": {1: EDGE, 2: EDGE},
     "flood": {1: SLOW, 2: SLOW},
+    "asks": {1: SLOW, 2: EDGE},
 }
 _dpids = {name: 0x5700 + number for number, name in enumerate(PROFILES, 1)}
 
@@ -49,6 +50,7 @@ def _config() -> str:
         bridges[f"{_dpids[profile]:016x}"] = {
             "ports": own,
             "stp": {"bpdu_guard_recovery": recovery},
+            "multicast": {"mcast_querier": profile == "asks"},
         }
     defaults = {"stp": {"enabled": True, **timers}}
     return yaml.safe_dump({"defaults": defaults, "bridges": bridges})

@@ -124,6 +124,27 @@ def test_a_topology_change_flushes_all_other_ports_but_edges(
         wait_for(lambda: any(tells_change(f) for f in bridge.sent(1)), "port 1 to tell of it")
 
 
+def test_members_are_asked_after_a_topology_change_that_a_neighbour_alone_tells(
+    make: Callable[[str], Bridge], controller: Controller
+) -> None:
+    """The root of a pair: its tree has nobody to tell, and starts no timer."""
+    bridge = make("asks")
+    bridge.switch.step()
+    with Neighbour(bridge, {1: rst(ROOT | LEARNING | FORWARDING)}) as neighbour:
+        wait_state(controller, bridge, 1, "forwarding", 30)
+        settled(controller, bridge)
+        bridge.forget_sent()
+        neighbour.says(1, rst(ROOT | LEARNING | FORWARDING | TC))
+        asked: list[bytes] = []
+
+        def quick() -> bool:
+            asked.extend(frame for frame in bridge.sent(2) if frame[14:16] == b"\x46\xc0")
+            return any(frame[39] == 10 for frame in asked)  # for answers within a second
+
+        wait_for(quick, "members to be asked")
+        assert not controller.get(f"/v1/bridges/{bridge.dpid16}/stp")["topology_change"]["active"]
+
+
 def settled(controller: Controller, bridge: Bridge) -> None:
     path = f"/v1/bridges/{bridge.dpid16}/stp"
     wait_for(
