@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from ofapp import hub
 from ofapp.administration import Administration
+from ofapp.away import Away
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.effects import Effect
@@ -44,6 +45,9 @@ MAX_BRIDGES = 1024
 PROBE_PATIENCE = 5.0
 """Seconds a switch has to show that it is alive when another one claims its datapath id."""
 
+LOOK_FOR_AWAY = 1.0
+"""Seconds between looks at whether a switch has been away for too long."""
+
 
 class Network:
     """Bridges by datapath id, and their switches' sessions; times in the core are monotonic."""
@@ -53,6 +57,7 @@ class Network:
         self.events = events
         self.bridges: dict[int, Bridge] = {}
         self.sessions: dict[int, Session] = {}
+        self.away = Away()
         self._state = state
         events.audience_changed = self._set_traces
         self.admin = Administration(self.settings, self._apply, self._tell, self._look)
@@ -62,6 +67,7 @@ class Network:
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
         hub.spawn(self._save_snapshots)
+        hub.spawn(self._forget_in_time)
 
     def find(self, name: str) -> Bridge | None:
         """A bridge by its datapath id (16 hex digits) or its name; None when there is none."""
@@ -126,6 +132,9 @@ class Network:
         bridge = self.bridges.get(datapath_id)
         if bridge is None:
             bridge = self.bridges[datapath_id] = self._new_bridge(datapath_id, known or ())
+        self.away.back(datapath_id)
+        bridge.former_name = None
+        self._claim_name(bridge)
         session = Session(channel, bridge, self._tell, adopt_static=known is None)
         self.sessions[datapath_id] = session
         self._tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
@@ -139,14 +148,70 @@ class Network:
             return
         del self.sessions[channel.id]
         session.stop()
+        self.away.left(channel.id, time.monotonic())
         event = Event("bridge.disconnected", "the switch is gone", Severity.WARNING)
         self._tell(session.bridge, event)
+        if any(other.name == session.bridge.name for other in self._connected()):
+            self._give_up_name(session.bridge)
 
     def close(self) -> None:
         """The controller ends: let go of every switch, which keeps its flows."""
         for session in list(self.sessions.values()):
             session.stop()
             session.channel.close()
+
+    # Bridges whose switch is away
+
+    def forget(self, bridge: Bridge) -> None:
+        """Know nothing of the bridge any more, not even its static entries; InputError."""
+        if bridge.datapath_id in self.sessions:
+            raise InputError(
+                "dpid",
+                f"the switch of bridge {bridge.name} is connected: delete the bridge there, or "
+                f"take its controller from it, first (ovs-vsctl del-controller {bridge.name})",
+            )
+        self._state.forget(bridge.datapath_id)
+        self._forget(bridge.datapath_id, "as somebody wished")
+
+    def forget_overdue(self, now: float) -> None:
+        """Forget the bridges whose switch has been away for as long as the file says.
+
+        As a restart would: what was set at run time is gone, static entries stay on disk.
+        """
+        patience = self.settings.config.forget_after
+        if patience:
+            for datapath_id in self.away.overdue(patience, now):
+                self._forget(datapath_id, f"its switch has been away for {patience:g} s")
+
+    def _forget_in_time(self) -> None:
+        while True:
+            hub.sleep(LOOK_FOR_AWAY)
+            self.forget_overdue(time.monotonic())
+
+    def _forget(self, datapath_id: int, why: str) -> None:
+        name = self.bridges.pop(datapath_id).name
+        self.away.back(datapath_id)
+        self.settings.forget(datapath_id)
+        self._unsaved.discard(datapath_id)
+        self._state.snapshots.delete(datapath_id)
+        self.events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
+
+    def _connected(self) -> Iterator[Bridge]:
+        return (session.bridge for session in self.sessions.values())
+
+    def _claim_name(self, bridge: Bridge) -> None:
+        """A bridge that is there goes before those of the same name that are not."""
+        if bridge.datapath_id in self.away:
+            return
+        for datapath_id, other in self.bridges.items():
+            if datapath_id in self.away and other.name == bridge.name:
+                self._give_up_name(other)
+
+    def _give_up_name(self, bridge: Bridge) -> None:
+        """Until its switch is back the bridge goes by its datapath id."""
+        bridge.former_name = name = bridge.name
+        event = Event("bridge.name-given-up", f"is away, and another bridge is called {name} now")
+        self._tell(bridge, event)
 
     # What the file says
 
@@ -174,6 +239,9 @@ class Network:
 
     def _name(self, bridge: Bridge) -> None:
         """Its name is new, and it may be another bridge for the file."""
+        if self.bridges.get(bridge.datapath_id) is not bridge:
+            return  # forgotten meanwhile
+        self._claim_name(bridge)
         before = self.settings.filed(bridge.datapath_id)
         if self.settings.introduce(bridge.datapath_id, bridge.name):
             self.settings.revert(bridge.datapath_id)
@@ -261,16 +329,13 @@ class Network:
         """When there is none, a bridge whose switch is away is forgotten for the new one."""
         if datapath_id in self.bridges or len(self.bridges) < MAX_BRIDGES:
             return True
-        away = next((known for known in self.bridges if known not in self.sessions), None)
+        away = self.away.longest()
         full = f"there are {MAX_BRIDGES} bridges, the most there can be"
         if away is None:
             event = Event("bridge.limit", f"refused a switch: {full}", Severity.WARNING)
             self.events.tell(datapath_id, event)
             return False
-        del self.bridges[away]
-        self.settings.forget(away)
-        self._unsaved.discard(away)
-        self.events.tell(away, Event("bridge.forgotten", f"its switch is away, and {full}"))
+        self._forget(away, f"its switch is away, and {full}")
         return True
 
     def _new_bridge(self, datapath_id: int, known: Iterable[StaticEntry]) -> Bridge:

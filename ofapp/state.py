@@ -86,6 +86,16 @@ class State:
         if (self._static.get(datapath_id), self.mdb_entries(datapath_id)) == (new, new_mdb):
             return
         self._static[datapath_id], self._mdb[datapath_id] = new, new_mdb
+        self._save()
+
+    def forget(self, datapath_id: int) -> None:
+        """Know nothing of the bridge any more."""
+        known = self._static.pop(datapath_id, None)
+        self._mdb.pop(datapath_id, None)
+        if known is not None:
+            self._save()
+
+    def _save(self) -> None:
         if self._path is not None:
             try:
                 self._write(self._path)
@@ -130,6 +140,14 @@ class Snapshots:
         except (OSError, ValueError) as error:
             LOG.warning("a snapshot is ignored: %s", error)
             return None
+
+    def delete(self, datapath_id: int) -> None:
+        """Keep none of the bridge."""
+        if self._directory is not None:
+            try:
+                self._path(datapath_id).unlink(missing_ok=True)
+            except OSError as error:
+                LOG.error("the state of a bridge could not be deleted: %s", error)
 
     def _path(self, datapath_id: int) -> Path:
         assert self._directory is not None

@@ -308,7 +308,11 @@ class Bridge(BaseModel):
 
     datapath_id: DatapathId
     name: str
+    former_name: str | None = Field(
+        description="what it was called, while its switch is away and another bridge has that name"
+    )
     connected: bool
+    away: float | None = Field(description="seconds since its switch went away, null = it is there")
     in_line: bool = Field(description="the switch holds what the bridge wants")
     peer: str | None = Field(description="address of the switch, while it is connected")
     ageing_time: int = Field(description="seconds, 0 = entries never age")

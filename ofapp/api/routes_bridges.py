@@ -8,7 +8,8 @@ from flask_openapi3.models.tag import Tag
 
 from ofapp.api import models, views
 from ofapp.api.answers import answer
-from ofapp.api.problems import COMMON, documented
+from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.bridge.bridge import InputError
 from ofapp.network import Network
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
@@ -30,6 +31,18 @@ def blueprint(network: Network) -> APIBlueprint:
     def bridge(path: models.BridgePath, query: models.NoQuery) -> Response:
         """One bridge."""
         return answer(views.bridge_json(network, views.find_bridge(network, path.dpid)))
+
+    @api.delete("/<dpid>", responses={204: None, **documented(404, 409)})
+    def forget(path: models.BridgePath, query: models.NoQuery) -> Response:
+        """Forget a bridge whose switch is away, with its static and permanent entries.
+
+        Should the switch come back, it is one that was never seen before.  409: it is connected.
+        """
+        try:
+            network.forget(views.find_bridge(network, path.dpid))
+        except InputError as error:
+            raise field_problem(409, error.field, str(error)) from None
+        return Response(status=204)
 
     @api.get("/<dpid>/ports", responses={200: models.PortList, **documented(404)})
     def ports(path: models.BridgePath, query: models.NoQuery) -> Response:

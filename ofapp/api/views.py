@@ -55,7 +55,9 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
     return {
         "datapath_id": f"{bridge.datapath_id:016x}",
         "name": bridge.name,
+        "former_name": bridge.former_name,
         "connected": session is not None,
+        "away": network.away.seconds(bridge.datapath_id, time.monotonic()),
         "in_line": session is not None and session.in_line,
         "peer": None if session is None else address_text(session.channel.address),
         "ageing_time": bridge.params.ageing_time,

@@ -42,6 +42,7 @@ class Bridge:
     reach: who may reach whom, by the parameters and the ports that are there.
     spanning: its spanning tree; multicasting: its multicast snooping.  Both begin with the first
     port, when the bridge's address is known, and are None where they are off.
+    former_name: what it was called, while another bridge goes by that name.
     """
 
     def __init__(self, datapath_id: int, params: BridgeParams) -> None:
@@ -57,12 +58,15 @@ class Bridge:
         self._trace = False
         self.multicasting: Multicasting | None = None
         self.permanent = Permanent()
+        self.former_name: str | None = None
 
     @property
     def name(self) -> str:
-        """The bridge's name as the switch's host knows it: that of its LOCAL port."""
+        """The bridge's name as the switch's host knows it, that of its LOCAL port; else its id."""
         local = self.ports.get(LOCAL_PORT)
-        return local.name if local else f"{self.datapath_id:016x}"
+        if local is None or self.former_name is not None:
+            return f"{self.datapath_id:016x}"
+        return local.name
 
     @property
     def address(self) -> int:

@@ -9,7 +9,7 @@ import yaml
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
-from ofapp.cli.output import print_json, print_table
+from ofapp.cli.output import age, print_json, print_table
 from ofapp.cli.vlan import PortArgument
 
 bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
@@ -27,6 +27,19 @@ def show_bridges(
         return
     header = ["BRIDGE", "DATAPATH ID", "STATE", "LEARNED", "STATIC", "PEER"]
     print_table(header, [_bridge_row(known) for known in bridges])
+
+
+@bridge_app.command("forget")
+def forget_bridge(bridge: BridgeArgument, api: ApiOption = DEFAULT_URL) -> None:
+    """Forget a bridge whose switch is away for good, with its static and permanent entries.
+
+    By the name that another bridge has now, it is every bridge that was called so before.
+    """
+    client = Client(api)
+    gone = [known for known in client.bridges() if known["former_name"] == bridge]
+    for known in gone or client.bridges(bridge):
+        client.delete(f"/v1/bridges/{known['datapath_id']}")
+        typer.echo(f"forgot {known['datapath_id']}")
 
 
 @port_app.command("show")
@@ -77,9 +90,12 @@ def _value(text: str) -> tuple[str, object]:
 
 
 def _bridge_row(bridge: Json) -> list[str]:
-    state = "ready" if bridge["in_line"] else "connected" if bridge["connected"] else "away"
+    state = "ready" if bridge["in_line"] else "connected"
+    if not bridge["connected"]:
+        state = "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
+    former = bridge["former_name"]
     return [
-        bridge["name"],
+        bridge["name"] if former is None else f"{bridge['name']} (was {former})",
         bridge["datapath_id"],
         state,
         str(bridge["fdb"]["learned"]),

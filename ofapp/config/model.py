@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, model_validator
 
 from ofapp.config import checks
-from ofapp.config.base import MAX_PORT_NAME, FaultsError, Flag, Model, Path
+from ofapp.config.base import MAX_PORT_NAME, FaultsError, Flag, Model, Number, Path
 from ofapp.config.bridge import Bridge, BridgeSettings
 from ofapp.deploy.model import DeployConfig
 
@@ -120,6 +120,9 @@ class Config(Model):
         None, description="what `ofapp deploy` makes of this host; the controller does not read it"
     )
     watch: Flag = Field(False, description="reload this file whenever it changes")
+    forget_after: Annotated[Number, Field(ge=0, le=31_536_000)] = Field(
+        86400, description="seconds until a bridge whose switch is away is forgotten, 0 = never"
+    )
 
     _effective: dict[str | None, Bridge] = PrivateAttr(default_factory=dict)
     _ends_marked: bool = PrivateAttr(False)

@@ -58,6 +58,7 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
         found += _local(host, one)
         found += _mtus(host, one)
     found += _twice(bridges)
+    found += _superseded(told, bridge)
     if told.problem is not None:
         fix = "start ofapp-manager, or say with --api where it is"
         found.append(Finding("controller", told.problem, fix))
@@ -149,16 +150,19 @@ def _tree(bridge: Bridge, told: Told) -> Iterator[Finding]:
                 f"see what is plugged in there, then: ofapp stp recover {bridge.name}"
                 f" {port['name']}",
             )
-    blocked = [p for p in ports if p["name"] in uplinks and p["up"] and p["state"] != "forwarding"]
-    forwarding = [p for p in ports if p["name"] in uplinks and p["state"] == "forwarding"]
-    for port in blocked:
+    forwarding = [port for port in ports if port["state"] == "forwarding"]
+    uplink_forwards = any(port["name"] in uplinks for port in forwarding)
+    roles = {port["role"] for port in forwarding}
+    for port in ports:
+        # A second way to where the root port leads, or to a network that the bridge leads to.
+        spare = {"alternate": "root", "backup": "designated"}.get(port["role"]) in roles
+        if port["name"] not in uplinks or not port["up"] or port["state"] == "forwarding" or spare:
+            continue
         yield Finding(
             port["name"],
             f"spanning tree has it {port['state']} ({port['role']}: {port['reason']})",
-            "as it should be for a second way to the same place; it opens when the first one fails"
-            if forwarding
-            else f"wait until it has converged, and see: ofapp stp show {bridge.name}",
-            fatal=not forwarding,
+            f"wait until it has converged, and see: ofapp stp show {bridge.name}",
+            fatal=not uplink_forwards,
         )
 
 
@@ -277,6 +281,19 @@ def _twice(bridges: list[Bridge]) -> Iterator[Finding]:
                 ", ".join(names),
                 f"have the same datapath id {known}, and the controller takes only one of them",
                 f"ovs-vsctl set bridge {names[-1]} other_config:datapath-id=<16 other digits>",
+            )
+
+
+def _superseded(told: Told, bridge: str | None) -> Iterator[Finding]:
+    """Bridges of the controller that were deleted and made again, as it seems."""
+    for known, one in told.bridges.items():
+        former = one.get("former_name")
+        if former is not None and bridge in {None, former}:
+            yield Finding(
+                former,
+                f"was the name of another bridge too, {known}, whose switch is away",
+                f"if that one was deleted for good: ofapp bridge forget {known}",
+                fatal=False,
             )
 
 

@@ -15,7 +15,7 @@ from ofapp.bridge.bridge import InputError
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import parse
 from ofapp.bridge.permanent import PermanentEntry
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
 from ofapp.config.stp import StpBridge
@@ -127,12 +127,13 @@ def test_a_bridge_outlives_its_connection() -> None:
 def test_invented_datapath_ids_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "MAX_BRIDGES", 2)
     net = make()
-    away = connect(net, 1)
-    connect(net, 2)
+    later, away = connect(net, 2), connect(net, 1)
     net.disconnected(away)  # type: ignore[arg-type]
+    net.disconnected(later)  # type: ignore[arg-type]
     connect(net, 3)
     assert set(net.bridges) == {2, 3}
-    assert kinds(net)[-2:] == ["bridge.forgotten", "bridge.connected"]
+    connect(net, 2)
+    assert [kind for kind in kinds(net) if kind == "bridge.forgotten"] == ["bridge.forgotten"]
     connect(net, 4)
     assert set(net.bridges) == {2, 3}
     assert kinds(net)[-1] == "bridge.limit"
@@ -154,6 +155,96 @@ def test_a_forgotten_bridge_is_again_as_the_file_says(monkeypatch: pytest.Monkey
     assert net.admin.stp(bridge).priority == bridge.params.stp.priority == 32768
     assert net.admin.multicast(bridge) == MulticastBridge()
     assert bridge.params.multicast is not None
+
+
+def named(net: Network, datapath_id: int, name: str = "br0") -> FakeChannel:
+    """A switch connects that calls its bridge so."""
+    channel = connect(net, datapath_id)
+    bridge = net.bridges[datapath_id]
+    for effect in bridge.put_port(Port(LOCAL_PORT, name, datapath_id, True), 0.0):
+        if isinstance(effect, Event):
+            net._tell(bridge, effect)
+    return channel
+
+
+def names(net: Network) -> dict[int, str]:
+    return {datapath_id: bridge.name for datapath_id, bridge in net.bridges.items()}
+
+
+class TestAway:
+    """A bridge that is deleted and made again has another datapath id and the same name."""
+
+    def test_its_name_goes_to_the_bridge_that_has_it_now(self) -> None:
+        net = make()
+        net.disconnected(named(net, 1))  # type: ignore[arg-type]
+        assert names(net) == {1: "br0"}  # nobody else wants it
+        named(net, 2)
+        assert names(net) == {1: f"{1:016x}", 2: "br0"}
+        assert net.bridges[1].former_name == "br0"
+        assert "bridge.name-given-up" in kinds(net)
+        connect(net, 1)
+        assert names(net) == {1: "br0", 2: "br0"}  # two hosts, each with a br0
+
+    def test_so_too_when_the_new_one_was_there_first(self) -> None:
+        net = make()
+        first = named(net, 1)
+        named(net, 2)
+        assert names(net) == {1: "br0", 2: "br0"}
+        net.disconnected(first)  # type: ignore[arg-type]
+        assert names(net) == {1: f"{1:016x}", 2: "br0"}
+
+    def test_one_that_comes_back_takes_its_name_from_one_that_is_away(self) -> None:
+        net = make()
+        channels = [named(net, 1), named(net, 2)]
+        for channel in reversed(channels):
+            net.disconnected(channel)  # type: ignore[arg-type]
+        assert names(net) == {1: "br0", 2: f"{2:016x}"}
+        connect(net, 2)
+        assert names(net) == {1: f"{1:016x}", 2: "br0"}
+
+    def test_it_is_forgotten_with_all_that_was_kept_of_it(self, tmp_path: Path) -> None:
+        net = make(State(tmp_path))
+        channel = named(net, 1)
+        bridge = net.bridges[1]
+        bridge.put_port(Port(1, "eth0", 1, True), 0.0)
+        net.add_static(bridge, 0, 0x02000000000A, "eth0")
+        State(tmp_path).snapshots.save(1, {})
+        with pytest.raises(InputError, match="is connected: delete the bridge there"):
+            net.forget(bridge)
+        net.disconnected(channel)  # type: ignore[arg-type]
+        net.forget(bridge)
+        assert net.bridges == {}
+        assert kinds(net)[-1] == "bridge.forgotten"
+        again = State(tmp_path)
+        assert again.static_entries(1) is None
+        assert again.snapshots.load(1) is None
+
+    def test_in_time_it_is_forgotten_by_itself_but_for_entries(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = [1000.0]
+        monkeypatch.setattr(network.time, "monotonic", lambda: now[0])
+        config = Config.model_validate({"forget_after": 60})
+        net = Network(config, State(tmp_path), EventLog())
+        gone, back = named(net, 1), named(net, 2, "br1")
+        net.bridges[1].put_port(Port(1, "eth0", 1, True), 0.0)
+        net.add_static(net.bridges[1], 0, 0x02000000000A, "eth0")
+        for channel in (gone, back):
+            net.disconnected(channel)  # type: ignore[arg-type]
+        connect(net, 2)
+        net.forget_overdue(1059.0)
+        assert set(net.bridges) == {1, 2}
+        net.forget_overdue(1060.0)
+        assert set(net.bridges) == {2}
+        assert State(tmp_path).static_entries(1) is not None
+        connect(net, 1)
+        assert net.bridges[1].pinned.static == {(0, 0x02000000000A): "eth0"}
+
+    def test_with_0_never(self) -> None:
+        net = Network(Config.model_validate({"forget_after": 0}), State(None), EventLog())
+        net.disconnected(named(net, 1))  # type: ignore[arg-type]
+        net.forget_overdue(1e9)
+        assert set(net.bridges) == {1}
 
 
 class TestState:

@@ -60,3 +60,37 @@ def test_a_second_switch_of_the_same_datapath_id_is_refused(
     assert twin.send(2, frames.ethernet(frames.host(4), B)) == {1}
     assert twin.send(1, frames.arp_request(A)) == {2, LOCAL}
     twin.set_controller(None)
+
+
+def test_a_bridge_that_is_deleted_and_made_again_has_its_name_back(
+    controller_factory: Callable[..., Controller], vswitchd_factory: Callable[[], VSwitchd]
+) -> None:
+    controller = controller_factory("forget_after: 1")
+    switch = vswitchd_factory()
+    old = switch.add_bridge(ports=1, dpid=0xA1)
+    controller.connect(old)
+    old.destroy()
+
+    def known() -> dict[str, str]:
+        told = controller.get("/v1/bridges")["bridges"]
+        return {bridge["datapath_id"]: bridge["name"] for bridge in told}
+
+    wait_for(lambda: known() == {}, "the bridge to be forgotten")
+    assert f'datapath_id="{old.dpid16}"' not in controller.get("/metrics")
+    controller.configure("forget_after: 0")
+    assert controller.api("POST", "/v1/config/reload").status == 200
+    old = switch.add_bridge(ports=1, dpid=0xA2)
+    controller.connect(old)
+    old.destroy()
+    new = Bridge(switch, old.name, 0xA3)
+    switch.vsctl(
+        *("add-br", new.name, "--", "set", "Bridge", new.name, "datapath_type=dummy"),
+        *("fail_mode=secure", "protocols=OpenFlow13"),
+        f"other_config:datapath-id={new.dpid16}",
+    )
+    controller.connect(new)
+    wait_for(lambda: known() == {old.dpid16: old.dpid16, new.dpid16: new.name}, "the name to move")
+    assert controller.api("DELETE", f"/v1/bridges/{new.dpid16}").status == 409
+    assert controller.api("DELETE", f"/v1/bridges/{old.dpid16}").status == 204
+    assert known() == {new.dpid16: new.name}
+    new.destroy()

@@ -171,10 +171,28 @@ def acl_network() -> Network:
     return network
 
 
+def remade_network() -> Network:
+    """Bridge br0, 1, was deleted and made again as 255."""
+    network = empty_network()
+    add_bridge(network)
+    network.away.left(1, time.monotonic() - 3700)
+    network.bridges[1].former_name = "br0"
+    network.sessions[0xFF] = SimpleNamespace(  # type: ignore[assignment]
+        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
+        in_line=True,
+        drops={},
+        held_back={},
+        apply=lambda effects: None,
+    )
+    add_bridge(network, 0xFF, "br0")
+    return network
+
+
 NETWORKS = {
     "acl": acl_network,
     "guarded": guarded_network,
     "mcast": mcast_network,
+    "remade": remade_network,
     "some": some_network,
     "stp": stp_network,
 }

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from ofapp.api import models
+from ofapp.api.app import create_app
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.network import Network
-from tests.unit.api.network import DPID, FULL, OWN, mac
+from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network
 
 
 def test_all_bridges_are_listed(client: Any) -> None:
@@ -36,6 +37,22 @@ def test_a_bridge_tells_its_limits_and_counts(client: Any) -> None:
 def test_a_bridge_that_is_away_says_so(client: Any) -> None:
     told = client.get(f"/v1/bridges/{DPID}").json
     assert (told["connected"], told["in_line"], told["peer"]) == (False, False, None)
+
+
+def test_a_bridge_that_is_away_can_be_forgotten(client: Any, network: Network) -> None:
+    assert client.delete(f"/v1/bridges/{DPID}").status_code == 204
+    assert client.get(f"/v1/bridges/{DPID}").status_code == 404
+    assert client.delete(f"/v1/bridges/{DPID}").status_code == 404
+    assert DPID not in client.get("/metrics").text
+
+
+def test_one_that_is_connected_cannot() -> None:
+    client = create_app(remade_network()).test_client()
+    answer = client.delete(f"/v1/bridges/{FULL}")
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "dpid")
+    assert "is connected" in answer.json["detail"]
+    told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert (told.name, told.former_name, told.away is not None) == (DPID, "br0", True)
 
 
 def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, mac
 from tests.unit.cli.conftest import Run
 
@@ -27,6 +28,23 @@ def test_bridges(live_ofapp: Run) -> None:
     ]
     (bridge,) = json.loads(live_ofapp("bridge", "show", "br1", "-j").out)
     assert bridge["datapath_id"] == FULL
+
+
+def test_a_bridge_that_was_made_again(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name is the new one's; the old one is shown, and can be forgotten by that name."""
+    with live.served("remade") as url:
+        monkeypatch.setenv("OFAPP_API", url)
+        assert [line.split()[:6] for line in ofapp("bridge", "show").lines[1:]] == [
+            [DPID, "(was", "br0)", DPID, "away", "1h01m"],
+            ["br0", FULL, "ready", "0", "0", "192.0.2.7:4711"],
+        ]
+        assert ofapp("fdb", "show", "br0").status == 0
+        refused = ofapp("bridge", "forget", FULL)
+        assert (refused.status, refused.out) == (1, "")
+        assert refused.err.startswith("ofapp: the switch of bridge br0 is connected")
+        assert ofapp("bridge", "forget", "br0").out == f"forgot {DPID}\n"
+        assert [line.split()[1] for line in ofapp("bridge", "show").lines[1:]] == [FULL]
+        assert ofapp("bridge", "forget", DPID).err == f"ofapp: there is no bridge {DPID}\n"
 
 
 def test_ports(live_ofapp: Run) -> None:

@@ -176,15 +176,38 @@ def test_a_datapath_id_of_two_bridges() -> None:
     assert "datapath-id" in finding.fix
 
 
-def test_a_second_uplink_that_is_blocked_is_as_it_should_be() -> None:
+def two_uplinks(*ports: Any) -> tuple[Finding, ...]:
+    """What is found when spanning tree has eth0 and eth1 so."""
     first = tree().trees[ID]["ports"][0]
-    second = {**first, "name": "eth1", "state": "discarding", "role": "alternate"}
-    told = replace(GOOD, trees={ID: {"ports": [first, second]}})
-    ports = (Port("eth0", number=1, mtu=1500), Port("eth1", number=2, mtu=1500))
+    told = replace(GOOD, trees={ID: {"ports": [{**first, **port} for port in ports]}})
+    known = (Port("eth0", number=1, mtu=1500), Port("eth1", number=2, mtu=1500))
     other = replace(uplink(), state=replace(uplink().state, name="eth1"))
-    (finding,) = found(host(uplink(), other, local(), bridges=(ours("br0", *ports),)), told)
-    assert finding.where == "eth1"
-    assert not finding.fatal
+    return found(host(uplink(), other, local(), bridges=(ours("br0", *known),)), told)
+
+
+SPARE = {"name": "eth1", "state": "discarding", "role": "alternate"}
+
+
+def test_a_second_uplink_that_is_blocked_is_as_it_should_be() -> None:
+    assert two_uplinks({"name": "eth0"}, SPARE) == ()
+    assert two_uplinks({"name": "patch0"}, SPARE) == ()  # the root port is no uplink
+    assert two_uplinks({"role": "designated"}, {**SPARE, "role": "backup"}) == ()
+
+
+def test_a_second_uplink_that_does_not_open_is_told() -> None:
+    (finding,) = two_uplinks({"name": "eth0"}, {**SPARE, "role": "designated"})
+    assert (finding.where, finding.fatal) == ("eth1", False)
+    (finding,) = two_uplinks({"name": "tap0", "role": "designated"}, SPARE)
+    assert (finding.where, finding.fatal) == ("eth1", True)
+
+
+def test_a_bridge_that_was_made_again_is_told() -> None:
+    old = {"connected": False, "in_line": False, "former_name": "br0"}
+    told = replace(GOOD, bridges={**GOOD.bridges, "00000000000000aa": old})
+    (finding,) = found(healthy(), told)
+    assert (finding.where, finding.fatal) == ("br0", False)
+    assert "ofapp bridge forget 00000000000000aa" in finding.fix
+    assert found(healthy(), told, bridge="br0") == (finding,)
 
 
 def test_only_the_bridge_that_is_asked_for() -> None:
