@@ -26,6 +26,7 @@ from ofapp.bridge.stp import PortState
 from ofapp.bridge.sweep import Occasion, Sweep
 from ofapp.openflow import codec, mdb, metering, reconcile
 from ofapp.openflow.acl import is_rule_meter
+from ofapp.openflow.chain import parts_of, ports_of
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import delete_group, delete_raw
 from ofapp.openflow.cookie import (
@@ -208,7 +209,7 @@ class Alignment:
         if not self.writes:
             entries = dict(filter(None, map(mdb.read_entry, held)))
             self.writer.entries = mdb.GroupNumbers(entries)
-            self._restore_multicast(entries, {id_: group.ports for id_, group in groups.items()})
+            self._restore_multicast(entries, ports_of(groups))
         wanted = self.writer.wanted()
         messages = [
             codec.put_meter(meter, meter.id in meters)
@@ -219,11 +220,9 @@ class Alignment:
             for group in reconcile.changed(wanted.groups, groups)
         ]
         self._channel.send(b"".join(messages))
-        leftover = [
-            delete_group(group)
-            for group in groups.keys() - wanted.groups.keys()
-            if is_our_group(group)
-        ]
+        ours = {group for group in groups if is_our_group(group)}
+        ours |= {part for group in ours for part in parts_of(groups[group])}
+        leftover = [delete_group(group) for group in ours - wanted.groups.keys()]
         # The numbers of ports' meters could be anybody's; one too many does no harm.
         leftover += [
             codec.delete_meter(meter)

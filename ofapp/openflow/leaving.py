@@ -16,6 +16,7 @@ from ofapp.bridge.policy import PortPolicy
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.openflow.chain import chained
 from ofapp.openflow.cookie import Feature
 from ofapp.openflow.flow import (
     Action,
@@ -69,9 +70,9 @@ def bucket(reach: Reach, port: int, vid: int, floods: bool = False) -> Bucket:
     return (*marks, Resubmit(_TABLE))
 
 
-def entry_group(reach: Reach, number: int, vid: int, ports: Iterable[int]) -> Group:
-    """The group of a multicast entry."""
-    return Group(number, frozenset(bucket(reach, port, vid) for port in ports))
+def entry_groups(reach: Reach, number: int, vid: int, ports: Iterable[int]) -> Iterator[Group]:
+    """The group of a multicast entry, and before it its parts if it has such (see `chain`)."""
+    return chained(Group(number, frozenset(bucket(reach, port, vid) for port in ports)))
 
 
 def flood_groups(
@@ -85,7 +86,7 @@ def flood_groups(
     def group(number: int, vid: int, members: frozenset[int]) -> Iterator[Group]:
         if touched is None or members & touched:
             buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
-            yield Group(number, frozenset(buckets))
+            yield from chained(Group(number, frozenset(buckets)))
 
     yield from group(FLOOD_GROUP, NO_VLAN, reach.others())
     for name in reach.classes:

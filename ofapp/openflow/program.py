@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.openflow import bundle, codec, flows, leaving, mdb, metering
-from ofapp.openflow.flow import Flow, Group, Identity, Match, Meter
+from ofapp.openflow import bundle, chain, codec, flows, leaving, mdb, metering
+from ofapp.openflow.flow import Flow, Group, Meter
+from ofapp.openflow.held import Flows
 from ofapp.openflow.pipeline import TableId, check
 
 K = TypeVar("K")
@@ -23,22 +24,13 @@ V = TypeVar("V")
 class Program:
     """Flows by what makes them the same flow, groups and meters by their numbers."""
 
-    flows: dict[Identity, Flow] = field(default_factory=dict)
+    flows: Flows = field(default_factory=Flows)
     groups: dict[int, Group] = field(default_factory=dict)
     meters: dict[int, Meter] = field(default_factory=dict)
 
     def copy(self) -> Program:
         """One that stays as it is."""
-        return Program(dict(self.flows), dict(self.groups), dict(self.meters))
-
-    def of_port(self, port: int) -> list[Flow]:
-        """The flows that a port has while it is up, by which its frames enter."""
-        entering = Match("in_port", port)
-        return [
-            flow
-            for (table, _, match), flow in self.flows.items()
-            if entering in match and table != TableId.EGRESS
-        ]
+        return Program(Flows(self.flows), dict(self.groups), dict(self.meters))
 
 
 @dataclass(frozen=True)
@@ -91,7 +83,7 @@ def program(bridge: Bridge, metered: bool, entries: mdb.GroupNumbers) -> Program
     entries: which group belongs to which multicast entry on that switch.
     """
     return Program(
-        {flow.identity: flow for flow in flows.desired_flows(bridge, metered)},
+        Flows((flow.identity, flow) for flow in flows.desired_flows(bridge, metered)),
         {group.id: group for group in groups(bridge, entries)},
         {meter.id: meter for meter in metering.desired_meters(bridge)} if metered else {},
     )
@@ -102,7 +94,7 @@ def groups(bridge: Bridge, entries: mdb.GroupNumbers) -> Iterator[Group]:
     yield from leaving.flood_groups(bridge.reach, bridge.relay.flood_ports)
     yield from leaving.port_groups(bridge)
     for key, ports in mdb.desired_entries(bridge).items():
-        yield leaving.entry_group(bridge.reach, entries.of(key), key.vid, ports)
+        yield from leaving.entry_groups(bridge.reach, entries.of(key), key.vid, ports)
 
 
 def difference(old: Program, new: Program) -> Changes:
@@ -130,6 +122,8 @@ def describe(item: Flow | Group | Meter) -> str:
     if isinstance(item, Meter):
         return f"{item.id:#x}: {item.rate} frames/s"
     if isinstance(item, Group):
+        if parts := chain.parts_of(item):
+            return f"{item.id:#x}: groups {', '.join(f'{part:#x}' for part in sorted(parts))}"
         return f"{item.id:#x}: ports {', '.join(map(str, sorted(item.ports))) or 'none'}"
     name = f"{TableId(item.table).name.lower()}/{check(item).name}"
     match = ",".join(_match(m.field, m.value, m.mask) for m in item.match)

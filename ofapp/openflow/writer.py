@@ -6,6 +6,7 @@ the smallest change of the switch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from ofapp.bridge.bridge import Bridge
@@ -32,10 +33,11 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.openflow import codec, flows, leaving, mdb, metering, source
+from ofapp.openflow.chain import parts_of
 from ofapp.openflow.cookie import Feature
 from ofapp.openflow.flow import Flow, Group, Match, Meter, vlan
 from ofapp.openflow.learned import HalfFields, LearnedWriter
-from ofapp.openflow.leaving import entry_group, port_group
+from ofapp.openflow.leaving import entry_groups, port_group
 from ofapp.openflow.pipeline import TableId
 from ofapp.openflow.program import Program, difference, program
 
@@ -81,12 +83,20 @@ class EffectWriter:
         self._learned = LearnedWriter(self._bridge.params.ageing_time, reach)
         self._sticky = LearnedWriter(None, reach)
 
-    def _put_group(self, group: Group) -> bytes:
-        have = self.held.groups.get(group.id)
-        if have == group:
-            return b""
-        self.held.groups[group.id] = group
-        return codec.put_group(group, have is not None)
+    def _put_groups(self, groups: Iterable[Group]) -> bytes:
+        """Groups after their parts; parts that nothing leads to any more go."""
+        messages: list[bytes] = []
+        for group in groups:
+            have = self.held.groups.get(group.id)
+            if have != group:
+                self.held.groups[group.id] = group
+                messages.append(codec.put_group(group, have is not None))
+                messages += map(self._drop_group, parts_of(have) - parts_of(group))
+        return b"".join(messages)
+
+    def _drop_group(self, number: int) -> bytes:
+        parts = parts_of(self.held.groups.pop(number, None))
+        return b"".join([codec.delete_group(number), *map(self._drop_group, parts)])
 
     def _put_meter(self, meter: Meter) -> bytes:
         have = self.held.meters.get(meter.id)
@@ -98,11 +108,11 @@ class EffectWriter:
     def _put(self, flow: Flow) -> bytes:
         if self.held.flows.get(flow.identity) == flow and not flow.hard_timeout:
             return b""
-        self.held.flows[flow.identity] = flow
+        self.held.flows.put(flow)
         return codec.add_flow(flow)
 
     def _take_out(self, flow: Flow) -> bytes:
-        return codec.delete_flow(flow) if self.held.flows.pop(flow.identity, None) else b""
+        return codec.delete_flow(flow) if self.held.flows.take_out(flow) else b""
 
     def _message(self, effect: Effect) -> bytes:
         match effect:
@@ -162,8 +172,7 @@ class EffectWriter:
         """These ports, and no others that open later: what blocks must come first."""
         touched = None if self._flooded is None else self._flooded ^ ports
         self._flooded = ports
-        groups = leaving.flood_groups(self._bridge.reach, ports, touched)
-        return b"".join(map(self._put_group, groups))
+        return self._put_groups(leaving.flood_groups(self._bridge.reach, ports, touched))
 
     def _set_state(self, port: int, state: PortState) -> bytes:
         """What goes goes first, the outermost table first, so that no frame is half-way in."""
@@ -185,20 +194,19 @@ class EffectWriter:
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
-        return sorted(self.held.of_port(port), key=lambda flow: (flow.table, flow.priority))
+        return sorted(self.held.flows.of_port(port), key=lambda flow: (flow.table, flow.priority))
 
     def _set_entry(self, key: mdb.Key, ports: frozenset[int] | None) -> bytes:
         """The group before the flow that leads to it, and after it on the way out."""
         if ports is not None:
             number = self.entries.of(key)
             known = number in self.held.groups
-            message = self._put_group(entry_group(self._bridge.reach, number, key.vid, ports))
+            message = self._put_groups(entry_groups(self._bridge.reach, number, key.vid, ports))
             return message if known else message + codec.add_flow(mdb.entry_flow(key, number))
         released = self.entries.release(key)
         if released is None:
             return b""
-        self.held.groups.pop(released, None)
-        return codec.delete_flow(mdb.entry_flow(key, released)) + codec.delete_group(released)
+        return codec.delete_flow(mdb.entry_flow(key, released)) + self._drop_group(released)
 
     def _pin(self, pin: Pin) -> bytes:
         wanted = [*flows.pin_flows(self._bridge.reach, pin), *source.pass_flows(self._bridge, pin)]
@@ -223,10 +231,8 @@ class EffectWriter:
         where = None if vid is None else vlan(vid)
         return [
             flow
-            for flow in self.held.flows.values()
-            if flow.feature is feature
-            and (where is None or where in flow.match)
-            and any(m.field in ("eth_src", "eth_dst") and m.value == mac for m in flow.match)
+            for flow in self.held.flows.of_address(mac)
+            if flow.feature is feature and (where is None or where in flow.match)
         ]
 
     def _flush(self, flush: Flush) -> bytes:

@@ -20,6 +20,7 @@ from ofapp.openflow.mdb import GroupNumbers
 from ofapp.openflow.pipeline import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
 from ofapp.openflow.program import Program, difference, program
 from ofapp.openflow.writer import EffectWriter
+from tests.unit.openflow.messages import messages
 
 PORTS = {
     "p1": PortParams(vlans=access(10)),
@@ -37,16 +38,6 @@ def bridge(**ports: PortParams) -> Bridge:
 
 def held(made: Bridge) -> Program:
     return program(made, True, GroupNumbers())
-
-
-def messages(data: bytes) -> list[bytes]:
-    """One after another."""
-    found = []
-    while data:
-        (length,) = struct.unpack_from("!H", data, 2)
-        found.append(data[:length])
-        data = data[length:]
-    return found
 
 
 def test_what_is_the_same_is_no_change() -> None:
