@@ -22,6 +22,7 @@ from os_ken.ofproto import ofproto_v1_3
 from ofapp.api.server import ApiServer
 from ofapp.config import load_config
 from ofapp.events import EventLog
+from ofapp.lock import lock
 from ofapp.network import Network
 from ofapp.openflow import channel
 from ofapp.options import config_file
@@ -37,7 +38,9 @@ class OfApp(OSKenApp):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         conf = self.CONF
-        state = State(state_directory(Path(conf.state_dir)))
+        directory = state_directory(Path(conf.state_dir))
+        self._lock = None if directory is None else lock(directory)  # until this process ends
+        state = State(directory)
         self.network = Network(load_config(config_file()), state, EventLog())
         self._reloader = Reloader(self.network, config_file)
         self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port, self._reloader)

@@ -84,7 +84,8 @@ _OWN = [
         "state-dir",
         default=STATE_DIR,
         metavar="DIR",
-        help=f"where static entries are kept (default: {STATE_DIR})",
+        help="where static entries are kept, of this controller and no other"
+        f" (default: {STATE_DIR})",
     ),
 ]
 
@@ -126,6 +127,9 @@ def _no_ini_files(_files: list[str], _dirs: list[str]) -> list[Any]:
 
 def _register() -> None:
     CONF._make_config_options = _no_ini_files
+    # Its templates are not in oslo.config's wheel, so that it can only end in a traceback.
+    CONF.unregister_opt(cfg.ConfigOpts._shell_completion_opt)
+    CONF.supported_shell_completion = []
     for option in _OWN:
         if option.dest in CONF:
             CONF.unregister_opt(option)

@@ -74,7 +74,8 @@ class Sweep:
             effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
             effects += self._learning.forget(vid, mac)
             entry = None
-        if entry is None and self._occasion is Occasion.CONNECTED:
+        belongs = self._bridge.reach.vlans(port).has(vid)  # the file may say otherwise by now
+        if entry is None and self._occasion is Occasion.CONNECTED and belongs:
             entry, told = self._learning.adopt(port, vid, mac, serial, now, sticky)
             effects += told
             if entry is not None:

@@ -6,7 +6,14 @@
 import ofapp.hub  # noqa: F401
 
 # isort: split
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
+
+from tests.unit.launcher import SOURCE, Manager
 
 CORE = {"bridge", "stp", "multicast"}
 
@@ -16,3 +23,51 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name not in CORE:
             item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Callable[..., Manager]]:
+    (tmp_path / "testapp.py").write_text(SOURCE)
+    started: list[Manager] = []
+
+    def start(*args: object, prefix: tuple[str, ...] = ()) -> Manager:
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Manager(folder, *args, prefix=prefix))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+
+
+@pytest.fixture
+def refused(manager: Callable[..., Manager]) -> Callable[..., str]:
+    """Start with arguments that cannot work; return the one line that it must say."""
+
+    def start(status: int, *args: object) -> str:
+        process = manager(*args)
+        assert process.end() == status, process.text()
+        lines = process.text().splitlines()
+        assert len(lines) == 1, process.text()
+        assert lines[0].startswith("ofapp-manager: error: ")
+        return lines[0]
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    if not shutil.which("openssl"):
+        pytest.skip("needs the openssl command")
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    subprocess.run(
+        [*command.split(), "-subj", "/CN=ofapp", "-keyout", key, "-out", cert],
+        check=True,
+        capture_output=True,
+    )
+    return key, cert

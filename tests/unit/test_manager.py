@@ -10,116 +10,12 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-APP = "../testapp.py"
-DEADLINE = 20.0  # for a busy machine; nothing here takes more than a second by itself
-
-SOURCE = """
-import logging
-from os_ken import cfg
-from os_ken.base.app_manager import OSKenApp
-
-cfg.CONF.register_cli_opts([cfg.IntOpt("speed", default=3, help="of the test app")])
-
-class TestApp(OSKenApp):
-    OFP_VERSIONS = [4]
-
-    def start(self):
-        super().start()
-        self.logger.info("speed %d", self.CONF.speed)
-        self.logger.debug("a detail")
-        echo = self.CONF.echo_request_interval, self.CONF.maximum_unreplied_echo_requests
-        self.logger.info("echo %s %s", *echo)
-"""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Manager:
-    """A running ofapp-manager, its standard error in a file."""
-
-    def __init__(self, folder: Path, *args: object, prefix: tuple[str, ...] = ()) -> None:
-        self.said = folder / "stderr"
-        with self.said.open("wb") as err:
-            self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "ofapp.manager", *map(str, args)],
-                stderr=err,
-                stdout=err,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-            )
-
-    def text(self) -> str:
-        return self.said.read_text()
-
-    def wait_for(self, pattern: str) -> None:
-        deadline = time.monotonic() + DEADLINE
-        while not re.search(pattern, self.text()):
-            assert self.process.poll() is None, self.text()
-            assert time.monotonic() < deadline, self.text()
-            time.sleep(0.02)
-
-    def end(self) -> int:
-        return self.process.wait(DEADLINE)
-
-
-@pytest.fixture
-def manager(tmp_path: Path) -> Iterator[Callable[..., Manager]]:
-    (tmp_path / "testapp.py").write_text(SOURCE)
-    started: list[Manager] = []
-
-    def start(*args: object, prefix: tuple[str, ...] = ()) -> Manager:
-        folder = tmp_path / str(len(started))
-        folder.mkdir()
-        started.append(Manager(folder, *args, prefix=prefix))
-        return started[-1]
-
-    yield start
-    for one in started:
-        if one.process.poll() is None:
-            one.process.kill()
-            one.process.wait()
-
-
-@pytest.fixture
-def refused(manager: Callable[..., Manager]) -> Callable[..., str]:
-    """Start with arguments that cannot work; return the one line that it must say."""
-
-    def start(status: int, *args: object) -> str:
-        process = manager(*args)
-        assert process.end() == status, process.text()
-        lines = process.text().splitlines()
-        assert len(lines) == 1, process.text()
-        assert lines[0].startswith("ofapp-manager: error: ")
-        return lines[0]
-
-    return start
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    if not shutil.which("openssl"):
-        pytest.skip("needs the openssl command")
-    folder = tmp_path_factory.mktemp("tls")
-    key, cert = folder / "key.pem", folder / "cert.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
-    subprocess.run(
-        [*command.split(), "-subj", "/CN=ofapp", "-keyout", key, "-out", cert],
-        check=True,
-        capture_output=True,
-    )
-    return key, cert
-
+from tests.unit.launcher import APP, DEADLINE, SOURCE, free_port
 
 # --- running and stopping
 
@@ -412,6 +308,7 @@ def test_an_app_whose_constructor_raises(refused, tmp_path):
     ("arguments", "expected"),
     [
         (["--no-such-option"], "--no-such-option"),
+        (["--shell_completion", "bash"], "--shell-completion"),
         (["--ofp-tcp-listen-port", "x"], "--ofp-tcp-listen-port: .*x"),
         (["--ofp-tcp-listen-port", "70000"], "--ofp-tcp-listen-port: .*70000"),
         (["--wsapi-port"], "--wsapi-port: expected one argument"),

@@ -125,6 +125,22 @@ def test_hosts_that_moved_meanwhile_are_right_again(
     assert talking.send(2, frames.ethernet(A, B)) == {3}
 
 
+def test_hosts_are_not_known_in_a_vlan_that_their_port_has_left_meanwhile(
+    talking: Bridge, controller: Controller
+) -> None:
+    controller.kill9()
+    controller.configure(f"bridges: {{'{talking.dpid16}': {{ports: {{1: {{vlan: 10}}}}}}}}")
+    controller.start()
+    controller.wait_ready(talking)
+    wait_for(lambda: controller.where(talking, B) == 2, "the FDB")
+    wait_forgotten(controller, talking, A)
+    talking.inject(1, frames.arp_request(A))
+    wait_learned(controller, talking, A, 1, 10)
+    assert [entry["vlan"] for entry in controller.fdb(talking, mac=A)] == [10]
+    controller.configure("")
+    controller.restart()
+
+
 def test_stale_flows_and_orphans_are_removed_foreign_ones_are_not(
     talking: Bridge, controller: Controller
 ) -> None:

@@ -20,6 +20,7 @@ from ofapp.bridge.mac import format_mac, is_group, parse_mac
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.sweep import Occasion, Sweep
+from ofapp.bridge.vlan import access
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 OWN = 0x020000000099
@@ -268,6 +269,18 @@ class TestSweep:
         learn(bridge, 1, A, now=2.0)
         assert sweep.finish(3.0) == []
         assert bridge.fdb.learned == 1
+
+    def test_a_host_in_a_vlan_that_its_port_is_not_in_is_not_adopted(self) -> None:
+        """The file gave the port a VLAN while no controller ran."""
+        bridge = make(BridgeParams(ports={"p1": PortParams(vlans=access(10))}))
+        sweep = Sweep(bridge, 1, Occasion.CONNECTED, 1.0)
+        assert sweep.source(1, 0, A, 1, 0, 1.0) == [RemoveSource(1, 0, A, 1)]
+        assert sweep.destination(1, 0, A, 1, 0, 1.0) == [RemoveDestination(0, A, 1)]
+        assert sweep.source(1, 10, A, 2, 0, 1.0) == sweep.source(2, 0, B, 3, 0, 1.0) == []
+        assert sorted((vid, mac) for vid, mac, entry in bridge.fdb if entry.was_learned) == [
+            (0, B),
+            (10, A),
+        ]
 
     def test_an_adopted_entry_beyond_the_cap_is_removed(self) -> None:
         bridge = make(BridgeParams(fdb_max_learned=1))

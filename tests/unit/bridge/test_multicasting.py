@@ -28,6 +28,7 @@ from ofapp.bridge.stp import TopologyChanged
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.bpdu import encode as encode_bpdu
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
+from ofapp.bridge.vlan import access
 from tests.unit.multicast.lan import V4, V6, ip
 
 OWN = 0x0200000000FE
@@ -386,6 +387,16 @@ class TestRestore:
             info.port for info in snooper(bridge).snapshot(1.0).members if not info.permanent
         }
         assert learned == {1}
+
+    def test_ports_that_have_left_the_vlan_since_are_not(self) -> None:
+        ports = {name: PortParams(vlans=access(10)) for name in ("p1", "p3")}
+        bridge = Bridge(1, BridgeParams(multicast=Params(), ports=ports))
+        bridge.set_ports([port(1), port(2), port(3)], 0.0)
+        held = [SetGroup(vid, GROUP, None, frozenset({1, 2, 3})) for vid in (0, 10)]
+        routers = [SetUnregistered(vid, Family.IPV4, frozenset({3})) for vid in (0, 10)]
+        bridge.restore_multicast(held, routers, 1.0)
+        known = {(info.vid, info.port) for info in snooper(bridge).snapshot(1.0).members}
+        assert known == {(0, 2), (10, 1), (10, 2)}
 
     def test_a_bridge_that_does_not_snoop_takes_nothing_over(self) -> None:
         bridge = Bridge(1, BridgeParams())

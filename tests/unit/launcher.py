@@ -1,0 +1,65 @@
+"""ofapp-manager as a process of its own, for the tests of what its user meets."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+APP = "../testapp.py"
+DEADLINE = 20.0  # for a busy machine; nothing here takes more than a second by itself
+
+SOURCE = """
+import logging
+from os_ken import cfg
+from os_ken.base.app_manager import OSKenApp
+
+cfg.CONF.register_cli_opts([cfg.IntOpt("speed", default=3, help="of the test app")])
+
+class TestApp(OSKenApp):
+    OFP_VERSIONS = [4]
+
+    def start(self):
+        super().start()
+        self.logger.info("speed %d", self.CONF.speed)
+        self.logger.debug("a detail")
+        echo = self.CONF.echo_request_interval, self.CONF.maximum_unreplied_echo_requests
+        self.logger.info("echo %s %s", *echo)
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Manager:
+    """A running ofapp-manager, its standard error in a file."""
+
+    def __init__(self, folder: Path, *args: object, prefix: tuple[str, ...] = ()) -> None:
+        self.said = folder / "stderr"
+        with self.said.open("wb") as err:
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, "-m", "ofapp.manager", *map(str, args)],
+                stderr=err,
+                stdout=err,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+            )
+
+    def text(self) -> str:
+        return self.said.read_text()
+
+    def wait_for(self, pattern: str) -> None:
+        deadline = time.monotonic() + DEADLINE
+        while not re.search(pattern, self.text()):
+            assert self.process.poll() is None, self.text()
+            assert time.monotonic() < deadline, self.text()
+            time.sleep(0.02)
+
+    def end(self) -> int:
+        return self.process.wait(DEADLINE)
