@@ -6,15 +6,25 @@ sees every frame, the controller does not); this database is told about it.
 
 An entry carries a serial number that goes into the cookies of its flows.  It tells this entry's
 FLOW_REMOVED from one of an earlier life of the same address, without comparing anything else.
+Addresses learned at about the same time share one, as a cohort: Open vSwitch finds the flows of
+one cookie by an index, and walks through all flows for anything else, so cohorts are how a switch
+with hundreds of thousands of flows is looked at piece by piece.  There are few enough of them for
+a controller that knows nothing to ask for each.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-SERIAL_MASK = 0xFFFFFFFF
+from ofapp.bridge.mac import MAC_MASK
+
+COHORTS = 1024
+"""Serials are 1 to this; after the last comes the first again."""
+COHORT_SIZE = 64
+"""Addresses that get a serial before it is the next one's turn."""
 NO_PORT = 0  # OpenFlow numbers ports from 1
 
 
@@ -89,6 +99,9 @@ class Fdb:
         self.learned_by_port: dict[int, int] = {}
         self._set: Counter[int] = Counter()  # entries that were not learned, by VID
         self.serial = 0
+        # The addresses, as VID << 48 | MAC, that got a serial; some have another one since.
+        self._cohorts: dict[int, array[int]] = {}
+        self._cohort_ends = 0
 
     def __len__(self) -> int:
         return sum(len(table) for table in self.tables.values())
@@ -109,10 +122,43 @@ class Fdb:
         table = self.tables.get(vid)
         return 0 if table is None else len(table) - self._set[vid]
 
-    def next_serial(self) -> int:
-        """A number not used lately; it wraps after four billion."""
-        self.serial = (self.serial + 1) & SERIAL_MASK
+    def next_serial(self, but: int = 0) -> int:
+        """The serial of who is learned now; `but`: not this one, which the address has already."""
+        members = self._cohorts.get(self.serial)
+        if members is None or len(members) >= self._cohort_ends or self.serial == but:
+            self.serial = self.serial % COHORTS + 1
+            self._cohort_ends = len(self._cohorts.get(self.serial, ())) + COHORT_SIZE
         return self.serial
+
+    def renew(self, vid: int, mac: int, entry: Entry) -> None:
+        """A learned entry begins another life: it gets another serial."""
+        entry.serial = self.next_serial(but=entry.serial)
+        self._enroll(vid, mac, entry.serial)
+
+    def cohorts(self) -> list[int]:
+        """The serials that entries have, or had until lately."""
+        return list(self._cohorts)
+
+    def cohort(self, serial: int) -> list[tuple[int, int, Entry]]:
+        """(vid, mac, entry) of the learned entries with that serial."""
+        members = self._cohorts.get(serial, ())
+        there = []
+        for key in dict.fromkeys(members):
+            vid, mac = key >> 48, key & MAC_MASK
+            entry = self.get(vid, mac)
+            if entry is not None and entry.serial == serial and entry.was_learned:
+                there.append((vid, mac, entry))
+        if not there:
+            self._cohorts.pop(serial, None)
+        elif len(there) < len(members):
+            self._cohorts[serial] = array("Q", [vid << 48 | mac for vid, mac, _ in there])
+        return there
+
+    def _enroll(self, vid: int, mac: int, serial: int) -> None:
+        members = self._cohorts.get(serial)
+        if members is None:
+            members = self._cohorts[serial] = array("Q")
+        members.append(vid << 48 | mac)
 
     def add(self, vid: int, mac: int, entry: Entry) -> None:
         """Put a new entry in; there must be none for the address."""
@@ -124,6 +170,7 @@ class Fdb:
             self.learned += 1
             port, counts = entry.port, self.learned_by_port
             counts[port] = counts.get(port, 0) + 1
+            self._enroll(vid, mac, entry.serial)
         else:
             self._set[vid] += 1
 

@@ -85,13 +85,12 @@ class Held:
 
 
 class _Track:
-    """The moves of one address: where it was before them, its serial after the last, when."""
+    """The moves of one address: where it was before them, and when they were."""
 
-    __slots__ = ("home", "serial", "times")
+    __slots__ = ("home", "times")
 
     def __init__(self, home: int) -> None:
         self.home = home
-        self.serial = 0
         self.times: deque[float] = deque()
 
 
@@ -115,7 +114,8 @@ class Guard:
         if track is None:
             return False
         begin = now - self.params.window
-        if track.serial != entry.serial or track.times[-1] <= begin or not self.params.moves:
+        last = track.times[-1]
+        if last != entry.installed or last <= begin or not self.params.moves:
             del self._tracks[address]  # an earlier life, or long ago
             return False
         while track.times[0] <= begin:
@@ -132,7 +132,6 @@ class Guard:
             return
         tracks = self._tracks
         track = tracks.pop(address, None) or _Track(old_port)
-        track.serial = entry.serial
         track.times.append(now)
         tracks[address] = track
         begin = now - self.params.window

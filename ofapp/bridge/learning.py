@@ -18,7 +18,7 @@ from ofapp.bridge.effects import (
     RemoveDestination,
     RemoveSource,
 )
-from ofapp.bridge.fdb import NO_PORT, Entry, EntryType, Fdb
+from ofapp.bridge.fdb import COHORTS, NO_PORT, Entry, EntryType, Fdb
 from ofapp.bridge.guard import Address, Guard
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.params import BridgeParams, PortParams
@@ -63,14 +63,14 @@ class Learning:
         tables = self.fdb.tables
         learned = EntryType.LEARNED
         room, admissible, special = self.caps.room, self._admissible, self._special
-        next_serial, put = self.fdb.next_serial, self.fdb.add
-        known = 0
+        put = self.fdb.add
+        serial = known = 0
         for port, vid, mac in samples:
             table = tables.get(vid)
             entry = None if table is None else table.get(mac)
             if entry is None:
                 if admissible(port, mac) and room(port, vid, effects):
-                    serial = next_serial()
+                    serial = serial or self.fdb.next_serial()
                     known += 1
                     if port in special:
                         entry = Entry(port, self._type(port), serial, now)
@@ -82,7 +82,7 @@ class Learning:
             elif entry.port != port:
                 effects += self._elsewhere((vid, mac), entry, port, now)
             elif now - entry.installed >= IN_FLIGHT and entry.was_learned and self.forwards(port):
-                self._renew(entry, now)
+                self._renew((vid, mac), entry, now)
                 self.counters["reinstalled"] += 1
                 effects += self._installed(vid, mac, entry, NO_PORT)
         if known:
@@ -118,7 +118,7 @@ class Learning:
         old_port, old_serial = entry.port, entry.serial
         self.fdb.move(entry, port)
         entry.type = self._type(port)
-        self._renew(entry, now)
+        self._renew(address, entry, now)
         self.counters["moved"] += 1
         effects = self._installed(*address, entry, old_port)
         if not effects:
@@ -194,16 +194,21 @@ class Learning:
         """Take over an address whose flows a switch already holds; None when it may not be.
 
         sticky: what its flows say; the address is learned anew when that is not the port's way.
+        A serial that nobody gives out today is replaced, and its flows with it.
         """
         effects: list[Effect] = []
         if sticky is not (port in self.sticky) or not self._adoptable(port, mac, sticky):
             return None, effects
         if not self.caps.room(port, vid, effects):
             return None, effects
-        entry = Entry(port, self._type(port), serial, now)
+        known = 0 < serial <= COHORTS
+        entry = Entry(port, self._type(port), serial if known else self.fdb.next_serial(), now)
         self.fdb.add(vid, mac, entry)
-        self.fdb.serial = max(self.fdb.serial, serial)
         self.counters["adopted"] += 1
+        if known:
+            self.fdb.serial = max(self.fdb.serial, serial)
+        else:
+            effects += self._installed(vid, mac, entry, NO_PORT)
         return entry, effects
 
     def forwards(self, port: int) -> bool:
@@ -298,7 +303,7 @@ class Learning:
         for vid, mac, entry in self.fdb:
             if entry.port == port and entry.was_learned:
                 entry.type = self._type(port)
-                self._renew(entry, now)
+                self._renew((vid, mac), entry, now)
                 if self.forwards(port):
                     effects += self._installed(vid, mac, entry, NO_PORT)
                 elif port not in self._active and not entry.is_sticky:
@@ -314,8 +319,8 @@ class Learning:
         special = port in self.holding or port in self.sticky
         (self._special.add if special else self._special.discard)(port)
 
-    def _renew(self, entry: Entry, now: float) -> None:
-        entry.serial = self.fdb.next_serial()
+    def _renew(self, address: Address, entry: Entry, now: float) -> None:
+        self.fdb.renew(*address, entry)
         entry.updated = entry.installed = now
         entry.source_packets = entry.destination_packets = 0
 

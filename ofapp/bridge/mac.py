@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-BROADCAST = 0xFFFFFFFFFFFF
+BROADCAST = MAC_MASK = 0xFFFFFFFFFFFF
 _GROUP_BIT = 1 << 40
 _TEXT = re.compile(r"[0-9a-fA-F]{1,2}([:-])(?:[0-9a-fA-F]{1,2}\1){4}[0-9a-fA-F]{1,2}")
 

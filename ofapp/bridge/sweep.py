@@ -3,7 +3,8 @@
 FLOW_REMOVED is a hint: it can be lost with a connection, and a controller that was restarted has
 no FDB at all.  A sweep is shown the learned flows that the switch holds, first all source halves,
 then all destination halves, and gives back what mends the difference.  It works on a stream: a
-hundred thousand hosts are never held twice.
+hundred thousand hosts are never held twice.  Routinely it is about a few cohorts at a time (see
+`ofapp.bridge.fdb`), whose entries are judged as soon as their flows were shown.
 
 The same sweep serves three occasions, which differ in whom to believe:
 - routine: the FDB knows what was installed; a flow nobody knows is stale, an entry without its
@@ -14,7 +15,9 @@ The same sweep serves three occasions, which differ in whom to believe:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
+from itertools import chain
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
@@ -24,7 +27,7 @@ from ofapp.bridge.effects import (
     RemoveDestination,
     RemoveSource,
 )
-from ofapp.bridge.fdb import NO_PORT, SERIAL_MASK, Entry
+from ofapp.bridge.fdb import COHORTS, NO_PORT, Entry
 
 _SOURCE, _BOTH = 1, 2
 
@@ -38,7 +41,9 @@ class Occasion(Enum):
 
 
 class Sweep:
-    """One pass over what the switch holds.  Call `source`s, `destination`s, then `finish`.
+    """One pass over what the switch holds, or a part of it.
+
+    Call `source`s, `destination`s, then `finish`.
 
     number: counts up from 1 with each sweep of the bridge.
     started: when the switch was asked; what was installed since is not judged.
@@ -78,6 +83,8 @@ class Sweep:
         if entry is None and self._occasion is Occasion.CONNECTED and belongs:
             entry, told = self._learning.adopt(port, vid, mac, serial, now, sticky)
             effects += told
+            if entry is not None and entry.serial != serial:
+                return effects  # installed anew
             if entry is not None:
                 entry.installed = self._started - 1  # by a controller before us
         entry = self._right(entry, port, serial, sticky)
@@ -119,13 +126,15 @@ class Sweep:
         self._learning.counters["mended"] += 1
         return [InstallSticky(*put, NO_PORT) if entry.is_sticky else put]
 
-    def finish(self, now: float) -> list[Effect]:
-        """Everything was shown: judge the entries."""
+    def finish(self, now: float, serials: Iterable[int] | None = None) -> list[Effect]:
+        """All flows with these serials (None: all flows) were shown: judge the entries."""
+        fdb = self._bridge.fdb
         effects: list[Effect] = []
-        for vid, mac, entry in self._bridge.fdb:
+        for vid, mac, entry in chain.from_iterable(
+            map(fdb.cohort, fdb.cohorts() if serials is None else serials)
+        ):
             if (
-                not entry.was_learned
-                or entry.installed >= self._started
+                entry.installed >= self._started
                 or entry.mark == self._base + _BOTH
                 or not self._learning.forwards(entry.port)
             ):
@@ -159,4 +168,4 @@ class Sweep:
 
 def _later(serial: int, other: int) -> bool:
     """Serial number arithmetic: whether `serial` was given out after `other`."""
-    return 0 < (serial - other) & SERIAL_MASK < 1 << 31
+    return 0 < (serial - other) % COHORTS < COHORTS // 2

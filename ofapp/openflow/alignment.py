@@ -18,51 +18,40 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect, InstallDestination
+from ofapp.bridge.effects import Effect
 from ofapp.bridge.limits import RateWatch
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.sweep import Occasion, Sweep
+from ofapp.bridge.sweep import Occasion
 from ofapp.openflow import codec, mdb, metering, reconcile
 from ofapp.openflow.acl import is_rule_meter
 from ofapp.openflow.chain import parts_of, ports_of
 from ofapp.openflow.channel import Channel
-from ofapp.openflow.codec import delete_group, delete_raw
-from ofapp.openflow.cookie import (
-    APP,
-    APP_MASK,
-    FEATURE_MASK,
-    LEARNED_BIT,
-    Feature,
-    make_cookie,
-    parse_cookie,
-)
+from ofapp.openflow.codec import delete_group
+from ofapp.openflow.cookie import FEATURE_MASK, Feature, make_cookie, parse_cookie
 from ofapp.openflow.flow import Flow, Group, Meter
 from ofapp.openflow.hits import AclHits
 from ofapp.openflow.learned import HeldFlow, read_flow_stats, read_half
 from ofapp.openflow.metering import Copy
 from ofapp.openflow.pipeline import PIPELINE, TableId, is_our_group
 from ofapp.openflow.program import Program
-from ofapp.openflow.requests import RequestError, ask, bodies, parsed, replies
+from ofapp.openflow.questions import fixed_requests, flow_request
+from ofapp.openflow.requests import RequestError, ask, bodies, parsed
+from ofapp.openflow.sweeper import Sweeper
 from ofapp.openflow.writer import EffectWriter
 
 LOG = logging.getLogger(__name__)
 
-PART = 4096
-"""Learned flows that a switch is asked for at a time, about."""
-
-_OURS = APP << 48
 _STORM = "were above the port's limit and dropped"
-_LEARNED = make_cookie(Feature.LEARNED) >> 32
-_STICKY = make_cookie(Feature.STICKY) >> 32
 _OVER_LIMIT = ("full", "full-vlan")  # these tell the controller of what they drop
 
 
 class Alignment:
     """One switch's state beside its bridge's.
 
-    apply: carries effects out, as of the moment `writes` is set.
+    apply: carries effects out, as of the moment `writes` is set; ready: waits until the switch
+    may be told more.
     writes: the switch holds what effects build on.
     drops: frames the pipeline has dropped, by rule, as of the last look.
     rates: frames for the controller that meters held back, by their kind.
@@ -70,7 +59,11 @@ class Alignment:
     """
 
     def __init__(
-        self, channel: Channel, bridge: Bridge, apply: Callable[[list[Effect]], None]
+        self,
+        channel: Channel,
+        bridge: Bridge,
+        apply: Callable[[list[Effect]], None],
+        ready: Callable[[], None],
     ) -> None:
         self.writer = EffectWriter(bridge, metered=False)
         self.metered = False
@@ -93,7 +86,7 @@ class Alignment:
         self._channel = channel
         self._bridge = bridge
         self._apply = apply
-        self._sweeps = 0
+        self._sweeper = Sweeper(channel, bridge, apply, ready)
 
     def prepare(self) -> None:
         """What has to be known of a switch before anything else; RequestError."""
@@ -109,7 +102,9 @@ class Alignment:
         tree = self._bridge.spanning
         believed = {} if tree is None or self.writes else tree.states()
         self._ask_ports()
-        held = [flow for chunk in self._chunks(_OURS, APP_MASK | LEARNED_BIT) for flow in chunk]
+        requests = fixed_requests(self._channel, thorough=not self.writes)
+        answers = bodies(self._channel, *requests)
+        held = [flow for body in answers for flow in read_flow_stats(body)]
         self._count_drops(held)
         self.acl.see_flows(held, time.time())
         if believed != _held_states(held, believed):
@@ -130,37 +125,7 @@ class Alignment:
 
     def sweep(self, occasion: Occasion) -> None:
         """Look at the learned addresses, and mend what differs; RequestError, ValueError."""
-        self._sweeps += 1
-        now = time.monotonic()
-        sweep = Sweep(self._bridge, self._sweeps, occasion, now)
-        for table, look in (
-            (TableId.SOURCE, sweep.source),
-            (TableId.DESTINATION, sweep.destination),
-        ):
-            for chunk in self._learned_chunks(table):
-                effects: list[Effect] = []
-                for flow in chunk:
-                    half = read_half(flow)
-                    kind = flow.cookie >> 32
-                    if half is None or kind not in (_LEARNED, _STICKY):
-                        self._delete(flow)
-                        continue
-                    serial = flow.cookie & 0xFFFFFFFF
-                    mac = half.source or half.destination
-                    told = half.port, half.vid, mac, serial, flow.packets, now
-                    effects += look(*told, sticky=kind == _STICKY)
-                    if half.destination and not self.writer.leads_right(half, flow.instructions):
-                        put = InstallDestination(half.port, half.vid, mac, serial)
-                        effects += sweep.redirected(put)
-                self._apply(effects)
-                self._channel.drained()
-        self._apply(sweep.finish(time.monotonic()))
-        list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
-
-    def _delete(self, flow: HeldFlow) -> None:
-        """A learned flow of another generation, or not of our making."""
-        self._bridge.learning.counters["stale_flows"] += 1
-        self._channel.send(delete_raw(flow.table, flow.priority, flow.match, flow.cookie))
+        self._sweeper.sweep(occasion, self.writer)
 
     def _adopt_static_entries(self, held: list[HeldFlow]) -> None:
         for flow in held:
@@ -271,7 +236,7 @@ class Alignment:
         ask(self._channel, self._acl_request(), arrived)
 
     def _acl_request(self) -> Any:
-        return self._flow_request(make_cookie(Feature.ACL), FEATURE_MASK, TableId.ACL)
+        return flow_request(self._channel, make_cookie(Feature.ACL), FEATURE_MASK, TableId.ACL)
 
     def _see_acls(self, parts: Iterable[bytes]) -> None:
         flows = [flow for part in parts for flow in read_flow_stats(part)]
@@ -312,31 +277,6 @@ class Alignment:
                 locked[int.from_bytes(flow.match[4:8], "big")] = flow.packets
         self.drops = drops
         self._apply([*self._locked.observe(locked)])
-
-    def _learned_chunks(self, table: TableId) -> Iterator[Iterator[HeldFlow]]:
-        """The learned flows of a table, asked for in parts by the low bits of their serials.
-
-        A switch does nothing else while it collects the flows it was asked for: 100,000 at once
-        made a hello 0.4 s late [measured].
-        """
-        parts = 1
-        while parts * PART < self._bridge.fdb.learned:
-            parts *= 2
-        for part in range(parts):
-            mask = APP_MASK | LEARNED_BIT | parts - 1
-            yield from self._chunks(_OURS | LEARNED_BIT | part, mask, table)
-
-    def _chunks(
-        self, cookie: int, mask: int, table: int = ofp.OFPTT_ALL
-    ) -> Iterator[Iterator[HeldFlow]]:
-        """Flows by the reply: a few hundred at a time, which is bearable without yielding."""
-        for body in bodies(self._channel, self._flow_request(cookie, mask, table)):
-            yield read_flow_stats(body)
-
-    def _flow_request(self, cookie: int, mask: int, table: int) -> Any:
-        return parser.OFPFlowStatsRequest(
-            self._channel, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, cookie, mask, parser.OFPMatch()
-        )
 
 
 def _held_states(held: list[HeldFlow], ports: Iterable[int]) -> dict[int, PortState]:

@@ -9,7 +9,8 @@
 - feature says what the flow is for; its top bit is set for the two halves of learned addresses,
   so that one mask selects or spares them all.
 - generation is the version of the pipeline's layout; flows of another one are removed.
-- serial is the FDB entry's for learned addresses, else 0.
+- serial is the FDB entry's for learned addresses (addresses share one, see `ofapp.bridge.fdb`), a
+  rule's or a group's number, else 0.
 """
 
 from __future__ import annotations

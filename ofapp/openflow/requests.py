@@ -24,14 +24,13 @@ class RequestError(Exception):
 
 
 def replies(
-    channel: Channel, message: Any, arrived: Callable[[bytes], None] | None = None
+    channel: Channel, *messages: Any, arrived: Callable[[bytes], None] | None = None
 ) -> Iterator[bytes]:
-    """Send an os-ken request and give the messages that answer it, each whole.
+    """Send os-ken requests, all at once, and give the messages that answer them, each whole.
 
     A multipart answer is as many messages as the switch makes of it; a barrier's is one.
     arrived: called for each reply at its place in the stream, before anything behind it is read.
     """
-    xid = channel.set_xid(message)
     queue: Any = hub.Queue()
 
     def on_reply(reply: bytes) -> None:
@@ -39,22 +38,26 @@ def replies(
         if arrived is not None:
             arrived(reply)
 
-    channel.request(xid, codec.serialize(message), on_reply)
-    what = type(message).__name__
+    asked = {channel.set_xid(message): type(message).__name__ for message in messages}
+    for xid, message in zip(asked, messages, strict=True):
+        channel.request(xid, codec.serialize(message), on_reply)
+    left = len(asked)
     try:
-        while True:
+        while left:
             try:
                 reply = queue.get(timeout=PATIENCE)
             except hub.QueueEmpty:
+                what = ", ".join(sorted(set(asked.values())))
                 raise RequestError(f"no answer to {what} within {PATIENCE:.0f} s") from None
             type_, more = _kind(reply)
             if type_ == ofp.OFPT_ERROR:
+                what = asked[int.from_bytes(reply[4:8], "big")]
                 raise RequestError(f"{what} was refused: {reply[8:12].hex()}")
             yield reply
-            if not more:
-                return
+            left -= not more
     finally:
-        channel.end_request(xid)
+        for xid in asked:
+            channel.end_request(xid)
 
 
 def parsed(
@@ -80,7 +83,7 @@ def parsed(
             if isinstance(error, EndlessError):
                 channel.close()
 
-    for _ in replies(channel, message, take):
+    for _ in replies(channel, message, arrived=take):
         pass
     if faults:
         what = type(message).__name__
@@ -108,9 +111,9 @@ def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) 
     channel.request(xid, codec.serialize(message), on_reply)
 
 
-def bodies(channel: Channel, message: Any) -> Iterator[bytes]:
-    """The raw bodies of a multipart answer, for what is too much for objects."""
-    for reply in replies(channel, message):
+def bodies(channel: Channel, *messages: Any) -> Iterator[bytes]:
+    """The raw bodies of multipart answers, for what is too much for objects."""
+    for reply in replies(channel, *messages):
         yield reply[16:]
 
 

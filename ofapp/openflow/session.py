@@ -31,8 +31,10 @@ from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import serialize
 from ofapp.openflow.hits import AclHits
 from ofapp.openflow.learned import Expired
+from ofapp.openflow.pace import spread
 from ofapp.openflow.program import Changes, difference
-from ofapp.openflow.requests import RequestError
+from ofapp.openflow.removals import Removals
+from ofapp.openflow.requests import PATIENCE, RequestError
 from ofapp.openflow.window import Window
 
 LOG = logging.getLogger(__name__)
@@ -71,10 +73,12 @@ class Session:
         self.in_line = False
         self._tell = tell
         self._adopt_static = adopt_static
-        self._alignment = Alignment(channel, bridge, self.apply)
+        self._alignment = Alignment(channel, bridge, self.apply, self._until_open)
         self._policer = Policer(bridge.params.packet_in_rate)
         self._refusals = False
         self._window = Window()
+        self._opened = hub.Event()
+        self._removals = Removals(bridge.learning)
         self._learns = False  # not before the switch is in line
         self._backlog: dict[Sample, None] = {}
         self._waiting: list[Effect] | None = None  # for a barrier's reply
@@ -180,6 +184,8 @@ class Session:
         self._wake.set()
 
     def _send(self, effects: list[Effect]) -> None:
+        if not self._window.is_open:
+            effects = self._removals.put_off(effects)
         at = next((i for i, effect in enumerate(effects) if type(effect) is Barrier), None)
         messages = self._alignment.writer.write(effects[:at])
         self.channel.send(messages)
@@ -196,7 +202,17 @@ class Session:
 
     def _answered(self, mark: int, asked: float) -> None:
         self._window.answered(mark, asked, time.monotonic())
-        self._catch_up()
+        if self._window.is_open:
+            self._opened.set()
+            self._catch_up()
+
+    def _until_open(self) -> None:
+        """Wait until the switch has answered enough to be told more; RequestError."""
+        self.channel.drained()
+        while not self._window.is_open:
+            self._opened.clear()
+            if not self._opened.wait(PATIENCE):
+                raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
 
     def _ask_barrier(self, passed: Callable[[], None]) -> None:
         def on_reply(_reply: bytes) -> None:
@@ -241,12 +257,15 @@ class Session:
             self.channel.counters["sightings_dropped"] += len(samples) - room
 
     def _catch_up(self) -> None:
-        """Learn what was held back, as far as the window allows."""
-        while self._backlog and self._learns and self._window.is_open:
-            batch = list(islice(self._backlog, SLICE))
-            for sample in batch:
-                del self._backlog[sample]
-            self._learn(batch)
+        """Learn what was held back and remove what was put off, as far as the window allows."""
+        while self._window.is_open and ((self._backlog and self._learns) or self._removals):
+            if self._removals:
+                self.apply(self._removals.take(SLICE))
+            if self._learns:
+                batch = list(islice(self._backlog, SLICE))
+                for sample in batch:
+                    del self._backlog[sample]
+                self._learn(batch)
 
     def on_learned_error(self, type_: int, code: int) -> None:
         """The switch refused a learned address: the next look finds out which."""
@@ -294,7 +313,7 @@ class Session:
             except (RequestError, ValueError) as error:
                 self.channel.counters["failed_sweeps"] += 1
                 LOG.warning("bridge %s: %s; trying again", self.bridge.name, error)
-            self._look.wait(self.sweep_interval)
+            self._look.wait(spread(self.sweep_interval))
             self._look.clear()
             hub.sleep(PAUSE)  # a switch that refuses everything is not asked without end
 

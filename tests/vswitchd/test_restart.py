@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from ofapp.bridge.fdb import COHORTS
 from ofapp.openflow.cookie import APP, GENERATION, Feature, parse_cookie
 from ofapp.openflow.pipeline import FLOOD_GROUP, TableId
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, wait_forgotten, wait_learned
+from tests.vswitchd.hosts import halves, learn, learned_flows, wait_forgotten, wait_learned
 from tests.vswitchd.ovs import LOCAL, Bridge
 from tests.vswitchd.waiting import wait_for
 
@@ -100,16 +101,18 @@ def test_rebuilt_entries_age_and_move_like_any(talking: Bridge, controller: Cont
     assert halves(talking, A) == (1, 1)
 
 
-def test_serials_are_not_given_out_twice(talking: Bridge, controller: Controller) -> None:
+def test_an_address_never_keeps_its_serial_in_another_life(
+    talking: Bridge, controller: Controller
+) -> None:
+    """By it a notice about the flow that it had before is told from one about its flow of now."""
+    (before,) = {flow.cookie for flow in learned_flows(talking, A)}
     controller.restart()
     controller.wait_ready(talking)
-    wait_for(lambda: controller.where(talking, B) == 2, "the FDB")
-    for number in range(50, 56):
-        learn(controller, talking, number, port=1)
-    cookies = [
-        flow.cookie for flow in talking.flows() if flow.cookie & 1 << 47 and flow.table == 40
-    ]
-    assert len(set(cookies)) == len(cookies)
+    wait_for(lambda: controller.where(talking, A) == 1, "the FDB")
+    learn(controller, talking, 1, port=3)
+    (after,) = {flow.cookie for flow in learned_flows(talking, A)}
+    assert after != before
+    assert {0 < (flow.cookie & 0xFFFFFFFF) <= COHORTS for flow in learned_flows(talking)} == {True}
 
 
 def test_hosts_that_moved_meanwhile_are_right_again(

@@ -29,13 +29,13 @@ from ofapp.bridge.sweep import Occasion, Sweep
 class ModelSwitch:
     """sources: (port, vid, mac) -> serial; destinations: (vid, mac) -> (port, serial).
 
-    sticky: serials; gates: closed, (port, None) or (None, vid); held: (vid, mac).
+    sticky: (vid, mac); gates: closed, (port, None) or (None, vid); held: (vid, mac).
     """
 
     def __init__(self) -> None:
         self.sources: dict[tuple[int, int, int], int] = {}
         self.destinations: dict[tuple[int, int], tuple[int, int]] = {}
-        self.sticky: set[int] = set()
+        self.sticky: set[tuple[int, int]] = set()
         self.gates: set[tuple[int | None, int | None]] = set()
         self.held: set[tuple[int, int]] = set()
         self.pins: dict[tuple[int, int | None], int | None] = {}
@@ -49,11 +49,10 @@ class ModelSwitch:
                 case InstallEntry(port, vid, mac, serial, old_port) | InstallSticky(
                     port, vid, mac, serial, old_port
                 ):
-                    # A controller that starts anew may give out a serial for the second time.
                     if isinstance(effect, InstallSticky):
-                        self.sticky.add(serial)
+                        self.sticky.add((vid, mac))
                     else:
-                        self.sticky.discard(serial)
+                        self.sticky.discard((vid, mac))
                     self.destinations[vid, mac] = port, serial
                     self.sources[port, vid, mac] = serial
                     if old_port:
@@ -94,19 +93,19 @@ class ModelSwitch:
                     self.events.append(effect)
 
     def _flush(self, flush: Flush) -> None:
-        def stays(port: int, vid: int, serial: int) -> bool:
-            spared = serial in self.sticky and not flush.sticky
+        def stays(port: int, vid: int, mac: int) -> bool:
+            spared = (vid, mac) in self.sticky and not flush.sticky
             return spared or flush.port not in (None, port) or flush.vid not in (None, vid)
 
         self.sources = {
             (port, vid, mac): serial
             for (port, vid, mac), serial in self.sources.items()
-            if stays(port, vid, serial)
+            if stays(port, vid, mac)
         }
         self.destinations = {
             (vid, mac): (port, serial)
             for (vid, mac), (port, serial) in self.destinations.items()
-            if stays(port, vid, serial)
+            if stays(port, vid, mac)
         }
 
     def bring_in_line(self, bridge: Bridge, number: int, occasion: Occasion, now: float) -> None:
@@ -120,9 +119,9 @@ class ModelSwitch:
         self.gates = {(cap.port, cap.vid) for cap in closed}
         sweep = Sweep(bridge, number, occasion, now)
         for (port, vid, mac), serial in list(self.sources.items()):
-            sticky = serial in self.sticky
+            sticky = (vid, mac) in self.sticky
             self.apply(sweep.source(port, vid, mac, serial, 0, now, sticky))
         for (vid, mac), (port, serial) in list(self.destinations.items()):
-            sticky = serial in self.sticky
+            sticky = (vid, mac) in self.sticky
             self.apply(sweep.destination(port, vid, mac, serial, 0, now, sticky))
         self.apply(sweep.finish(now))

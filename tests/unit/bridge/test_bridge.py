@@ -61,7 +61,7 @@ class TestLearning:
     def test_vlans_learn_apart(self) -> None:
         bridge = make()
         learn(bridge, 1, A, vid=0)
-        assert learn(bridge, 2, A, vid=7) == [InstallEntry(2, 7, A, 2, 0)]
+        assert learn(bridge, 2, A, vid=7) == [InstallEntry(2, 7, A, 1, 0)]
 
     @pytest.mark.parametrize(
         ("port", "mac", "counter"),
@@ -107,7 +107,7 @@ class TestLimits:
         entry = bridge.fdb.get(0, A)
         assert entry is not None
         assert kinds(bridge.learning.expired(0, A, entry.serial)) == ["fdb.limit.cleared"]
-        assert learn(bridge, 3, C) == [InstallEntry(3, 0, C, 3, 0)]
+        assert learn(bridge, 3, C) == [InstallEntry(3, 0, C, 1, 0)]
 
     def test_a_known_host_may_move_on_a_full_bridge(self) -> None:
         bridge = make(BridgeParams(fdb_max_learned=1))
@@ -121,7 +121,7 @@ class TestLimits:
         assert isinstance(event, Event)
         assert event.port == 1
         assert "port p1" in event.message
-        assert learn(bridge, 2, B) == [InstallEntry(2, 0, B, 2, 0)]
+        assert learn(bridge, 2, B) == [InstallEntry(2, 0, B, 1, 0)]
         # A host that moves to the full port stays where it was.
         assert learn(bridge, 1, B, now=9.0) == []
         assert kinds(bridge.flush(port=1)) == ["fdb.limit.cleared"]

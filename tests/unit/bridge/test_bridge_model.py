@@ -59,7 +59,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         self.switch = ModelSwitch()
         self.bridge = Bridge(1, PARAMS[0])
         self.switch.apply(self.bridge.set_ports([_port(n, True) for n in PORTS], self.now))
-        self.moves: dict[tuple[int, int], tuple[int, list[float]]] = {}
+        self.moves: dict[tuple[int, int], tuple[float, list[float]]] = {}
 
     @rule(port=ports, vid=vids, mac=macs, after=st.sampled_from((0.0, 0.1, 5.0)))
     def frame(self, port: int, vid: int, mac: int, after: float) -> None:
@@ -80,7 +80,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     def _sighted(self, port: int, vid: int, mac: int) -> None:
         """A known address moves, unless it is sticky or has moved too often of late."""
         entry, address = self.bridge.fdb.get(vid, mac), (vid, mac)
-        before = None if entry is None else (entry.port, entry.type, entry.serial)
+        before = None if entry is None else (entry.port, entry.type, entry.installed)
         was_held = address in self.bridge.learning.guard.held
         self.switch.apply(self.bridge.learning.learn([(port, vid, mac)], self.now))
         is_held = address in self.bridge.learning.guard.held
@@ -97,7 +97,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
             assert entry.port == before[0]
         elif entry.port != before[0]:
             assert len(lately) < GUARD.moves
-            self.moves[address] = entry.serial, [*lately, self.now]
+            self.moves[address] = entry.installed, [*lately, self.now]
 
     @rule(after=st.sampled_from((1.0, 25.0)))
     def time_passes(self, after: float) -> None:
@@ -125,12 +125,11 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         learning = self.bridge.learning
         self.switch.apply(learning.set_policies(params, self.bridge.ports, self.now))
 
-    @precondition(lambda self: set(self.switch.sources.values()) - self.switch.sticky)
+    @precondition(lambda self: {key[1:] for key in self.switch.sources} - self.switch.sticky)
     @rule(data=st.data(), lost=st.booleans())
     def idle(self, data: st.DataObject, lost: bool) -> None:
         """The datapath ages an address out, not a sticky one; the notice may be lost."""
-        sources = self.switch.sources.items()
-        ageing = [key for key, serial in sources if serial not in self.switch.sticky]
+        ageing = [key for key in self.switch.sources if key[1:] not in self.switch.sticky]
         port, vid, mac = data.draw(st.sampled_from(sorted(ageing)))
         serial = self.switch.sources.pop((port, vid, mac))
         if not lost:
@@ -283,8 +282,8 @@ class BridgeAndSwitch(RuleBasedStateMachine):
                 assert entry.is_sticky is (entry.port in self.bridge.learning.sticky)
                 assert self.bridge.learning.learns(entry.port)
                 assert self.bridge.ports.get(entry.port)
-        for (port, _vid, _mac), serial in self.switch.sources.items():
-            assert (serial in self.switch.sticky) is (port in self.bridge.learning.sticky)
+        for port, vid, mac in self.switch.sources:
+            assert ((vid, mac) in self.switch.sticky) is (port in self.bridge.learning.sticky)
 
     @invariant()
     def who_is_held_is_known(self) -> None:

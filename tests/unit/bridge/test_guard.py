@@ -331,14 +331,14 @@ class TestAdministered:
         assert (where(bridge), where(bridge, B)) == (None, 2)
         assert see(bridge, 1, 4.0) == []
         assert self.change(bridge, PortPolicy()) == []
-        assert see(bridge, 1, 5.0) == [InstallEntry(1, 0, A, 3, 0)]
+        assert see(bridge, 1, 5.0) == [InstallEntry(1, 0, A, 1, 0)]
 
     def test_what_is_learned_becomes_sticky_and_ordinary_again(self) -> None:
         bridge = make()
         see(bridge, 1, 1.0)
         see(bridge, 2, 1.0, B)
-        assert self.change(bridge, PortPolicy(sticky=True)) == [InstallSticky(1, 0, A, 3, 0)]
-        assert self.change(bridge, PortPolicy()) == [InstallEntry(1, 0, A, 4, 0)]
+        assert self.change(bridge, PortPolicy(sticky=True)) == [InstallSticky(1, 0, A, 2, 0)]
+        assert self.change(bridge, PortPolicy()) == [InstallEntry(1, 0, A, 3, 0)]
 
     def test_what_is_sticky_on_a_port_that_is_down_goes_with_its_stickiness(self) -> None:
         bridge = make(p1=PortPolicy(sticky=True))

@@ -1,0 +1,44 @@
+"""Destination halves that are to go, put off while a switch has enough to do.
+
+When a hundred thousand hosts fall silent together their source halves expire together, and so
+many deletes at once would keep a switch from sending a hello for seconds.  A destination half
+without its source half is harmless, so it may wait.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ofapp.bridge.effects import Effect, RemoveDestination
+from ofapp.bridge.learning import Learning
+
+
+class Removals:
+    """What waits, by address: of two for one address only the later can be about its flow."""
+
+    def __init__(self, learning: Learning) -> None:
+        self._learning = learning
+        self._waiting: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put_off(self, effects: list[Effect]) -> list[Effect]:
+        """Keep the removals among them for later; gives the others."""
+        others = []
+        for effect in effects:
+            if type(effect) is RemoveDestination:
+                self._waiting[effect.vid, effect.mac] = effect.serial
+            else:
+                others.append(effect)
+        return others
+
+    def take(self, count: int) -> list[Effect]:
+        """The first `count` of them, but for those of addresses learned anew since."""
+        effects: list[Effect] = []
+        for vid, mac in list(islice(self._waiting, count)):
+            serial = self._waiting.pop((vid, mac))
+            entry = self._learning.fdb.get(vid, mac)
+            if entry is None or not self._learning.forwards(entry.port):
+                effects.append(RemoveDestination(vid, mac, serial))
+        return effects
