@@ -184,6 +184,10 @@ class QuerierStatus(BaseModel):
     timer: float | None = Field(
         description="seconds until another counts as gone, or until this bridge asks next"
     )
+    proxies: list[PortRef] = Field(
+        description="where somebody asks from 0.0.0.0 or ::, while nobody better asks: no router"
+        " ports, but they get every report and group as well"
+    )
 
 
 class RouterPort(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ofapp.api.mdb import Row, row_text
 from ofapp.api.views import Json, port_ref
@@ -124,7 +124,9 @@ def _vlans(bridge: Bridge, snooper: Multicasting, snapshot: Snapshot) -> list[Js
                 "unregistered": None if ports is None else _refs(bridge, ports),
                 "groups": groups[key],
                 "querier": _querier(bridge, queriers[key]),
-                "router_ports": _routers(bridge, routers.get(key, []), ports),
+                "router_ports": _routers(
+                    bridge, routers.get(key, []), (ports or frozenset()) - {*queriers[key].proxies}
+                ),
             }
         vlans.append(told)
     return vlans
@@ -141,6 +143,8 @@ def _forwarding(params: VlanParams, querier: QuerierInfo) -> Json:
     asks = _QUERIER[querier.state]
     if not querier.active:
         return {"forwarding": "flood", "reason": f"{asks} since a moment, answers are awaited"}
+    if querier.proxies:
+        asks += "; who has no address to ask from gets every report and group"
     if params.mcast_flood_unregistered:
         asks += "; groups that nobody joined flood by mcast_flood_unregistered"
     return {"forwarding": "restrict", "reason": asks}
@@ -154,10 +158,11 @@ def _querier(bridge: Bridge, info: QuerierInfo) -> Json:
         "version": info.version,
         "port": None if info.port is None else port_ref(bridge, info.port),
         "timer": None if info.state == "none" else info.timer,
+        "proxies": _refs(bridge, info.proxies),
     }
 
 
-def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int] | None) -> list[Json]:
+def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int]) -> list[Json]:
     """`ports`: those that get every group; where no router is known, one may have moved there."""
     told = [
         {
@@ -168,7 +173,7 @@ def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int] | No
         }
         for info in known
     ]
-    for number in sorted((ports or frozenset()) - {info.port for info in known}):
+    for number in sorted(ports - {info.port for info in known}):
         port = bridge.ports.get(number)
         if port is None or bridge.params.port(port.name).multicast.mcast_flood_unregistered:
             continue
@@ -177,5 +182,5 @@ def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int] | No
     return told
 
 
-def _refs(bridge: Bridge, ports: frozenset[int]) -> list[Json]:
+def _refs(bridge: Bridge, ports: Iterable[int]) -> list[Json]:
     return [port_ref(bridge, number) for number in sorted(ports)]

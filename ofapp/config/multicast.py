@@ -104,7 +104,8 @@ class MulticastVlan(Fields):
     mcast_startup_query_interval: Number = _seconds(31.25, 1, 31744, "between those queries")
     mcast_querier_address4: StrictStr = Field(
         "0.0.0.0",
-        description="source of our IGMP queries; 0.0.0.0 leaves every election to others",
+        description="source of our IGMP queries; 0.0.0.0 leaves every election to others, and "
+        "switches that follow RFC 4541 to the letter then keep reports from this bridge",
         json_schema_extra={"pattern": f"^(0[.]0[.]0[.]0|{HOST4})$"},
     )
     mcast_querier_address6: StrictStr = Field(

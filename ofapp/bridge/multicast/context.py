@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 class Context(Timed):
     """See the module's docstring.
 
-    live: ports of the VLAN that forward. routers_live: those of them that get every group.
+    live: ports of the VLAN that forward. routers_live: those of them that get every group: router
+    ports, and others that must as long as it is not known what is behind them.
     active: whether forwarding is restricted; otherwise everything floods and no group is sent.
     uncertain_until: the topology changed and routers may be elsewhere. Until one is heard, every
     port behind which a bridge may be counts as a router port.
@@ -134,13 +135,18 @@ class Context(Timed):
 
     def drop_port(self, port: int) -> None:
         """The port is not in the VLAN any more: nothing learned there holds."""
-        router = self.routers.pop(port, None)
-        if router is not None:
-            self.core.timers.cancel(router)
+        self.forget_router(port)
         known = self.core.ports.get(port)
         if known is not None:
             for member in [m for m in known.members if m.group.context is self]:
                 member.remove()
+
+    def forget_router(self, port: int) -> None:
+        """Nobody who asks is at the port any more; `refresh` follows."""
+        self.querier.askers.pop(port, None)
+        router = self.routers.pop(port, None)
+        if router is not None:
+            self.core.timers.cancel(router)
 
     def refresh(self) -> None:
         """Work out the sets of ports anew; each group follows if they changed."""
@@ -151,6 +157,7 @@ class Context(Timed):
         routers.update([p for p in live if ports[p].params.mcast_router == 2])
         if self.uncertain:
             routers.update([p for p in live if not ports[p].edge and ports[p].params.mcast_router])
+        routers.update(live & self.querier.askers.keys())
         self.learned_routers = learned
         if live != self.live or routers != self.routers_live:
             self.live, self.routers_live = live, frozenset(routers)

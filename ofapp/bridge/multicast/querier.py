@@ -1,8 +1,14 @@
 """Who asks on a VLAN: this bridge, another querier, or nobody (RFC 3376 6.6.2, RFC 3810 7.6.2).
 
 Snooping restricts nothing until somebody asks, and for one response time longer, so that the
-answers are in before the first stream is cut to its members (as the Linux bridge does). A query
-from 0.0.0.0 or :: is a proxy's and elects nobody (RFC 4541 2.1.1(4), 3).
+answers are in before the first stream is cut to its members (as the Linux bridge does).
+
+A query from 0.0.0.0 or :: is a proxy's, or that of a bridge without an address, such as every Linux
+bridge with mcast_querier. It wins no election, ends no better querier's reign and makes no router
+port (RFC 4541 2.1.1(1)b, (4), 3). But hosts answer it, so where nobody better asks it is as good a
+reason to restrict; and who asks must then get the reports, and the streams as well, because a
+bridge keeps reports to itself: Linux passes IGMPv1/v2 and MLDv1 reports on only towards routers, so
+the members behind it are not known here. `askers` are the ports where that is so.
 """
 
 from __future__ import annotations
@@ -35,7 +41,8 @@ class Querier(Timed):
     """Querier state of one VLAN and family.
 
     other: address of the elected other querier; None when there is none. After a restart it is
-    `b""`: somebody asked before, and we do not know who.
+    `b""`: somebody asked before, and we do not know who. An unspecified address: only proxies ask.
+    askers: ports where a proxy asks, and until when to believe it; empty once somebody better asks.
     active_at: when restricting may begin; infinity while nobody asks.
     """
 
@@ -43,6 +50,7 @@ class Querier(Timed):
         "active_at",
         "address",
         "asked_at",
+        "askers",
         "context",
         "enabled",
         "hurried_at",
@@ -63,6 +71,7 @@ class Querier(Timed):
         self.other_port: int | None = None
         self.other_until = inf
         self.last: Query | None = None  # the elected other querier's last general query
+        self.askers: dict[int, float] = {}
         self.active_at = inf
         self.next_query = inf
         self.startup_left = 0
@@ -85,19 +94,30 @@ class Querier(Timed):
         else:
             self.address = link_local6(context.core.mac)
         if enabled == self.enabled:
+            if self._proper:
+                self._forget_askers()
             return
         self.enabled = enabled
         if enabled and (self.other is None or (self.other and self._beats(self.other))):
             self.other, self.last, self.other_until = None, None, inf
             self._start(now)
+            if self._proper:
+                self._forget_askers()
         elif not enabled and self.other is None:
             self.next_query = self.active_at = inf
             context.set_active(False)
         context.core.timers.update(self)
 
     def _beats(self, address: bytes) -> bool:
-        """Whether we win against another: the lowest wins, but the unspecified never does."""
-        return self.address != ANY4 and self.address < address
+        """Whether we win against another: the lowest wins, but a proxy stands in nobody's way."""
+        return address in PROXY_SOURCES or (self.address != ANY4 and self.address < address)
+
+    @property
+    def _proper(self) -> bool:
+        """Whether somebody is known to ask, or we ask, by an address that can win."""
+        if self.other is None:
+            return self.enabled and self.address != ANY4
+        return bool(self.other) and self.other not in PROXY_SOURCES
 
     def _start(self, now: float) -> None:
         self.startup_left = self.context.params.mcast_startup_query_count
@@ -111,16 +131,28 @@ class Querier(Timed):
         """A general query came in; returns whether a router may have sent it."""
         self.asked_at = now
         source = query.source
-        if source in PROXY_SOURCES or (self.enabled and source == self.address):
+        proxy = source in PROXY_SOURCES
+        if proxy:
+            if self._proper:
+                return False
+            self._hear_asker(port, now + self.hold(query))
+            if self.enabled:
+                return False  # we ask, from an address no better
+        elif self.enabled and source == self.address:
             return False
-        if self.other is None:
+        elif self.other is None:
             if self.enabled and self._beats(source):
                 return True
-        elif self.other and source > self.other:
+        elif self._proper and source > self.other:
             return True
-        # Not told of each address: one host could make up a lower one with every frame.
+        # Not told of each address: one host could make up a lower one with every frame. Nor of
+        # every proxy, as none is better than another.
         changed = self.other is None or port != self.other_port
+        if proxy and self.other in PROXY_SOURCES and self.other_port in self.askers:
+            changed, port = False, self.other_port
         self.other, self.other_port, self.last = source, port, query
+        if not proxy:
+            self._forget_askers()
         self.other_until = now + self.hold(query)
         self.next_query = inf
         self.startup_left = 0
@@ -129,7 +161,22 @@ class Querier(Timed):
         if changed:
             self._tell(f"querier is {text(source)} at port {port}", port, text(source))
         self.context.core.timers.update(self)
-        return True
+        return not proxy
+
+    def _hear_asker(self, port: int, until: float) -> None:
+        core = self.context.core
+        if core.ports[port].params.mcast_router == 0:
+            return
+        new = port not in self.askers
+        self.askers[port] = until
+        core.timers.update(self)
+        if new:
+            self.context.refresh()
+
+    def _forget_askers(self) -> None:
+        if self.askers:
+            self.askers.clear()
+            self.context.refresh()
 
     def hold(self, query: Query) -> float:
         """How long to believe a querier: what it says of itself, if that is longer than ours.
@@ -176,8 +223,11 @@ class Querier(Timed):
         self.context.core.timers.update(self)
 
     def ask_port(self, port: int) -> None:
-        """A port began to forward: ask who is there."""
-        if self.active_at != inf:
+        """A port began to forward: ask who is there, unless it is somebody who asks himself.
+
+        Linux takes 0.0.0.0 for the lowest address, and would ask no more [measured].
+        """
+        if self.active_at != inf and port not in self.askers:
             self._send_general(frozenset((port,)), quick=True)
 
     def _send_general(self, ports: frozenset[int], quick: bool) -> None:
@@ -237,13 +287,16 @@ class Querier(Timed):
 
     def deadline(self) -> float:
         """See Timed."""
-        first = min(self.next_query, self.other_until)
+        first = min(self.next_query, self.other_until, *self.askers.values())
         return first if self.context.active else min(first, self.active_at)
 
     def expire(self, now: float) -> None:
         """See Timed."""
         if self.other_until <= now:
             self._other_gone(now)
+        if any(until <= now for until in self.askers.values()):
+            self.askers = {port: until for port, until in self.askers.items() if until > now}
+            self.context.refresh()
         if self.active_at <= now:
             self.context.set_active(True)
         if self.next_query <= now:
@@ -268,7 +321,7 @@ class Querier(Timed):
         if self.other is None:
             self._send_general(context.live, quick)
         else:
-            self._send_general(context.live - context.learned_routers, quick)
+            self._send_general(context.live - context.learned_routers - self.askers.keys(), quick)
         self.asked_at = now
         if self.startup_left > 1:
             self.startup_left -= 1
@@ -294,4 +347,5 @@ class Querier(Timed):
         self.enabled = False
         self.other, self.last, self.other_port = None, None, None
         self.other_until = self.active_at = self.next_query = inf
+        self.askers.clear()
         self.startup_left = 0

@@ -13,10 +13,9 @@ _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 
 
 def on_report(context: Context, report: Report, port: Port, now: float) -> None:
-    """Follow a report, and pass it to routers only (RFC 4541 2.1.1(1)).
+    """Follow a report, and pass it to routers only (RFC 4541 2.1.1(1)), or to who asks for them.
 
-    While nothing is restricted it floods: a querier elsewhere, whose queries come from 0.0.0.0
-    and make no router port here, still has to hear it.
+    While nothing is restricted it floods: nobody who asks is known here.
     """
     to_routers = True
     for record in report.records:

@@ -64,6 +64,7 @@ class QuerierInfo:
     """Who asks. state: ``none``, ``self`` or ``other``.
 
     active: whether forwarding is restricted. address, port: the querier's, None if not known.
+    proxies: ports where somebody asks from an unspecified address, while nobody better asks.
     timer: seconds until another counts as gone (other), or until our next query (self).
     """
 
@@ -76,6 +77,7 @@ class QuerierInfo:
     address: str | None
     port: int | None
     timer: float
+    proxies: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,4 +179,5 @@ def querier(context: Context, now: float) -> QuerierInfo:
         address,
         state.other_port,
         timer,
+        tuple(sorted(state.askers)),
     )

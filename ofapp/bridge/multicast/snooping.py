@@ -128,8 +128,8 @@ class Snooping:
         for member in known.members:
             member.track(params.mcast_fast_leave)
         for context in self._contexts():
-            if params.mcast_router == 0 and port in context.routers:
-                core.timers.cancel(context.routers.pop(port))
+            if params.mcast_router == 0:
+                context.forget_router(port)
             context.refresh()
         return self._done(now)
 

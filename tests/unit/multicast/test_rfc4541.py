@@ -138,14 +138,15 @@ def test_3_the_mld_proxy_query_comes_from_an_address_hosts_believe() -> None:
 
 
 @both
-def test_2_1_1_4_proxy_queries_elect_nobody(vx: Wire) -> None:
+def test_2_1_1_4_proxy_queries_win_no_election(vx: Wire) -> None:
     sources = [vx.none] if vx is V4 else [vx.none, "fe80::ffff:ffff:ffff:ffff"]
     for source in sources:
-        lan = Lan()
+        lan = Lan().restricted(vx)
         lan.receive(3, vx.query(src=source))
         lan.advance(20.0)
-        assert lan.unregistered == {}
-        assert {q.state for q in lan.snooping.snapshot(lan.now).queriers} == {"none"}
+        assert lan.heard_by(vx.other) == {5}
+        states = {q.family: q.address for q in lan.snooping.snapshot(lan.now).queriers}
+        assert states[vx.family.value] == vx.router
 
 
 @both
