@@ -1,4 +1,4 @@
-"""What people set on a running bridge, until ofapp restarts or the file is read again."""
+"""What people set on a running bridge, until ofapp restarts or the file changes the same."""
 
 from __future__ import annotations
 

@@ -242,10 +242,12 @@ class Network:
         if self.bridges.get(bridge.datapath_id) is not bridge:
             return  # forgotten meanwhile
         self._claim_name(bridge)
-        before = self.settings.filed(bridge.datapath_id)
-        if self.settings.introduce(bridge.datapath_id, bridge.name):
-            self.settings.revert(bridge.datapath_id)
-            after = self.settings.filed(bridge.datapath_id)
+        datapath_id, numbers = bridge.datapath_id, bridge.ports.numbers
+        before = self.settings.filed(datapath_id)
+        if self.settings.introduce(datapath_id, bridge.name):
+            filed = self.settings.filed(datapath_id)
+            after = self.settings.carried(datapath_id, before, filed, numbers)
+            self.settings.set(datapath_id, after)
             self.reconfigure(bridge, lambda: effects(bridge, before, after))
             self.remember(bridge)
             self.check_entries(bridge)

@@ -77,10 +77,11 @@ class Reload:
 
 @dataclass(frozen=True)
 class _Plan:
+    """filed: what the file said; new: what shall hold, by the file and since."""
+
     bridge: Bridge
-    old: BridgeSettings
-    new: BridgeSettings
     filed: BridgeSettings
+    new: BridgeSettings
     changes: tuple[str, ...]
     dropped: tuple[str, ...]
 
@@ -101,10 +102,11 @@ class Reloader:
         """What the file said when it was read last."""
         return self.network.settings.config
 
-    def reload(self, dry_run: bool = False, force: bool = False) -> Reload:
+    def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
 
         force: also when it looks as if a part of it were missing; a dry run only warns of that.
+        reset: whatever was set at run time is taken back.
         """
         begun = time.monotonic()
         path = self.find()
@@ -118,10 +120,11 @@ class Reloader:
                 self._refused(error)
             raise
         restart = _needing_restart(self.config, config)
-        plans = self._plans(config)
-        done = [self._plan(plan) if dry_run else self._carry_out(plan) for plan in plans]
+        plans = [self._look(bridge, config, reset) for bridge in self._bridges()]
+        changed = [plan for plan in plans if plan.changes]
+        done = [self._plan(plan) if dry_run else self._carry_out(plan) for plan in changed]
         if not dry_run:
-            self._take(config)
+            self._take(config, plans)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         file = None if path is None else str(path)
         warnings = config.warnings() if doubt is None else (_refusal(doubt), *config.warnings())
@@ -156,17 +159,19 @@ class Reloader:
 
     # Inside
 
-    def _plans(self, config: Config) -> list[_Plan]:
-        plans = []
-        settings = self.network.settings
-        for datapath_id, bridge in sorted(self.network.bridges.items()):
-            filed, old = settings.filed(datapath_id), settings.of(datapath_id)
-            new = settings.filed(datapath_id, config)
-            changed, since = differences(old, new), differences(filed, old)
-            if changed:
-                dropped = tuple(words for path, words in changed.items() if path in since)
-                plans.append(_Plan(bridge, old, new, filed, tuple(changed.values()), dropped))
-        return plans
+    def _bridges(self) -> list[Bridge]:
+        return [bridge for _, bridge in sorted(self.network.bridges.items())]
+
+    def _look(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
+        settings, datapath_id = self.network.settings, bridge.datapath_id
+        numbers = bridge.ports.numbers
+        filed, old = settings.filed(datapath_id), settings.of(datapath_id)
+        new = settings.filed(datapath_id, config)
+        if not reset:
+            new = settings.carried(datapath_id, filed, new, numbers)
+        changed, since = differences(old, new, numbers), differences(filed, old, numbers)
+        dropped = tuple(words for path, words in changed.items() if path in since)
+        return _Plan(bridge, filed, new, tuple(changed.values()), dropped)
 
     def _plan(self, plan: _Plan) -> BridgeReload:
         changes = self.network.plan(plan.bridge, plan.new.params())
@@ -176,18 +181,17 @@ class Reloader:
 
     def _carry_out(self, plan: _Plan) -> BridgeReload:
         bridge, network = plan.bridge, self.network
-        network.settings.revert(bridge.datapath_id)
         changes = network.reconfigure(bridge, lambda: effects(bridge, plan.filed, plan.new))
         return _outcome(plan, None if changes is None else changes.counts())
 
-    def _take(self, config: Config) -> None:
+    def _take(self, config: Config, plans: list[_Plan]) -> None:
         network = self.network
         network.settings.config = config
         self.loaded = time.time()
-        for bridge in network.bridges.values():
-            network.settings.revert(bridge.datapath_id)
-            network.remember(bridge)
-            network.check_entries(bridge)
+        for plan in plans:
+            network.settings.set(plan.bridge.datapath_id, plan.new)
+            network.remember(plan.bridge)
+            network.check_entries(plan.bridge)
 
     def _tell(self, outcome: Reload) -> None:
         data = {

@@ -13,6 +13,7 @@ from ofapp.bridge.multicast import parse
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
+from ofapp.config.compare import Numbers, carried
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
 from ofapp.state import StaticEntry
 
@@ -49,8 +50,15 @@ class Settings:
         return self._running.get(datapath_id) or self.filed(datapath_id)
 
     def set(self, datapath_id: int, bridge: Bridge) -> None:
-        """This holds from now on, until the file is read again."""
-        self._running[datapath_id] = bridge
+        """This holds from now on."""
+        self.revert(datapath_id)
+        if bridge is not self.filed(datapath_id):
+            self._running[datapath_id] = bridge
+
+    def carried(self, datapath_id: int, before: Bridge, after: Bridge, numbers: Numbers) -> Bridge:
+        """What holds when the file said `before` and says `after`: see `compare.carried`."""
+        running = self._running.get(datapath_id)
+        return after if running is None else carried(before, running, after, numbers)
 
     def revert(self, datapath_id: int) -> None:
         """What the file says holds."""

@@ -14,6 +14,7 @@ class ReloadQuery(Input):
 
     dry_run: bool = Field(False, description="change nothing, tell what would change")
     force: bool = Field(False, description="also when most of what the file said before is gone")
+    reset: bool = Field(False, description="take back whatever was set at run time")
 
 
 class ConfigBridge(BaseModel):
@@ -22,7 +23,7 @@ class ConfigBridge(BaseModel):
     datapath_id: DatapathId
     name: str
     entries: list[str] = Field(description="the file's entries about it; only the first counts")
-    since: list[str] = Field(description="what was set at run time, in words; a reload drops it")
+    since: list[str] = Field(description="what was set at run time, in words")
     config: dict[str, Any] = Field(description="what differs from ofapp's own defaults")
 
 
@@ -50,7 +51,7 @@ class BridgeReloaded(BaseModel):
     datapath_id: DatapathId
     name: str
     changes: list[str] = Field(description="in words")
-    dropped: list[str] = Field(description="those of them that undo what was set at run time")
+    dropped: list[str] = Field(description="those of them that take back what was set at run time")
     sent: SentCounts | None = Field(description="null while the switch is away")
     lines: list[str] = Field(description="of a dry run: each change of a flow, group or meter")
 

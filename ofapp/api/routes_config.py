@@ -46,12 +46,12 @@ def blueprint(reloader: Reloader) -> APIBlueprint:
     def reload(query: models_config.ReloadQuery) -> Response:
         """Read the file again and make what runs equal to it, without losing a frame.
 
-        What was set at run time is dropped, but static and permanent entries.  409: the file is
-        not valid, or most of what it said before is gone and `force` is not given; nothing has
-        changed then, and `errors` has each fault with its line.
+        What was set at run time stays, unless the file has changed the same value, or `reset` is
+        given.  409: the file is not valid, or most of what it said before is gone and `force` is
+        not given; nothing has changed then, and `errors` has each fault with its line.
         """
         try:
-            return answer(_reload_json(reloader.reload(query.dry_run, query.force)))
+            return answer(_reload_json(reloader.reload(query.dry_run, query.force, query.reset)))
         except ConfigError as error:
             fields = [(fault.path or "file", str(fault)) for fault in error.faults]
             detail = str(error)
@@ -68,7 +68,9 @@ def _bridge_json(reloader: Reloader, bridge: Bridge) -> dict[str, Any]:
         "datapath_id": f"{datapath_id:016x}",
         "name": bridge.name,
         "entries": settings.keys(datapath_id),
-        "since": [*differences(settings.filed(datapath_id), running).values()],
+        "since": [
+            *differences(settings.filed(datapath_id), running, bridge.ports.numbers).values()
+        ],
         "config": running.shown(),
     }
 

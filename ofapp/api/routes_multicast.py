@@ -50,8 +50,9 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a bridge, or turn snooping on or off, until ofapp restarts.
 
-        What shall last goes into the configuration file.  409: the values do not go together with
-        each other, with those that stay, or with those of a VLAN.
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the values do not go together with each other, with those
+        that stay, or with those of a VLAN.
         """
         bridge = views.find_bridge(network, path.dpid)
         settings = network.admin.multicast(bridge)
@@ -66,8 +67,9 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a VLAN, in which it differs from its bridge, until ofapp restarts.
 
-        What shall last goes into the configuration file.  409: the values do not go together with
-        each other or with those that stay.
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the values do not go together with each other or with those
+        that stay.
         """
         bridge = views.find_bridge(network, path.dpid)
         settings = network.admin.multicast(bridge)
@@ -98,7 +100,8 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a port, until ofapp restarts.
 
-        What shall last goes into the configuration file.
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.
         """
         bridge = views.find_bridge(network, path.dpid)
         port = views.find_port(bridge, path.port)

@@ -53,10 +53,10 @@ def blueprint(network: Network) -> APIBlueprint:
     def set_port(
         path: models_ports.PortPath, query: models.NoQuery, body: models_ports.PortChange
     ) -> Response:
-        """Give a port other VLANs or another policy, until ofapp restarts or reads its file again.
+        """Give a port other VLANs or another policy, until ofapp restarts.
 
-        What shall last goes into the configuration file.  409: no VLAN, or no access list, has
-        the name that is given.
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: no VLAN, or no access list, has the name that is given.
         """
         return change(*find(path), body.values())
 
@@ -74,7 +74,7 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Let a port be in a VLAN, or be in it otherwise, as `bridge vlan add` does.
 
-        It holds until ofapp restarts or reads its file again.  409: it shall leave untagged,
+        It holds until ofapp restarts.  409: it shall leave untagged,
         but untagged frames do not belong to it.
         """
         bridge, port = find(path)
@@ -91,7 +91,7 @@ def blueprint(network: Network) -> APIBlueprint:
     def leave(path: models_ports.MembershipPath, query: models.NoQuery) -> Response:
         """Take a port out of a VLAN, as `bridge vlan del` does.
 
-        It holds until ofapp restarts or reads its file again.  409: it is not in it, or in no
+        It holds until ofapp restarts.  409: it is not in it, or in no
         other.
         """
         bridge, port = find(path)

@@ -43,8 +43,9 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a bridge, or start or stop its spanning tree, until ofapp restarts.
 
-        What shall last goes into the configuration file.  409: the values do not go together with
-        each other or with those that stay.
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the values do not go together with each other or with those
+        that stay.
         """
         bridge = views.find_bridge(network, path.dpid)
         network.admin.set_stp(bridge, _changed(network.admin.stp(bridge), body.values()))
@@ -56,8 +57,9 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a port, until ofapp restarts.
 
-        What shall last goes into the configuration file.  409: the values do not go together with
-        each other or with those that stay, or the port is LOCAL.
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the values do not go together with each other or with those
+        that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
         settings = _changed(network.admin.port_stp(bridge, port), body.values())

@@ -6,7 +6,7 @@ runs, so whatever must outlast that (static entries, parameters) goes by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 LOCAL_PORT = 0xFFFFFFFE  # OFPP_LOCAL: the host that the switch runs on
@@ -48,6 +48,11 @@ class PortTable:
         """The port with this name, or None."""
         number = self._by_name.get(name)
         return None if number is None else self._by_number[number]
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The ports' numbers by their names."""
+        return self._by_name
 
     def put(self, port: Port) -> None:
         """Add a port or replace the one of the same number."""

@@ -74,7 +74,10 @@ def set_port(
     ],
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Give a port other VLANs or another policy, until the file is read again."""
+    """Give a port other VLANs or another policy.
+
+    It lasts until the controller restarts, or its file changes the same values.
+    """
     client = Client(api)
     client.patch(f"{client.path(bridge)}/ports/{port}", dict(map(_value, values)))
 

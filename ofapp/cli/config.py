@@ -69,11 +69,17 @@ def reload(
     force: Annotated[
         bool, typer.Option("--force", help="Also when most of what the file said before is gone.")
     ] = False,
+    reset: Annotated[
+        bool, typer.Option("--reset", help="Take back whatever was set at run time.")
+    ] = False,
     as_json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Have the controller read its file again, without losing a frame."""
-    wanted = {"dry_run": dry_run, "force": force}
+    """Have the controller read its file again, without losing a frame.
+
+    What was set at run time stays, unless the file has changed the same value.
+    """
+    wanted = {"dry_run": dry_run, "force": force, "reset": reset}
     query = {name: "true" for name, given in wanted.items() if given}
     told = Client(api).post("/v1/config/reload", query or None)
     if as_json:
@@ -84,10 +90,13 @@ def reload(
     for own in told["bridges"]:
         typer.echo(f"{own['name']} ({own['datapath_id']}){_counts(own)}")
         for change in own["changes"]:
-            typer.echo(f"  {change}{' (set at run time)' if change in own['dropped'] else ''}")
+            typer.echo(f"  {change}{_RUN_TIME if change in own['dropped'] else ''}")
         for line in own["lines"]:
             typer.echo(f"    {line}")
     typer.echo(f"{'would be: ' if dry_run else ''}{told['message']}")
+
+
+_RUN_TIME = " (was set at run time, and is taken back)"
 
 
 def _counts(bridge: Json) -> str:
@@ -101,17 +110,33 @@ def _counts(bridge: Json) -> str:
 def _lines(status: Json, bridges: list[Json]) -> list[str]:
     import yaml
 
-    lines = [f"# {status['file'] or 'no configuration file'}, read {status['loaded']}\n"]
+    file = status["file"] or "no configuration file"
+    lines = [_comment(f"{file}, read {status['loaded']}") + "\n"]
     if not bridges:
         return [*lines, "bridges: {}\n"]
     lines.append("bridges:\n")
     for own in bridges:
-        lines.append(f'  "{own["datapath_id"]}":  # {own["name"]}\n')
-        lines += [f"    # at run time: {change}\n" for change in own["since"]]
+        lines.append(f'  "{own["datapath_id"]}":  {_comment(own["name"])}\n')
+        lines += [f"    {_comment(f'at run time: {change}')}\n" for change in own["since"]]
         lines += [f"    {line}\n" for line in _body(yaml, own["config"])]
     return lines
 
 
 def _body(yaml: Any, config: Json) -> list[str]:
-    text: str = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
-    return text.splitlines()
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        """Text with characters that YAML 1.1 takes for line ends, or that nobody sees, in quotes,
+        where they can be written as escapes."""
+
+    def text(dumper: Any, value: str) -> Any:
+        style = None if value.isprintable() else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    told: str = yaml.dump(config, Dumper=Dumper, sort_keys=False, allow_unicode=True)
+    return told.rstrip("\n").split("\n")
+
+
+def _comment(text: str) -> str:
+    """A comment of one line, whatever is in the text."""
+    seen = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return f"# {''.join(seen)}"

@@ -196,7 +196,10 @@ def set_bridge(
     ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Set parameters of a bridge, until the controller restarts."""
+    """Set parameters of a bridge.
+
+    They last until the controller restarts, or its file changes the same values.
+    """
     _patch(
         Client(api),
         bridge,
@@ -240,7 +243,10 @@ def set_port(
     bpdu_filter: Annotated[Switch, typer.Option(help="Neither send nor hear BPDUs.")] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Set parameters of a port, until the controller restarts."""
+    """Set parameters of a port.
+
+    They last until the controller restarts, or its file changes the same values.
+    """
     _patch(
         Client(api),
         bridge,

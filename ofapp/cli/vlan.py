@@ -44,7 +44,10 @@ def add(
     untagged: Annotated[bool, typer.Option("--untagged", help="It leaves untagged.")] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Let a port be in a VLAN, until the controller restarts or reads its file again."""
+    """Let a port be in a VLAN.
+
+    It lasts until the controller restarts, or its file changes the port's VLANs.
+    """
     client = Client(api)
     path = f"{client.path(bridge)}/ports/{port}/vlans/{vid}"
     client.put(path, {"pvid": pvid, "untagged": untagged})
@@ -54,7 +57,10 @@ def add(
 def delete(
     bridge: BridgeArgument, port: PortArgument, vid: VidArgument, api: ApiOption = DEFAULT_URL
 ) -> None:
-    """Take a port out of a VLAN, until the controller restarts or reads its file again."""
+    """Take a port out of a VLAN.
+
+    It lasts until the controller restarts, or its file changes the port's VLANs.
+    """
     client = Client(api)
     client.delete(f"{client.path(bridge)}/ports/{port}/vlans/{vid}")
 

@@ -173,9 +173,18 @@ class Bridge(BridgeSettings):
         fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
         return self.ports[max(fitting, key=len)] if fitting else Port()
 
+    def told(self) -> dict[str, Any]:
+        """What differs from ofapp's own defaults, in JSON's types; of a VLAN's snooping all that is
+        given, as it differs from its bridge's."""
+        told = self.model_dump(mode="json", exclude_defaults=True)
+        for vid, vlan in self.vlans.items():
+            if own := vlan.multicast.model_dump(mode="json", exclude_unset=True):
+                told["vlans"][str(vid)]["multicast"] = own
+        return told
+
     def shown(self) -> dict[str, Any]:
         """An effective bridge as the file would say it, in JSON's types, at its shortest."""
-        told = self.model_dump(mode="json", exclude_defaults=True)
+        told = self.told()
         given = {key: _given(port) for key, port in self.ports.items()}
         for key, port in self.ports.items():
             base = Port.model_validate(_underneath(key, given)).model_dump(mode="json")

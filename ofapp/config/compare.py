@@ -1,36 +1,124 @@
-"""What two forms of a bridge differ in, in the words of the file."""
+"""What two forms of a bridge differ in, in the words of the file; and what was set at run time
+carried over from one to the next.
+
+A bridge is looked at as values by their paths.  A named port that stands in one form only has in
+the other what the patterns that fit it say, so that `vnet3: {isolated: false}` is a change where
+`vnet*` says otherwise.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
+from pydantic import ValidationError
+
+from ofapp.config import checks
+from ofapp.config.base import is_pattern, port_number
 from ofapp.config.bridge import Bridge
 
 Differences = dict[str, str]
 """What has changed, in words, by the path of the field."""
 
+Numbers = Mapping[str, int]
+"""The numbers of the ports that are there, by name: the file may give a port by either."""
 
-def differences(old: Bridge, new: Bridge) -> Differences:
+_Path = tuple[str, ...]
+_NONE: Numbers = {}
+
+
+def differences(old: Bridge, new: Bridge, numbers: Numbers = _NONE) -> Differences:
     """By path, in the order of the file."""
-    before, after = _flat(old), _flat(new)
+    named = _named(old, new)
+    before, after = _flat(old, named, numbers), _flat(new, named, numbers)
     return {
-        path: f"{path}: {words}"
+        ".".join(path): f"{'.'.join(path)}: {words}"
         for path in {**before, **after}
         if (words := _words(before.get(path), after.get(path)))
     }
 
 
-def _flat(bridge: Bridge) -> dict[str, Any]:
-    return dict(_paths(bridge.model_dump(mode="json", exclude_defaults=True), ""))
+def carried(filed: Bridge, running: Bridge, new: Bridge, numbers: Numbers = _NONE) -> Bridge:
+    """What holds once the file says `new`: that, and all that was set at run time, but where the
+    file has changed the same value.
+
+    filed: what the file said until now; running: what holds.  Where old and new do not go together
+    all that was set at run time in that section (`stp`, one port, one VLAN) is left out.
+    """
+    named = _named(filed, running)
+    before, now = _flat(filed, named, numbers), _flat(running, named, numbers)
+    after = _flat(new, named, numbers)
+    own = {
+        path: now.get(path)
+        for path in {**before, **now}
+        if now.get(path) != before.get(path) == after.get(path)
+    }
+    whole = _with(new, own, numbers)
+    if whole is not None:
+        return whole
+    kept: dict[_Path, Any] = {}
+    held = new
+    for _section, group in groupby(sorted(own), key=_section_of):
+        more = kept | {path: own[path] for path in group}
+        if (made := _with(new, more, numbers)) is not None:
+            kept, held = more, made
+    return held
 
 
-def _paths(values: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+def _section_of(path: _Path) -> _Path:
+    return path[: 2 if path[0] in ("ports", "vlans") else 1]
+
+
+def _with(bridge: Bridge, own: Mapping[_Path, Any], numbers: Numbers) -> Bridge | None:
+    """The bridge with other values at these paths, None for the default; None if they do not go
+    together."""
+    if not own:
+        return bridge
+    ports = {path[1] for path in own if path[0] == "ports"}
+    tree = _tree(bridge, ports, numbers)
+    for path, value in own.items():
+        *above, last = path
+        section = tree
+        for step in above:
+            section = section.setdefault(step, {})
+        if value is None:
+            section.pop(last, None)
+        else:
+            section[last] = value
+    try:
+        made = Bridge.model_validate(tree)
+    except ValidationError:
+        return None
+    return None if checks.faults(made) else made
+
+
+def _named(*bridges: Bridge) -> set[str]:
+    """The ports that stand in any of these by their names."""
+    keys = {key for bridge in bridges for key in bridge.ports}
+    return {key for key in keys if not is_pattern(key) and port_number(key) is None}
+
+
+def _tree(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[str, Any]:
+    tree = bridge.told()
+    for name in sorted(named):
+        if name not in bridge.ports:
+            port = bridge.port(name, numbers.get(name, -1))
+            told = port.model_dump(mode="json", exclude_defaults=True)
+            tree.setdefault("ports", {})[name] = told
+    return tree
+
+
+def _flat(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[_Path, Any]:
+    return dict(_paths(_tree(bridge, named, numbers), ()))
+
+
+def _paths(values: Mapping[str, Any], above: _Path) -> Iterator[tuple[_Path, Any]]:
     for key, value in values.items():
-        path = f"{above}{key}"
+        path = (*above, key)
         if isinstance(value, dict) and key != "vlan":
-            yield from _paths(value, f"{path}.")
+            yield from _paths(value, path)
         else:
             yield path, value
 

@@ -10,7 +10,7 @@ import pytest
 from ofapp.api.app import create_app
 from ofapp.api.models_config import ConfigStatus, Reloaded
 from ofapp.bridge.mac import parse_mac
-from ofapp.config import load_config
+from ofapp.config import Config, load_config
 from ofapp.config.stp import StpBridge
 from ofapp.events import EventLog
 from ofapp.network import Network
@@ -67,21 +67,55 @@ def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:
     }
 
 
-def test_a_reload_tells_what_it_changes_and_what_it_drops(setup: Setup) -> None:
+def test_what_was_set_at_run_time_stays_where_the_file_is_as_before(setup: Setup) -> None:
     network, bridge = setup.network, setup.bridge
-    network.admin.set_stp(bridge, StpBridge(priority=4096))
+    network.admin.set_stp(bridge, StpBridge(priority=4096, max_age=19.0))
     network.add_static(bridge, 0, parse_mac(STATIC), "eth3")
-    assert setup.status()["bridges"][0]["since"] == ["stp.priority: default -> 4096"]
-    told = Reloaded.model_validate(setup.reload(TEXT.replace("60", "90")).json)
-    (changed,) = told.bridges
-    assert changed.changes == ["ageing_time: 60 -> 90", "stp.priority: 4096 -> default"]
-    assert changed.dropped == ["stp.priority: 4096 -> default"]
+    since = ["stp.priority: default -> 4096", "stp.max_age: default -> 19.0"]
+    assert setup.status()["bridges"][0]["since"] == since
+    (changed,) = Reloaded.model_validate(setup.reload(TEXT.replace("60", "90")).json).bridges
+    assert (changed.changes, changed.dropped) == (["ageing_time: 60 -> 90"], [])
     assert changed.sent is None  # no switch
-    assert bridge.params.ageing_time == 90
     assert bridge.params.stp is not None
-    assert bridge.params.stp.priority == 32768
+    assert (bridge.params.ageing_time, bridge.params.stp.priority) == (90, 4096)
+    assert setup.status()["bridges"][0]["since"] == since
+    file = f"{TEXT}    stp: {{priority: 8192}}\n"
+    planned = setup.reload(file, "?dry_run=true").json["bridges"]
+    (changed,) = Reloaded.model_validate(setup.reload(file).json).bridges
+    assert "stp.priority: 4096 -> 8192" in changed.changes
+    assert changed.dropped == planned[0]["dropped"] == ["stp.priority: 4096 -> 8192"]
+    assert (bridge.params.stp.priority, bridge.params.stp.max_age) == (8192, 19)
+    assert setup.status()["bridges"][0]["since"] == since[1:]
+    (changed,) = Reloaded.model_validate(setup.reload(file, "?reset=true").json).bridges
+    assert changed.dropped == ["stp.max_age: 19.0 -> default"]
     assert setup.status()["bridges"][0]["since"] == []
     assert bridge.pinned.static == {(0, 0x525400000001): "eth2", (0, parse_mac(STATIC)): "eth3"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "multicast: {mcast_querier: true}",
+            "multicast: {mcast_querier: true}, vlans: {7: {multicast: {mcast_querier: false}}}",
+        ),
+        (
+            "ports: {eth*: {isolated: true}}",
+            "ports: {eth*: {isolated: true}, eth2: {isolated: false}}",
+        ),
+    ],
+)
+def test_a_value_that_is_the_default_where_something_else_holds_is_a_change(
+    setup: Setup, before: str, after: str
+) -> None:
+    """A VLAN that differs from its bridge, a port that differs from its pattern."""
+    for text in (before, after):
+        setup.reload(f"bridges: {{1: {{{text}}}}}", "?force=true")
+    settings = setup.network.settings.filed(1)
+    assert setup.bridge.params == settings.params()
+    shown = setup.status()["bridges"][0]["config"]
+    again = Config.model_validate({"bridges": {"1": shown}}).bridge(1)
+    assert again.params() == settings.params()
 
 
 def test_entries_follow_the_file_but_not_those_that_the_api_has_moved(setup: Setup) -> None:
@@ -155,11 +189,13 @@ def test_a_bridge_is_what_its_new_name_says(setup: Setup) -> None:
     network, bridge = setup.network, setup.bridge
     network._name(bridge)
     assert bridge.params.ageing_time == 70
+    network.admin.set_stp(bridge, StpBridge(priority=4096))
     local = bridge.ports.named("br0")
     assert local is not None
     bridge.ports.put(type(local)(local.number, "br7", local.mac, True))
     network._name(bridge)
     assert bridge.params.ageing_time == 77
+    assert network.admin.stp(bridge).priority == 4096
     setup.reload("bridges: {br7: {ageing_time: 78}, 1: {ageing_time: 79}}")
     assert bridge.params.ageing_time == 79
     assert network.events.counts["config.ambiguous"] == 1

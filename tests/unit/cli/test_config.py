@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 
 import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from ofapp.cli.config import _lines
 from ofapp.config import parse_config
+from tests.unit.api.network import DPID
 from tests.unit.cli.conftest import Run
 
 
@@ -44,6 +48,18 @@ def test_show_prints_a_file(live_ofapp: Run) -> None:
     assert config.bridge(0xFF).fdb_max_learned == 1
     assert not config.bridge(1).stp.enabled
     assert json.loads(live_ofapp("config", "show", "-j").out) == yaml.safe_load(said.out)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+@example("\x80 # \x85 \u2028 - \ufeff\n")
+@settings(deadline=None)
+def test_whatever_a_description_holds_what_is_shown_can_be_read(text: str) -> None:
+    """Also where it stands in a comment: in a name, a path, or what was set at run time."""
+    own = {"datapath_id": DPID, "name": text, "since": [f"description: default -> {text}"]}
+    status = {"file": f"/{text}.yaml", "loaded": "now"}
+    shown = "".join(_lines(status, [own | {"config": {"description": text}}]))
+    read = parse_config(shown.encode(), "shown")
+    assert read.bridge(1).description == text
 
 
 def test_show_of_one_bridge(live_ofapp: Run) -> None:
