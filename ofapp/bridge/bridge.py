@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import ClosePort, Effect, Reprogram
-from ofapp.bridge.event import Event
-from ofapp.bridge.fdb import NO_PORT, Fdb
+from ofapp.bridge.arrivals import port_event, put_ports, remove_ports
+from ofapp.bridge.effects import Effect, Reprogram
+from ofapp.bridge.fdb import Fdb
+from ofapp.bridge.following import followed
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
@@ -31,7 +32,7 @@ from ofapp.bridge.reconfigure import reconfigure
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.sending import sent
 from ofapp.bridge.spanning import Spanning, Step
-from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
+from ofapp.bridge.stp import PortState
 
 __all__ = ["Bridge", "InputError"]
 
@@ -42,6 +43,7 @@ class Bridge:
     reach: who may reach whom, by the parameters and the ports that are there.
     spanning: its spanning tree; multicasting: its multicast snooping.  Both begin with the first
     port, when the bridge's address is known, and are None where they are off.
+    flooded: the ports that frames to unknown destinations leave by, as was told last.
     former_name: what it was called, while another bridge goes by that name.
     """
 
@@ -54,6 +56,7 @@ class Bridge:
         self.learning = Learning(self.fdb, params)
         self.relay = Relay(self.learning)
         self.pinned = Pinned(self.learning, self.ports)
+        self.flooded: frozenset[int] = frozenset()
         self.spanning: Spanning | None = None
         self._trace = False
         self.multicasting: Multicasting | None = None
@@ -82,69 +85,39 @@ class Bridge:
         A number with another name is another port: switches number anew when they restart.
         """
         new = {port.number: port for port in ports}
-        effects: list[Effect] = []
-        for old in self.ports:
-            if old.number not in new or new[old.number].name != old.name:
-                effects += self.remove_port(old.number, now)
+        gone = [
+            old.number
+            for old in self.ports
+            if old.number not in new or new[old.number].name != old.name
+        ]
+        effects = self.remove_ports(gone, now)
         if self.spanning is not None:
             names = {number: port.name for number, port in new.items()}
             effects += self._followed(self.spanning.retain(names, now), now)
-        for port in sorted(new.values(), key=lambda port: port.number != LOCAL_PORT):
-            effects += self.put_port(port, now)
-        return effects
+        local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
+        return effects + self.put_ports(local_first, now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """A port is new, or its name, address or link changed."""
-        old = self.ports.get(port.number)
-        if old == port:
-            return []
-        was_up = old is not None and self.usable(old)
-        self.ports.put(port)
-        effects: list[Effect] = []
-        if old is None:
-            effects.append(_port_event("port.added", port, "was added"))
-        elif old.name != port.name:
-            self.pinned.rename(old.name, port.name)
-            self.permanent.rename(old.name, port.name)
-            effects.append(_port_event("port.renamed", port, f"was called {old.name} before"))
-        if old is None or old.name != port.name:
-            effects += self._reach_anew(now)
-            effects += self.learning.set_port(port, self.reach.port(port.number), now)
-        if port.number == LOCAL_PORT:
-            effects += self.pinned.set_local(port.mac)
-        if old is None or old.name != port.name:
-            effects += self._snoop(port, now)
-        effects += self._followed(self._set_link(port, was_up, now), now)
-        if old is None or old.name != port.name:
-            effects += self.pinned.place(port.name, port.number)
-        return effects
+        return self.put_ports([port], now)
+
+    def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
+        """The same for many at once, each of another number."""
+        return put_ports(self, ports, now)
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
         """A port is gone; static entries on it wait for a port of the same name."""
-        port = self.ports.drop(number)
-        if port is None:
-            return []
-        steps: list[Step] = [*self.relay.close(number)]
-        if self.spanning is not None:
-            steps += self.spanning.remove(number, now)
-        effects = self._followed(steps, now)
-        if self.multicasting is not None:
-            for entry in self.permanent.on(port.name):
-                effects += self._withdraw(entry, number, now)
-            effects += self.multicasting.remove_port(number, now)
-        effects += self.learning.drop_port(number)
-        if number == LOCAL_PORT:
-            effects += self.pinned.set_local(None)
-        effects += self.pinned.place(port.name, NO_PORT)
-        effects += self._reach_anew(now)
-        effects.append(_port_event("port.removed", port, "was removed"))
-        return effects
+        return self.remove_ports([number], now)
+
+    def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
+        """The same for many at once."""
+        return remove_ports(self, numbers, now)
 
     def usable(self, port: Port) -> bool:
         """Whether the port is up and takes part."""
         return port.up and self.reach.takes_part(port.number)
 
-    def _reach_anew(self, now: float) -> list[Effect]:
+    def reach_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
         before, self.reach = self.reach, Reach(self.params, self.ports)
         if before.trivial and self.reach.trivial:
@@ -154,13 +127,13 @@ class Bridge:
             effects += self.multicasting.set_reach(self.reach, now)
         return effects
 
-    def _set_link(self, port: Port, was_up: bool, now: float) -> list[Step]:
+    def set_link(self, port: Port, was_up: bool, now: float) -> list[Step]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
         up = self.usable(port)
         effects: list[Step] = [] if up else [*self.relay.close(port.number)]
         if up != was_up:
             what = "up" if up else "down"
-            effects.append(_port_event(f"port.{what}", port, self._why(port)))
+            effects.append(port_event(f"port.{what}", port, self._why(port)))
         if port.number == LOCAL_PORT or self.params.stp is None:
             if up and not was_up:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
@@ -211,11 +184,12 @@ class Bridge:
     def set_reach(self, now: float) -> list[Effect]:
         """The parameters have changed: who may reach whom, and which ports take part."""
         up = {port.number: self.usable(port) for port in self.ports}
-        effects = self._reach_anew(now)
+        effects = self.reach_anew(now)
+        steps: list[Step] = []
         for port in self.ports:
             if self.usable(port) is not up[port.number]:
-                effects += self._followed(self._set_link(port, up[port.number], now), now)
-        return effects
+                steps += self.set_link(port, up[port.number], now)
+        return effects + self._followed(steps, now)
 
     # Protocols
 
@@ -267,28 +241,12 @@ class Bridge:
         running = [self.spanning, self.multicasting]
         return [protocol.clock for protocol in running if protocol is not None]
 
-    def _followed(self, steps: Sequence[Step], now: float) -> list[Effect]:
-        """Multicast follows the port states, each at once: a blocked port is in no set."""
-        snooper = self.multicasting
-        followed: list[Effect] = []
-        for step in steps:
-            if isinstance(step, TopologyChanged):
-                if snooper is not None:
-                    followed += snooper.topology_change(now)
-                continue
-            followed.append(step)
-            if isinstance(step, SetPortState):
-                followed += self._follow(step.port, step.state, now)
-            elif isinstance(step, ClosePort) and snooper is not None:
-                followed += snooper.set_port_state(step.port, False, True, now)
-        return followed
+    def _followed(self, steps: Iterable[Step], now: float) -> list[Effect]:
+        return followed(self, steps, now)
 
-    def _follow(self, port: int, state: PortState, now: float) -> list[Effect]:
-        if self.multicasting is None:
-            return []
-        forwards = state is PortState.FORWARDING
-        edge = self.spanning is None or self.spanning.is_edge(port)
-        return self.multicasting.set_port_state(port, forwards, edge, now)
+    def is_edge(self, port: int) -> bool:
+        """Whether there is no other bridge behind the port, as far as anybody knows."""
+        return self.spanning is None or self.spanning.is_edge(port)
 
     # Spanning tree
 
@@ -392,11 +350,13 @@ class Bridge:
             return [] if snooper is None else snooper.close(now)
         if snooper is not None:
             return snooper.set_params(params, vlans, now)
-        effects: list[Effect] = []
-        for port in self.ports:
-            effects += self._snoop(port, now)
-        for number, state in self.relay.states.items():
-            effects += self._follow(number, state, now)
+        effects = self.snoop(list(self.ports), now)
+        if self.multicasting is not None:
+            states = {
+                number: (state is PortState.FORWARDING, self.is_edge(number))
+                for number, state in self.relay.states.items()
+            }
+            effects += self.multicasting.set_port_states(states, now)
         return effects
 
     def set_port_multicast(
@@ -422,16 +382,17 @@ class Bridge:
         """Undo `add_permanent`; InputError."""
         self.permanent.remove(entry)
         port = self.ports.named(entry.port)
-        return [] if port is None else self._withdraw(entry, port.number, now)
+        return [] if port is None else self.withdraw(entry, port.number, now)
 
-    def _withdraw(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
+    def withdraw(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
+        """Take a permanent entry out of the datapath, the port being gone or not."""
         if self.multicasting is None:
             return []
         vid, group, _, source = entry
         return self.multicasting.remove_permanent(vid, group, port, now, source)
 
-    def _snoop(self, port: Port, now: float) -> list[Effect]:
-        """Let snooping know of a port and its permanent entries.
+    def snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        """Let snooping know of ports and their permanent entries.
 
         It begins with the first port, LOCAL where there is one: queries need the bridge's address.
         """
@@ -441,12 +402,9 @@ class Bridge:
         if self.multicasting is None:
             vlans = params.multicast_vlans
             self.multicasting = Multicasting(params.multicast, vlans, self.address, self.reach)
-        own = params.port(port.name, port.number)
-        effects = self.multicasting.put_port(port.number, own, now)
-        for entry in self.permanent.on(port.name):
-            effects += self.add_permanent(entry, now)
+        own = {port.number: params.port(port.name, port.number) for port in ports}
+        effects = self.multicasting.put_ports(own, now)
+        for port in ports:
+            for entry in self.permanent.on(port.name):
+                effects += self.add_permanent(entry, now)
         return effects
-
-
-def _port_event(kind: str, port: Port, what: str) -> Event:
-    return Event(kind, f"port {port.name} {what}", port=port.number, data={"name": port.name})

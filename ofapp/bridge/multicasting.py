@@ -61,34 +61,42 @@ class Multicasting:
         self._introduced: dict[int, set[int]] = {}
         self._full: set[int] = set()
 
-    def put_port(self, port: int, params: PortParams, now: float) -> list[Effect]:
-        """A port is there; it takes part once it forwards.  One that is known is administered."""
-        if port in self._ports:
-            return self.set_port_params(port, params.multicast, now)
+    def put_ports(self, ports: Mapping[int, PortParams], now: float) -> list[Effect]:
+        """Ports are there; they take part once they forward.  Known ones are administered."""
         at = self.clock.at(now)
-        self._ports[port] = False
-        told = self.snooping.add_port(port, at, params.multicast)
-        told += self._vlans_anew(at)
+        told: list[multicast.Effect] = []
+        new = ports.keys() - self._ports.keys()
+        for port, params in ports.items():
+            if port in new:
+                self._ports[port] = False
+                told += self.snooping.add_port(port, at, params.multicast)
+            else:
+                told += self.snooping.set_port_params(port, params.multicast, at)
+        if new:
+            told += self._vlans_anew(at)
         return self._carry_out(told)
 
-    def remove_port(self, port: int, now: float) -> list[Effect]:
-        """A port is gone."""
-        if port not in self._ports:
+    def remove_ports(self, ports: Iterable[int], now: float) -> list[Effect]:
+        """Ports are gone."""
+        gone = [port for port in ports if port in self._ports]
+        if not gone:
             return []
         at = self.clock.at(now)
-        del self._ports[port]
-        self._introduced.pop(port, None)
-        self._full.discard(port)
-        told = self.snooping.remove_port(port, at)
+        for port in gone:
+            del self._ports[port]
+            self._introduced.pop(port, None)
+            self._full.discard(port)
+        told = self.snooping.remove_ports(gone, at)
         return self._carry_out(told + self._vlans_anew(at))
 
-    def set_port_state(self, port: int, forwarding: bool, edge: bool, now: float) -> list[Effect]:
-        """What spanning tree says of a port; `edge`: there is no other bridge behind it."""
-        if port not in self._ports:
+    def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
+        """What spanning tree says of ports: whether they forward, and are edges, with no other
+        bridge behind them."""
+        known = {port: state for port, state in states.items() if port in self._ports}
+        if not known:
             return []
-        at = self.clock.at(now)
-        self._ports[port] = forwarding
-        return self._carry_out(self.snooping.set_port_state(port, forwarding, at, edge))
+        self._ports.update((port, forwarding) for port, (forwarding, _) in known.items())
+        return self._carry_out(self.snooping.set_port_states(known, self.clock.at(now)))
 
     def set_reach(self, reach: Reach, now: float) -> list[Effect]:
         """Ports are members of other VLANs than before, maybe."""

@@ -6,7 +6,7 @@ port of that name is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.effects import Effect, Pin, Unpin
 from ofapp.bridge.fdb import NO_PORT, Entry, EntryType
@@ -78,12 +78,13 @@ class Pinned:
             if port_name == old_name:
                 self.static[key] = name
 
-    def place(self, port_name: str, number: int) -> list[Effect]:
-        """The port of that name has this number now, NO_PORT when it is gone."""
+    def place(self, ports: Mapping[str, int]) -> list[Effect]:
+        """The ports of these names have these numbers now, NO_PORT those that are gone."""
         effects: list[Effect] = []
         for (vid, mac), name in self.static.items():
             entry = self._fdb.tables[vid][mac]
-            if name == port_name and entry.port != number:
+            number = ports.get(name, entry.port)
+            if entry.port != number:
                 entry.port = number
                 effects.append(self._pin(vid, mac))
         return effects

@@ -30,7 +30,10 @@ class Reach:
     def __init__(self, params: BridgeParams, ports: Iterable[Port]) -> None:
         present = list(ports)
         numbers = {port.name: port.number for port in present}
-        self._params = {port.number: params.port(port.name, port.number) for port in present}
+        alike = not (params.ports or params.numbered or params.policies.mirrors)
+        self._params: dict[int, PortParams] = {}
+        if not alike:
+            self._params = {port.number: params.port(port.name, port.number) for port in present}
         self._listeners = {
             numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
         }
@@ -38,6 +41,8 @@ class Reach:
             number: own.vlans for number, own in self._params.items() if self.takes_part(number)
         }
         self.aware = any(not vlans.transparent for vlans in self._vlans.values())
+        if alike:  # and maybe thousands
+            self._vlans = dict.fromkeys((port.number for port in present), TRANSPARENT)
         self.classes = self._classes() if self.aware else {}
         self.ingress_copies: dict[int, tuple[int, ...]] = {}
         self.egress_copies: dict[int, tuple[int, ...]] = {}

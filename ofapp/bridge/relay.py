@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ofapp.bridge.effects import ClosePort, Effect, Flush, SetFlood
+from ofapp.bridge.effects import ClosePort, Effect, Flush
 from ofapp.bridge.fdb import Entry
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.stp.effects import PortState, SetPortState
@@ -40,8 +40,6 @@ class Relay:
         effects: list[Effect] = [SetPortState(port, state)]
         if state is PortState.FORWARDING:
             effects += self._learning.release(port)
-        if old is not state and PortState.FORWARDING in (old, state):
-            effects.append(SetFlood(self.flood_ports))
         if state is PortState.DISCARDING and old not in (None, state):
             effects += self.flush_ports([port], blocked=True)
         return effects
@@ -52,10 +50,7 @@ class Relay:
         if old is None:
             return []
         self._admit(port, PortState.DISCARDING)
-        effects: list[Effect] = [ClosePort(port)]
-        if old is PortState.FORWARDING:
-            effects.append(SetFlood(self.flood_ports))
-        return [*effects, *self.flush_ports([port], blocked=True)]
+        return [ClosePort(port), *self.flush_ports([port], blocked=True)]
 
     def flush(
         self, port: int | None = None, vid: int | None = None, mac: int | None = None

@@ -32,6 +32,7 @@ from ofapp.openflow.codec import serialize
 from ofapp.openflow.hits import AclHits
 from ofapp.openflow.learned import Expired
 from ofapp.openflow.pace import spread
+from ofapp.openflow.portnews import PortNews
 from ofapp.openflow.program import Changes, difference
 from ofapp.openflow.removals import Removals
 from ofapp.openflow.requests import PATIENCE, RequestError
@@ -81,6 +82,7 @@ class Session:
         self._removals = Removals(bridge.learning)
         self._learns = False  # not before the switch is in line
         self._backlog: dict[Sample, None] = {}
+        self._port_news = PortNews(bridge)
         self._waiting: list[Effect] | None = None  # for a barrier's reply
         self._unsent: list[Effect] = []
         self._look = hub.Event()
@@ -130,6 +132,7 @@ class Session:
         """The connection is over."""
         self.channel.listener = None
         self.in_line = False
+        self._port_news.clear()
         self.bridge.pause(time.monotonic())
         for thread in self._threads:
             hub.kill(thread)
@@ -230,6 +233,7 @@ class Session:
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
         """Addresses were seen, others aged out."""
+        self._heed_ports()
         learning = self.bridge.learning
         effects: list[Effect] = []
         for notice in expired:
@@ -284,10 +288,12 @@ class Session:
 
     def on_bpdu(self, port: int, frame: bytes) -> None:
         """A BPDU arrived on a port where spanning tree runs."""
+        self._heed_ports()
         self.apply(self.bridge.bpdu(port, frame, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
+        self._heed_ports()
         self.apply(self.bridge.snooped(port, frame, time.monotonic()))
 
     def on_port_status(self, message: bytes) -> None:
@@ -296,11 +302,14 @@ class Session:
             self.channel.counters["malformed_messages"] += 1
             return
         port = read_port(parser.OFPPort.parser(message, 16))
-        now = time.monotonic()
-        if message[8] == ofp.OFPPR_DELETE:
-            self.apply(self.bridge.remove_port(port.number, now))
-        else:
-            self.apply(self.bridge.put_port(port, now))
+        if not self._port_news:
+            hub.spawn(self._heed_ports)
+        self._port_news.add(port, gone=message[8] == ofp.OFPPR_DELETE)
+
+    def _heed_ports(self) -> None:
+        """All that was told of ports until now; before anything that comes after it is heeded."""
+        if self._port_news:
+            self._port_news.heed(time.monotonic(), self.apply)
 
     # What happens by itself
 

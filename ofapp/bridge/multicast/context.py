@@ -6,6 +6,7 @@ The Linux bridge keeps the same per VLAN (its multicast context). IGMP and MLD d
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -305,16 +306,15 @@ class Context(Timed):
         self.core.timers.update(self)
         self.refresh()
 
-    def port_changed(self, port: Port, now: float) -> None:
-        """The port's spanning tree state changed."""
-        if port.number not in self.ports or not self.enabled:
-            self.refresh()
-            return
-        if not port.forwarding and port.number in self.learned_routers:
+    def ports_changed(self, ports: Iterable[Port], now: float) -> None:
+        """The spanning tree states of ports changed."""
+        mine = [port for port in ports if port.number in self.ports] if self.enabled else []
+        if any(not port.forwarding and port.number in self.learned_routers for port in mine):
             self.begin_uncertain(now)
         self.refresh()
-        if port.forwarding:
-            self.querier.ask_port(port.number)
+        for port in mine:
+            if port.forwarding:
+                self.querier.ask_port(port.number)
 
     def deadline(self) -> float:
         """See Timed."""

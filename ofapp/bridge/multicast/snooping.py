@@ -6,7 +6,7 @@ does what is due by then, so a late `tick` changes no outcome. `now` must not go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from .address import Family, is_host, is_snooped
 from .context import Context
@@ -105,18 +105,23 @@ class Snooping:
 
     def remove_port(self, port: int, now: float) -> list[Effect]:
         """A port is gone, with all learned on it. VLANs keep it in mind should it come back."""
+        return self.remove_ports([port], now)
+
+    def remove_ports(self, ports: Iterable[int], now: float) -> list[Effect]:
+        """The same for many at once."""
         core = self._core
         core.timers.run(now)
-        known = core.ports.get(port)
-        if known is not None:
+        gone = [core.ports[port] for port in ports if port in core.ports]
+        for known in gone:
             for context in self._contexts():
-                context.drop_port(port)
-            core.limited.pop(port, None)
-            core.ledger.remove_port(port)
+                context.drop_port(known.number)
+            core.limited.pop(known.number, None)
+            core.ledger.remove_port(known.number)
             known.forwarding = False
-            for context in self._contexts():
-                context.port_changed(known, now)
-            del core.ports[port]
+        for context in self._contexts():
+            context.ports_changed(gone, now)
+        for known in gone:
+            del core.ports[known.number]
         return self._done(now)
 
     def set_port_params(self, port: int, params: PortParams, now: float) -> list[Effect]:
@@ -142,17 +147,19 @@ class Snooping:
         kept for when it forwards again, and ages. edge: no bridge is known to be behind it; a
         topology change can move routers only to ports that are not.
         """
+        return self.set_port_states({port: (forwarding, edge)}, now)
+
+    def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
+        """The same for many ports at once: (forwarding, edge) of each."""
         core = self._core
         core.timers.run(now)
-        known = core.ports[port]
-        if (known.forwarding, known.edge) != (forwarding, edge):
-            changed = known.forwarding != forwarding
-            known.forwarding, known.edge = forwarding, edge
-            for context in self._contexts():
-                if changed:
-                    context.port_changed(known, now)
-                else:
-                    context.refresh()
+        ports = [(core.ports[port], state) for port, state in states.items()]
+        news = [(port, state) for port, state in ports if (port.forwarding, port.edge) != state]
+        changed = [port for port, (forwarding, _) in news if port.forwarding != forwarding]
+        for port, state in news:
+            port.forwarding, port.edge = state
+        for context in self._contexts() if news else ():
+            context.ports_changed(changed, now)
         return self._done(now)
 
     def topology_change(self, now: float, settling: float = 0.0) -> list[Effect]:

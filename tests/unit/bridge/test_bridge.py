@@ -133,7 +133,7 @@ class TestPorts:
         learn(bridge, 1, A)
         effects = bridge.put_port(Port(1, "p1", 1, False), 2.0)
         names = [type(effect).__name__ for effect in effects]
-        assert names == ["ClosePort", "SetFlood", "Flush", "Event"]
+        assert names == ["ClosePort", "Flush", "Event", "SetFlood"]
         assert SetFlood(frozenset({2, 3, LOCAL_PORT})) in effects
         assert Flush(port=1, sticky=True) in effects
         assert bridge.fdb.get(0, A) is None

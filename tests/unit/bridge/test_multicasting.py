@@ -129,7 +129,7 @@ class TestPorts:
         assert RemoveGroup(0, GROUP, None) in bridge.remove_port(1, now + 1)
         bridge.put_port(port(1), now + 2)
         assert members(bridge) is None
-        assert snooper(bridge).remove_port(9, now + 3) == []
+        assert snooper(bridge).remove_ports([9], now + 3) == []
 
     def test_a_port_that_spanning_tree_blocks_is_in_no_set(self) -> None:
         bridge, _ = make(stp=StpParams(), edges=("p1", "p3"))
@@ -142,7 +142,7 @@ class TestPorts:
 
     def test_states_of_unknown_ports_are_nobodys(self) -> None:
         bridge, _ = make()
-        assert snooper(bridge).set_port_state(9, True, True, 1.0) == []
+        assert snooper(bridge).set_port_states({9: (True, True)}, 1.0) == []
 
     def test_a_port_has_the_parameters_of_its_name(self) -> None:
         bridge, _ = make(ports={"p2": McastPort(mcast_router=2), "new": McastPort(mcast_router=2)})

@@ -122,7 +122,6 @@ class TestLearningState:
         assert relay.set_state(1, PortState.FORWARDING) == [
             SetPortState(1, PortState.FORWARDING),
             InstallEntry(1, 0, A, 1, 0),
-            SetFlood(frozenset({1, LOCAL_PORT})),
         ]
 
     def test_a_host_that_moves_to_a_learning_port_is_nowhere_meanwhile(self) -> None:
@@ -140,7 +139,6 @@ class TestLearningState:
         effects = bridge.relay.set_state(1, PortState.DISCARDING)
         assert effects == [
             SetPortState(1, PortState.DISCARDING),
-            SetFlood(frozenset({LOCAL_PORT})),
             Flush(1, sticky=True),
         ]
         assert bridge.fdb.learned == 0

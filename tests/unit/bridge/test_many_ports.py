@@ -1,0 +1,96 @@
+"""Switches with many ports: ports that come and go together cost each of them the same."""
+
+from __future__ import annotations
+
+import ofapp.hub  # noqa: F401
+
+# isort: split
+import pytest
+
+from ofapp.bridge import multicast, stp
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import SetFlood
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.vlan import access, trunk
+from ofapp.openflow.writer import EffectWriter
+from tests.unit.effort import calls
+
+FEW, MANY = 40, 320
+
+
+class Switch:
+    """A bridge and what its switch would be sent; aware: with VLANs on some of its ports."""
+
+    def __init__(self, ports: int, aware: bool = False) -> None:
+        own = {"p*": PortParams(vlans=trunk()), "p1": PortParams(vlans=access(7))} if aware else {}
+        params = BridgeParams(stp=stp.BridgeParams(), multicast=multicast.Params(), ports=own)
+        self.bridge = Bridge(1, params)
+        self.writer = EffectWriter(self.bridge, metered=True)
+        numbers = range(1, ports + 1)
+        self.ports = [Port(number, f"p{number}", number, True, 1000) for number in numbers]
+        self.ports.append(Port(LOCAL_PORT, "br0", 0x020000000001, True))
+
+    def connect(self) -> None:
+        self.writer.write(self.bridge.set_ports(self.ports, 0.0))
+
+    def add(self) -> None:
+        self.writer.write(self.bridge.put_ports(reversed(self.ports), 0.0))
+
+    def open(self) -> None:
+        while (due := self.bridge.next_wakeup()) is not None and due < 5.0:
+            self.writer.write(self.bridge.tick(due))
+
+    def remove(self) -> None:
+        self.writer.write(self.bridge.remove_ports(range(1, len(self.ports)), 9.0))
+
+    def look(self) -> None:
+        self.writer.wanted()
+
+
+def effort(switch: Switch, *works: str) -> float:
+    """Calls a port of the last of these, done one after another."""
+    for work in works[:-1]:
+        getattr(switch, work)()
+    return calls(getattr(switch, works[-1])) / len(switch.ports)
+
+
+@pytest.mark.parametrize("aware", [False, True])
+@pytest.mark.parametrize(
+    "works",
+    [
+        ("connect",),
+        ("add",),
+        ("connect", "open"),
+        ("connect", "open", "look"),
+        ("connect", "open", "remove"),
+    ],
+    ids=lambda works: works[-1],
+)
+def test_a_port_costs_the_same_among_few_and_many(works: tuple[str, ...], aware: bool) -> None:
+    few, many = (effort(Switch(ports, aware), *works) for ports in (FEW, MANY))
+    assert many < 1.3 * few
+
+
+def test_ports_that_open_together_are_one_flood_set() -> None:
+    switch = Switch(MANY)
+    switch.connect()
+    told = []
+    while (due := switch.bridge.next_wakeup()) is not None and due < 5.0:
+        told += [e for e in switch.bridge.tick(due) if isinstance(e, SetFlood)]
+    assert told == [SetFlood(switch.bridge.relay.flood_ports)]
+    assert len(told[0].ports) == MANY + 1
+
+
+def test_a_hello_costs_the_same_among_few_and_many() -> None:
+    efforts = []
+    for ports in (FEW, MANY):
+        switch = Switch(ports)
+        switch.connect()
+        switch.open()
+        hello = stp.SpanningTree(stp.BridgeParams(), 0x02000000FFFF)
+        told = hello.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
+        frame = next(effect.frame for effect in told if isinstance(effect, stp.SendBpdu))
+        switch.bridge.bpdu(1, frame, 5.0)
+        efforts.append(calls(lambda s=switch, f=frame: s.bridge.bpdu(1, f, 5.5)))
+    assert efforts[1] < 1.1 * efforts[0]
