@@ -22,6 +22,7 @@ os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement on every import
     import eventlet
+    import eventlet.hubs
     import eventlet.queue
     import eventlet.wsgi
     from eventlet.green import socket, ssl
@@ -32,20 +33,63 @@ with warnings.catch_warnings():
     from os_ken.lib import hub as _hub
 
 LOG = logging.getLogger(__name__)
+BACKLOG = 4096
+"""Connections that may wait to be taken; the kernel has a limit of its own (net.core.somaxconn)."""
 HANDSHAKE_SECONDS = 10
 """How long a peer may take over TLS's handshake."""
 RETRY_SECONDS = 1
-"""Until connections are taken again, after one could not be."""
+"""Until something is tried again: to take connections, what has ended by an error."""
 
 Event = _hub.Event
 GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue
 QueueEmpty = eventlet.queue.Empty
 Timeout = eventlet.Timeout
+current = eventlet.getcurrent
 kill = _hub.kill
 sleep = eventlet.sleep
 spawn = _hub.spawn  # logs what the greenlet raises
 wsgi_server = eventlet.wsgi.server
+
+
+def call_soon(function: Callable[[], Any]) -> None:
+    """Call a function in the hub itself, in its next pass; it may switch greenlets but not wait."""
+    eventlet.hubs.get_hub().schedule_call_global(0, function)
+
+
+def park() -> None:
+    """Let others run until somebody switches to this greenlet."""
+    eventlet.hubs.get_hub().switch()
+
+
+def watch(failed: Callable[[Exception], Any], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Spawn a greenlet whose end by an exception is logged and then told to `failed`.
+
+    Nobody waits for most greenlets: one that ends by a mistake would leave its work undone, and
+    nobody would know.
+    """
+
+    def run() -> None:
+        try:
+            function(*arguments)
+        except Exception as error:
+            LOG.exception("%s ended by an error", getattr(function, "__qualname__", function))
+            failed(error)
+
+    return spawn(run)
+
+
+def keep(
+    failed: Callable[[Exception], Any], function: Callable[[], Any], pause: float = RETRY_SECONDS
+) -> Any:
+    """The same, and start it again `pause` seconds after it has ended so."""
+
+    def again(error: Exception) -> None:
+        failed(error)
+        sleep(pause)
+        watch(again, function)
+
+    return watch(again, function)
 
 
 def listen(address: tuple[str, int], family: int = socket.AF_INET, **options: Any) -> Any:
@@ -54,7 +98,7 @@ def listen(address: tuple[str, int], family: int = socket.AF_INET, **options: An
     eventlet sets SO_REUSEPORT by default, with which a second controller started by mistake on the
     same port gets a share of the switches, and nobody is told.
     """
-    return eventlet.listen(address, family, **{"reuse_port": False, **options})
+    return eventlet.listen(address, family, **{"reuse_port": False, "backlog": BACKLOG, **options})
 
 
 _hub.listen = listen  # what os-ken's own servers use

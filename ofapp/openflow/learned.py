@@ -259,8 +259,11 @@ class Expired(NamedTuple):
     serial: int
 
 
-_FLOW_REMOVED = struct.Struct("!Q2xB")
 _IDLE_TIMEOUT = 0  # OFPRR_IDLE_TIMEOUT
+# As Open vSwitch words it, from the cookie (offset 8) on: in_port, eth_src and VLAN are matched.
+_AGED_OUT = struct.Struct("!4xI32xII4xIHIIH")
+_AGED_OUT_HEADERS = (1 << 16 | 30, _IN_PORT, _ETH_SRC, _VLAN_VID_MASKED)
+_AGED_OUT_LENGTH = 8 + _AGED_OUT.size
 
 
 def is_learned_notice(data: bytes, at: int) -> bool:
@@ -276,9 +279,13 @@ def read_flow_removed(data: bytes, at: int, length: int) -> Expired | None:
     """
     if length < 56:
         return None
-    cookie, reason = _FLOW_REMOVED.unpack_from(data, at + 8)
-    if reason != _IDLE_TIMEOUT:
+    if data[at + 18] != _IDLE_TIMEOUT:
         return None
+    if length >= _AGED_OUT_LENGTH:
+        serial, head, port, source, high, low, vlan, vid = _AGED_OUT.unpack_from(data, at + 8)
+        if (head, port, source, vlan) == _AGED_OUT_HEADERS:
+            return Expired(vid & VID_MASK, high << 32 | low, serial)
+    serial = int.from_bytes(data[at + 12 : at + 16], "big")
     try:
         (match_length,) = struct.unpack_from("!H", data, at + 50)
         fields = _read_match(data[at + 52 : at + 48 + match_length])
@@ -286,7 +293,7 @@ def read_flow_removed(data: bytes, at: int, length: int) -> Expired | None:
         return None
     if fields is None:
         return None
-    return Expired(fields.vid, fields.source, cookie & 0xFFFFFFFF)
+    return Expired(fields.vid, fields.source, serial)
 
 
 class HeldFlow(NamedTuple):

@@ -126,7 +126,11 @@ class Session:
         """Begin; returns at once."""
         self.bridge.resume(time.monotonic())
         self.channel.listener = self
-        self._threads = [hub.spawn(self._keep_in_line)]
+        self._threads = [self._spawn(self._keep_in_line)]
+
+    def _spawn(self, loop: Callable[[], None]) -> Any:
+        """Whose end by an error ends the connection: the switch comes again, and gets a new one."""
+        return hub.watch(self.channel.fail, loop)
 
     def stop(self) -> None:
         """The connection is over."""
@@ -286,10 +290,11 @@ class Session:
             self._tell(self.bridge, event)
         self._look.set()
 
-    def on_bpdu(self, port: int, frame: bytes) -> None:
-        """A BPDU arrived on a port where spanning tree runs."""
+    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
+        """BPDUs arrived, together, on these ports, where spanning tree runs."""
         self._heed_ports()
-        self.apply(self.bridge.bpdu(port, frame, time.monotonic()))
+        for port, frame in frames:
+            self.apply(self.bridge.bpdu(port, frame, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
@@ -303,13 +308,27 @@ class Session:
             return
         port = read_port(parser.OFPPort.parser(message, 16))
         if not self._port_news:
-            hub.spawn(self._heed_ports)
+            self._spawn(self._heed_ports)
         self._port_news.add(port, gone=message[8] == ofp.OFPPR_DELETE)
 
     def _heed_ports(self) -> None:
         """All that was told of ports until now; before anything that comes after it is heeded."""
         if self._port_news:
             self._port_news.heed(time.monotonic(), self.apply)
+
+    def on_lag(self, lags: bool) -> None:
+        """The switch says more than can be done in its share of the time; or not any more."""
+        if lags:
+            message = "the switch says more than its share of the controller can take: it waits"
+            self._tell(self.bridge, Event("openflow.lag", message, Severity.WARNING))
+        else:
+            message = "what the switch has said is done"
+            self._tell(self.bridge, Event("openflow.lag.cleared", message))
+
+    def on_fault(self, error: Exception) -> None:
+        """Something has ended by an error, and with it the connection."""
+        message = f"the connection is ended and begins anew, for an error: {error!r}"
+        self._tell(self.bridge, Event("openflow.fault", message, Severity.ERROR))
 
     # What happens by itself
 
@@ -352,7 +371,7 @@ class Session:
         """As soon as their frames can come and go; a large FDB may take seconds to look at."""
         unsent, self._unsent = self._unsent, []
         self.apply(list(unsent))
-        self._threads += [hub.spawn(self._tick), hub.spawn(self._renew_traps)]
+        self._threads += [self._spawn(self._tick), self._spawn(self._renew_traps)]
 
     def _tick(self) -> None:
         while True:

@@ -11,15 +11,22 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-import ofapp.hub  # noqa: F401
+from ofapp import hub
 
 # isort: split
-from os_ken.controller.handler import DEAD_DISPATCHER
+from os_ken.controller.handler import (
+    CONFIG_DISPATCHER,
+    DEAD_DISPATCHER,
+    HANDSHAKE_DISPATCHER,
+    MAIN_DISPATCHER,
+)
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
+from ofapp.openflow import channel as channel_module
 from ofapp.openflow import codec, flows, learned, parse
-from ofapp.openflow.channel import Channel
+from ofapp.openflow.channel import BACKLOG, FRAMES, LAG, READ_SIZE, READS, UNINTRODUCED, Channel
 from ofapp.openflow.cookie import Feature, make_cookie
+from ofapp.openflow.inbox import BATCH
 
 
 class FakeSocket:
@@ -44,6 +51,15 @@ class Heard:
     def on_learned(self, samples: list[Any], expired: list[Any]) -> None:
         self.log += [("expired", tuple(notice)) for notice in expired]
         self.log += [("sample", sample) for sample in samples]
+
+    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
+        self.log.append(("bpdus", [port for port, _ in frames]))
+
+    def on_lag(self, lags: bool) -> None:
+        self.log.append(("lag", lags))
+
+    def on_fault(self, error: Exception) -> None:
+        self.log.append(("fault", str(error)))
 
     def on_learned_error(self, type_: int, code: int) -> None:
         self.log.append(("error", (type_, code)))
@@ -91,9 +107,12 @@ STORY = [
 ]
 
 
-def channel(chunks: list[bytes], admit: bool = True) -> tuple[Channel, Heard]:
+def channel(
+    chunks: list[bytes], admit: bool = True, state: str = MAIN_DISPATCHER
+) -> tuple[Channel, Heard]:
     made = Channel(FakeSocket(chunks), ("192.0.2.1", 1), lambda _channel, _dpid: admit)
     made.set_version(ofp.OFP_VERSION)
+    made.set_state(state)
     heard = Heard()
     made.listener = heard
     return made, heard
@@ -131,10 +150,10 @@ def _short_patience() -> Iterator[None]:
 def test_garbage_is_counted_and_ends_no_more_than_this_connection(
     garbage: list[bytes], type_: int
 ) -> None:
-    made, _ = channel([*garbage])
+    made, _ = channel([*garbage], state=CONFIG_DISPATCHER)
     made._recv_loop()
     framed = [message(type_, body) for body in garbage]
-    made, heard = channel([*framed, packet_in(7, 77)])
+    made, heard = channel([*framed, packet_in(7, 77)], state=CONFIG_DISPATCHER)
     made._recv_loop()
     assert ("sample", (7, 0, 77)) in heard.log or made.state == DEAD_DISPATCHER
 
@@ -142,11 +161,18 @@ def test_garbage_is_counted_and_ends_no_more_than_this_connection(
 def test_a_list_without_end_ends_the_connection_and_not_the_controller() -> None:
     """os-ken steps over a meter band by the length it gives, here 0, and again, and again."""
     endless = message(ofp.OFPT_MULTIPART_REPLY, struct.pack("!HH4x", 10, 0) + bytes(8))
-    made, heard = channel([endless + packet_in(7, 77)])
+    made, heard = channel([endless + packet_in(7, 77)], state=CONFIG_DISPATCHER)
     made._recv_loop()
     assert made.counters["malformed_messages"] == 1
     assert made.state == DEAD_DISPATCHER
     assert heard.log == []
+
+
+def test_a_switch_that_does_not_introduce_itself_may_say_little() -> None:
+    made, _ = channel([packet_in(1, 10) * 600] * 40, state=HANDSHAKE_DISPATCHER)
+    made._recv_loop()
+    assert made.state == DEAD_DISPATCHER
+    assert made._read_bytes <= UNINTRODUCED + READ_SIZE
 
 
 def test_an_impossible_length_ends_the_connection() -> None:
@@ -187,3 +213,116 @@ def test_replies_go_to_whoever_asked() -> None:
     made.request(42, b"", got.append)
     made._recv_loop()
     assert got == [reply, reply, reply]
+
+
+def bpdu(port: int) -> bytes:
+    match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, 60, 1, 0, make_cookie(Feature.BPDU))
+    return message(ofp.OFPT_PACKET_IN, head + match + bytes(62))
+
+
+def test_bpdus_of_one_read_are_heard_together_before_the_storm_they_came_in() -> None:
+    storm = flow_removed(1, 10, 5) * 300
+    made, heard = channel([storm + bpdu(1) + storm + bpdu(2)])
+    made._recv_loop()
+    assert heard.log[0] == ("bpdus", [1, 2])
+    assert len(heard.log) == 601
+
+
+def test_an_echo_is_answered_before_the_storm_it_came_in() -> None:
+    made, heard = channel([flow_removed(1, 10, 5) * 300 + message(2, b"there?", xid=8)])
+    answered: list[tuple[bytes, int]] = []
+    made.send = lambda data: answered.append((data, len(heard.log)))  # type: ignore[method-assign]
+    made._recv_loop()
+    assert answered == [(message(3, b"there?", xid=8), 0)]
+    assert len(heard.log) == 300
+
+
+class SlowClock:
+    """Every look at it takes a millisecond."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.001
+        return self.now
+
+
+def test_work_is_done_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a switch says, others get their turn after so many messages of it."""
+    clock = SlowClock()
+    monkeypatch.setattr(channel_module.time, "perf_counter", clock)
+    made, heard = channel([])
+    made._inbox.feed(packet_in(1, 10) * 5000)
+    slices = []
+    while made._may_work():
+        before = len(heard.log)
+        made._work()
+        slices.append(len(heard.log) - before)
+    assert sum(slices) == 5000
+    assert max(slices) <= 3 * BATCH
+
+
+def test_frames_of_protocols_beyond_a_budget_wait_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel_module.time, "perf_counter", SlowClock())
+    made, heard = channel([])
+    made._turns.take(made._share)  # it is somebody's turn
+    made._take(bpdu(1) * 600)
+    at_once = sum(len(ports) for _, ports in heard.log)
+    assert 0 < at_once <= 60 * FRAMES
+    for _ in range(100):
+        made._take(bpdu(1) * 600)
+    assert sum(len(ports) for _, ports in heard.log) < 10_000
+    while made._may_work():
+        made._work()
+    assert sum(len(ports) for _, ports in heard.log) == 101 * 600
+
+
+def test_who_says_more_than_can_be_done_is_told_of_once_and_when_it_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(channel_module.time, "monotonic", lambda: now[0])
+    made, heard = channel([])
+    for _ in range(5):
+        made._inbox.feed(packet_in(1, 10) * 5000)
+        made._work()
+        now[0] += LAG
+    assert [item for item in heard.log if item[0] == "lag"] == [("lag", True)]
+    while made._may_work():
+        made._work()
+    assert [item for item in heard.log if item[0] == "lag"] == [("lag", True), ("lag", False)]
+    assert made.counters["lags"] == 1
+
+
+def test_nobody_is_read_from_whose_words_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel_module, "MOST_UNREAD", 1 << 19)
+    said = [flow_removed(1, 10, 5) * 800] * 60
+    made, heard = channel(said)
+    made._out_bytes = BACKLOG + 1  # so that bulk waits
+    reader = hub.spawn(made._recv_loop)
+    for _ in range(100):
+        hub.sleep(0)
+    assert 1 << 19 < made._inbox.weight < (1 << 19) + READS * READ_SIZE
+    assert said, "all was read"
+    made._out_bytes = 0
+    while made._may_work():
+        made._work()
+        hub.sleep(0)
+    reader.wait()
+    assert len(heard.log) == 60 * 800
+
+
+def test_an_error_in_what_hears_ends_the_connection_and_is_told() -> None:
+    made, heard = channel([bpdu(1), packet_in(1, 10)])
+
+    def fail(_frames: object) -> None:
+        raise ValueError("what nobody thought of")
+
+    heard.on_bpdus = fail  # type: ignore[method-assign]
+    made.serve()
+    assert heard.log == [("fault", "what nobody thought of")]
+    assert made.state == DEAD_DISPATCHER
+    assert Channel.open == 0

@@ -1,0 +1,193 @@
+"""What is read is sorted by how urgent it is: no storm stands before a BPDU."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections import Counter
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+import ofapp.hub  # noqa: F401
+
+# isort: split
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.openflow.cookie import Feature, make_cookie
+from ofapp.openflow.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
+from tests.unit.openflow.test_channel import flow_removed, message, packet_in
+
+
+def frame(port: int, text: bytes = b"hello", feature: Feature = Feature.BPDU) -> bytes:
+    """A frame of a protocol, as the flow of that feature sends it here."""
+    match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(text), 1, 0, make_cookie(feature))
+    return message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + text)
+
+
+def port_status(port: int) -> bytes:
+    return message(ofp.OFPT_PORT_STATUS, struct.pack("!B7xI60x", 2, port))
+
+
+def multipart(kind: int, size: int = 0) -> bytes:
+    return message(ofp.OFPT_MULTIPART_REPLY, struct.pack("!HH4x", kind, 0) + bytes(size), 9)
+
+
+ECHO = message(ofp.OFPT_ECHO_REQUEST, b"12345678", 5)
+ERROR = message(ofp.OFPT_ERROR, struct.pack("!HH", 5, 1), 6)
+BARRIER = message(ofp.OFPT_BARRIER_REPLY, b"", 7)
+
+
+def sorted_into(stream: bytes, cuts: list[int] | None = None) -> tuple[Inbox, Counter[str]]:
+    counters: Counter[str] = Counter()
+    inbox = Inbox(counters)
+    for begin, end in itertools.pairwise([0, *sorted(set(cuts or [])), len(stream)]):
+        inbox.feed(stream[begin:end])
+    return inbox, counters
+
+
+def everything(inbox: Inbox) -> list[object]:
+    """All that waits, in the order in which a connection takes it."""
+    found: list[object] = [*inbox.take_echoes()]
+    while inbox:
+        if frames := inbox.take_frames(10):
+            found += frames
+        elif item := inbox.take_prompt():
+            found.append(item)
+        else:
+            item = inbox.take_bulk()
+            found += [*item.expired, *item.samples] if isinstance(item, Batch) else [item]
+    return found
+
+
+def kinds(found: list[object]) -> str:
+    """In short: e(cho), f(rame), m(essage), s(ample), x (expired)."""
+    letters = {Message: "m", Frame: "f"}
+    return "".join(
+        "e"
+        if isinstance(item, Message) and item.type == ofp.OFPT_ECHO_REQUEST
+        else letters.get(type(item), "s" if type(item) is tuple else "x")
+        for item in found
+    )
+
+
+@pytest.mark.parametrize(
+    "storm",
+    [
+        flow_removed(1, 10, 5),
+        packet_in(1, 10),
+        ERROR,
+        multipart(ofp.OFPMP_FLOW, 56),
+        multipart(ofp.OFPMP_METER, 40),
+        port_status(99),
+        packet_in(1, 10) + flow_removed(1, 10, 5) + ERROR,
+    ],
+)
+@pytest.mark.parametrize("feature", [Feature.BPDU, Feature.SNOOP])
+def test_echoes_and_protocols_come_before_any_storm(storm: bytes, feature: Feature) -> None:
+    inbox, _ = sorted_into(storm * 700 + frame(3, feature=feature) + ECHO + storm)
+    assert [echo.xid for echo in inbox.take_echoes()] == [5]
+    assert inbox.take_frames(10) == [Frame(feature is Feature.BPDU, 3, b"hello")]
+
+
+def test_answers_and_ports_come_before_what_is_said_in_bulk() -> None:
+    inbox, _ = sorted_into(flow_removed(1, 10, 5) * 3 + BARRIER + port_status(4) + ERROR)
+    assert kinds(everything(inbox)) == "mmmxxx"
+
+
+def test_a_bpdu_does_not_overtake_news_of_its_own_port() -> None:
+    stream = port_status(3) + frame(3, b"a") + frame(4, b"b") + ERROR + frame(3, b"c")
+    found = everything(sorted_into(stream)[0])
+    assert [getattr(item, "data", b"")[:1] for item in found if isinstance(item, Frame)] == [
+        *(b"b", b"a", b"c")
+    ]
+    assert kinds(found) == "fmfmf"
+
+
+def test_nor_the_list_of_all_ports() -> None:
+    inbox, _ = sorted_into(multipart(ofp.OFPMP_PORT_DESC) + frame(3))
+    assert inbox.take_frames(10) == []
+    assert kinds(everything(inbox)) == "mf"
+    inbox.feed(frame(3))
+    assert len(inbox.take_frames(10)) == 1
+
+
+def test_who_is_seen_and_ages_out_keeps_the_order() -> None:
+    stats = multipart(ofp.OFPMP_FLOW)
+    stream = packet_in(1, 1) + flow_removed(1, 1, 5) + packet_in(2, 1) + stats + packet_in(3, 1)
+    assert kinds(everything(sorted_into(stream)[0])) == "sxsms"
+
+
+def test_a_batch_is_bounded() -> None:
+    inbox, _ = sorted_into(packet_in(1, 10) * (3 * BATCH))
+    sizes = []
+    while isinstance(batch := inbox.take_bulk(), Batch):
+        sizes.append(len(batch.samples))
+    assert sizes == [BATCH] * 3
+
+
+def test_a_frame_that_looks_like_a_bpdu_inside_is_none() -> None:
+    """A host can send any bytes, and 64 of them are copied here."""
+    forged = frame(3)[8:]
+    match = struct.pack("!HHII4x", 1, 12, 0x80000004, 1)
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, 80, 1, 40, make_cookie(Feature.MISS))
+    seen = message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + forged.ljust(64, b"\0"))
+    assert kinds(everything(sorted_into(seen * 50)[0])) == "s" * 50
+
+
+PARTS = [
+    *(packet_in(1, 10), packet_in(2, 11)[:60], flow_removed(1, 10, 5), flow_removed(1, 9, 5, 2)),
+    *(frame(3), frame(4, b"x" * 52), frame(5, feature=Feature.SNOOP), ECHO, ERROR, BARRIER),
+    *(port_status(3), port_status(8), multipart(ofp.OFPMP_FLOW, 56), multipart(13, 64)),
+    message(ofp.OFPT_PACKET_IN, b""),
+    message(ofp.OFPT_PACKET_IN, bytes(16)),
+]
+PARTS = [part[:2] + struct.pack("!H", len(part)) + part[4:] for part in PARTS]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PARTS), st.integers(1, 9)), max_size=12),
+    st.lists(st.integers(1, 2000), max_size=6),
+)
+def test_nothing_is_lost_or_said_twice_however_it_is_chopped(
+    parts: list[tuple[bytes, int]], cuts: list[int]
+) -> None:
+    stream = b"".join(part * times for part, times in parts)
+    one_by_one: list[object] = []
+    for part, times in parts:
+        one_by_one += everything(sorted_into(part)[0]) * times
+    inbox, _ = sorted_into(stream, [cut for cut in cuts if cut < len(stream)])
+    found = everything(inbox)
+    assert sorted(map(repr, found)) == sorted(map(repr, one_by_one))
+    assert inbox.weight == 0
+
+    def about_hosts(items: list[object]) -> list[object]:
+        return [item for item in items if kinds([item]) in "sx"]
+
+    def of_port(items: list[object], port: int) -> list[object]:
+        return [item for item in items if isinstance(item, Frame) and item.port == port]
+
+    assert about_hosts(found) == about_hosts(one_by_one)
+    for port in (3, 4, 5):
+        assert of_port(found, port) == of_port(one_by_one, port)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.binary(max_size=300), max_size=6))
+def test_garbage_is_sorted_or_refused(chunks: list[bytes]) -> None:
+    inbox = Inbox(Counter())
+    try:
+        for chunk in chunks:
+            inbox.feed(chunk)
+    except BrokenStreamError:
+        return
+    everything(inbox)
+    assert inbox.weight == 0
+
+
+def test_a_message_does_not_keep_all_that_came_with_it() -> None:
+    inbox, _ = sorted_into(flow_removed(1, 10, 5) + ECHO * 3000)
+    inbox.take_echoes()
+    assert len(inbox._bulk[0][0]) < 200
