@@ -26,6 +26,9 @@ from ofapp.openflow.leaving import BROADCAST, GROUP_BIT
 from ofapp.openflow.metering import Copy, meter_id
 from ofapp.openflow.rule import Register, TableId
 
+TAGS = (0x8100, 0x88A8)
+"""Types of the tags that the switch reads: 802.1Q's C-tag and S-tag."""
+
 
 def marks(bridge: Bridge, port: int) -> tuple[Action, ...]:
     """What a frame takes along from its port: copies for mirrors first, then what is asked."""
@@ -65,6 +68,16 @@ def flows(reach: Reach, port: int, metered: bool) -> Iterator[Flow]:
         meter = meter_id(port, Copy.UNKNOWN_UNICAST)
         table, goto = TableId.DESTINATION, TableId.FLOOD
         yield Flow(table, 10, unicast, Feature.STORM, (), goto, meter=meter)
+
+
+def filter_flows() -> tuple[Flow, ...]:
+    """What is let in by no port that has VLANs of its own."""
+    twice = [(PRIORITY_TAGGED, Match("eth_type", kind)) for kind in TAGS]
+    table = TableId.VLAN
+    return (
+        Flow(table, 0, (), Feature.VLAN),
+        *(Flow(table, 120, match, Feature.VLAN) for match in twice),
+    )
 
 
 def _vlan_flows(reach: Reach, port: int, goto: TableId) -> Iterator[Flow]:

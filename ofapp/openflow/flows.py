@@ -57,7 +57,7 @@ def flood_flows(bridge: Bridge, metered: bool) -> tuple[Flow, ...]:
         flood = (ToGroup(FLOOD_GROUP),)
         return _checked(Flow(TableId.DESTINATION, 0, (), Feature.BASE, flood))
     onwards = Flow(TableId.DESTINATION, 0, (), Feature.VLAN, (), TableId.FLOOD)
-    filtering = [Flow(TableId.VLAN, 0, (), Feature.VLAN)] if bridge.reach.aware else []
+    filtering = entering.filter_flows() if bridge.reach.aware else ()
     return _checked(*leaving.flood_flows(bridge.reach), *filtering, onwards)
 
 
@@ -129,18 +129,25 @@ def snooping_flows(by_table: bool = False) -> tuple[Flow, ...]:
         return Match(f"ipv{network.version}_dst", int(network.network_address), mask)
 
     proto = [Match("ip_proto", number) for number in (_IGMP, _ICMPV6, _PIM)]
+    cut_short = (proto[1], Match("icmpv6_type", 0), address("ff02::", 16))
     trapped = [
         ip(IPV4, proto[0]),
         *(ip(IPV6, proto[1], Match("icmpv6_type", type_)) for type_ in _ICMPV6_SNOOPED),
         ip(IPV4, proto[2], address("224.0.0.13", 32)),
         ip(IPV6, proto[2], address("ff02::d", 128)),
+        ip(IPV6, *cut_short),
     ]
+    unread = Match("ip_proto", 0)
     link_scope = [ip(IPV4, address("224.0.0.0", 24)), ip(IPV6, address("ff02::1", 128))]
     group_bit = (Match("eth_dst", GROUP_BIT, GROUP_BIT),)
     return _checked(
         Flow(table, 0, (), Feature.SNOOP, flood, goto),
         *(Flow(table, 800, match, Feature.SNOOP, flood, goto) for match in link_scope),
         *(Flow(table, 900, match, Feature.SNOOP, (), to_controller) for match in trapped),
+        Flow(
+            table, 890, ip(IPV4, unread, address("0.0.0.0", 32)), Feature.SNOOP, (), to_controller
+        ),
+        Flow(table, 890, ip(IPV6, unread), Feature.SNOOP, (), to_controller),
         Flow(TableId.DESTINATION, 100, group_bit, Feature.SNOOP, (), table),
     )
 

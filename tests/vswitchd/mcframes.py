@@ -200,9 +200,18 @@ def pim_hello(host: int, *, family: int = 4, hold: int = 105) -> bytes:
     return ip4(host, "224.0.0.13", 103, body)
 
 
-def router_advertisement(host: int) -> bytes:
-    """Multicast router discovery (RFC 4286 3) over IPv4, advertised every 20 s."""
+def router_advertisement(host: int, *, family: int = 4) -> bytes:
+    """Multicast router discovery (RFC 4286 3), advertised every 20 s."""
+    if family == 6:
+        return mld(host, "ff02::6a", struct.pack("!BBHHH", 151, 20, 0, 125, 2))
     return igmp(host, "224.0.0.106", struct.pack("!BBHHH", 0x30, 20, 0, 125, 2))
+
+
+def router_termination(host: int, *, family: int = 4) -> bytes:
+    """Its end (RFC 4286 5): 4 octets."""
+    kind = 0x32 if family == 4 else 153
+    build, group = (igmp, "224.0.0.106") if family == 4 else (mld, "ff02::6a")
+    return build(host, group, bytes((kind, 0, 0, 0)))
 
 
 def stream(host: int, group: str, *, source: str | None = None, vlan: int | None = None) -> bytes:

@@ -150,6 +150,16 @@ def test_a_pim_goodbye_ends_a_router_port(bridge: Bridge) -> None:
     wait_restricted(bridge, {ROUTER})
 
 
+@both_families
+def test_a_routers_termination_ends_a_router_port(bridge: Bridge, family: int) -> None:
+    """Over IPv6 it is too short for the switch to see what it is."""
+    hear_querier(bridge, ROUTER, family=family)
+    bridge.inject(2, mcframes.router_advertisement(9, family=family))
+    wait_restricted(bridge, {2, ROUTER}, family=family)
+    bridge.inject(2, mcframes.router_termination(9, family=family))
+    wait_restricted(bridge, {ROUTER}, family=family)
+
+
 # --- members ---------------------------------------------------------------------------------
 
 

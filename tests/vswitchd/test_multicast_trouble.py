@@ -101,14 +101,10 @@ JOIN4, JOIN6 = mcframes.join(1, GROUP), mcframes.join(1, GROUP6)
 MALFORMED = {
     "igmp_checksum": _broken(JOIN4, 40),
     "ip_checksum": _broken(JOIN4, 24),
-    "igmp_ttl": mcframes.igmp(1, GROUP, bytes((0x16, 0, 0, 0)) + mcframes.packed(GROUP), ttl=2),
     "igmp_truncated": mcframes.igmp(1, "224.0.0.22", bytes((0x22, 0, 0, 0, 0, 0, 0, 9))),
     "igmp_group": mcframes.igmp(1, GROUP, bytes((0x16, 0, 0, 0)) + mcframes.packed("10.0.0.1")),
     "igmp_destination": mcframes.igmp(1, GROUP, bytes((0x11, 1, 0, 0, 0, 0, 0, 0))),
     "mld_checksum": _broken(JOIN6, 70),
-    "mld_hop_limit": mcframes.mld(
-        1, GROUP6, bytes((131,)) + bytes(7) + mcframes.packed(GROUP6), hops=2
-    ),
     "mld_off_link": mcframes.mld(
         1, GROUP6, bytes((131,)) + bytes(7) + mcframes.packed(GROUP6), source="fd00::1"
     ),
@@ -128,6 +124,60 @@ def test_malformed_messages_are_counted_and_dropped(
     wait_for(lambda: count(controller, bridge, f"drop_{reason}") == 1, f"a drop for {reason}")
     assert all(MALFORMED[reason] not in bridge.sent(port) for port in bridge.ports)
     assert not {GROUP, GROUP6} & {group for _, group, _ in entries(bridge)}
+
+
+def _with(message: bytes, at: int, octets: bytes) -> bytes:
+    return message[:at] + octets + message[at + len(octets) :]
+
+
+UNREADABLE = {
+    "ipv4-length": _with(JOIN4, 16, b"\x07\xd0"),
+    "ipv4-length-too-small": _with(JOIN4, 16, b"\0\x05"),
+    "ipv4-header-length": _with(JOIN4, 14, b"\x4f"),
+    "ipv4-header-length-too-small": _with(JOIN4, 14, b"\x44"),
+    "ipv4-cut": JOIN4[:30],
+    "ipv6-length": _with(JOIN6, 18, b"\x07\xd0"),
+    "ipv6-extension": _with(JOIN6, 55, b"\x40"),
+    "ipv6-cut": JOIN6[:50],
+    "stream": _with(mcframes.stream(1, GROUP), 16, b"\x07\xd0"),
+}
+"""Frames of which the switch itself cannot read the IP header."""
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_has_no_whole_ip_header_is_counted_and_dropped(
+    bridge: Bridge, controller: Controller, what: str
+) -> None:
+    """Whether streams are restricted or not; as the Linux bridge does with all IP multicast."""
+    for drops in (1, 2):
+        bridge.forget_sent()
+        bridge.inject(1, UNREADABLE[what])
+        wait_for(
+            lambda drops=drops: count(controller, bridge, "drop_ip_truncated") == drops, "a drop"
+        )
+        assert all(UNREADABLE[what] not in bridge.sent(port) for port in bridge.ports)
+        hear_querier(bridge, ROUTER)
+
+
+def test_mld_that_is_cut_short_is_counted_and_dropped(
+    bridge: Bridge, controller: Controller
+) -> None:
+    short = mcframes.mld(1, "ff02::16", bytes((143, 0, 0, 0)))
+    bridge.inject(1, short)
+    wait_for(lambda: count(controller, bridge, "drop_mld_truncated") == 1, "a drop")
+    assert all(short not in bridge.sent(port) for port in bridge.ports)
+
+
+def test_a_ttl_other_than_1_is_no_reason_to_drop(bridge: Bridge, controller: Controller) -> None:
+    """Neither Linux nor Open vSwitch looks at it; `strict` does."""
+    for family in (4, 6):
+        hear_querier(bridge, ROUTER, family=family)
+    body = bytes((0x16, 0, 0, 0)) + mcframes.packed(GROUP)
+    bridge.inject(1, mcframes.igmp(1, GROUP, body, ttl=64))
+    wait_entry(bridge, GROUP, {1, ROUTER})
+    body = bytes((131,)) + bytes(7) + mcframes.packed(GROUP6)
+    bridge.inject(1, mcframes.mld(1, GROUP6, body, hops=64))
+    wait_entry(bridge, GROUP6, {1, ROUTER})
 
 
 def test_random_damage_harms_nobody(bridge: Bridge, controller: Controller) -> None:

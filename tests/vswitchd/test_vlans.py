@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -62,6 +63,48 @@ def tagged(dst: str, src: str, vlan: int, pcp: int = 0) -> bytes:
     bare = frames.ethernet(dst, src)
     tag = frames.ethernet(dst, src, vlan=vlan, pcp=pcp)[12:16]
     return bare[:12] + tag + bare[12:]
+
+
+def stack(dst: str, src: str, *tags: tuple[int, int]) -> bytes:
+    """A frame with these tags, (type, VID) each, the outermost first."""
+    bare = untagged(dst, src)
+    return bare[:12] + b"".join(struct.pack("!HH", *tag) for tag in tags) + bare[12:]
+
+
+C_TAG, S_TAG = 0x8100, 0x88A8
+
+
+@pytest.mark.parametrize("inner", [(), ((C_TAG, 20),), ((C_TAG, 10),)], ids=["one", "20", "10"])
+@pytest.mark.parametrize("vid", [10, 20, 30])
+def test_no_tag_of_either_kind_gets_in_by_an_access_port(
+    bridge: Bridge, vid: int, inner: tuple[tuple[int, int], ...]
+) -> None:
+    for kind in (C_TAG, S_TAG):
+        assert bridge.deliver(ACCESS, stack(frames.BROADCAST, A, (kind, vid), *inner)) == {}
+
+
+@pytest.mark.parametrize("kind", [C_TAG, S_TAG])
+def test_a_priority_tag_gets_nothing_in_that_is_tagged_behind_it(bridge: Bridge, kind: int) -> None:
+    """It would leave the trunk that has VLAN 10 untagged as a frame of VLAN 20."""
+    bare = untagged(frames.BROADCAST, A)
+    got = bridge.deliver(ACCESS, stack(frames.BROADCAST, A, (kind, 0)))
+    assert {port: got[port] for port in (ACCESS_TOO, NATIVE)} == {
+        ACCESS_TOO: [bare],
+        NATIVE: [bare],
+    }
+    for port in (ACCESS, NATIVE):
+        for inner in (C_TAG, S_TAG):
+            twice = stack(frames.BROADCAST, A, (kind, 0), (inner, 20))
+            assert bridge.deliver(port, twice) == {}
+
+
+def test_on_a_trunk_both_kinds_of_tag_tell_the_vlan(bridge: Bridge) -> None:
+    """As on Open vSwitch's own trunks: the switch cannot tell them apart."""
+    got = bridge.deliver(TRUNK, stack(frames.BROADCAST, C, (S_TAG, 20)))
+    assert got == {
+        NATIVE: [stack(frames.BROADCAST, C, (S_TAG, 20))],
+        OTHER: [untagged(frames.BROADCAST, C)],
+    }
 
 
 @pytest.mark.parametrize("dst", [B, frames.BROADCAST, "01:00:5e:00:00:fb"])

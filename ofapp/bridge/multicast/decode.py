@@ -1,10 +1,10 @@
 """From an Ethernet frame to a message: the headers under IGMP, MLD and PIM, checked.
 
 Any octets at all give an answer and none raises. What a host sent is believed only when whole:
-lengths, checksums, and a TTL or hop limit of 1, which no message from beyond the link can have.
-Two things the RFCs demand and deployed hosts and switches do not always do, the Router Alert
-option and the address a report is sent to, are demanded only in `strict`; the Linux bridge is the
-measure of lenient.
+lengths and checksums. Three things the RFCs demand and deployed hosts and switches do not always
+do, the Router Alert option, a TTL or hop limit of 1 and the address a report is sent to, are
+demanded only in `strict`; the Linux bridge is the measure of lenient, and takes all three
+[measured with 6.18]. MLD still has to come from an address of the link.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def decode_igmp(data: bytes, context: Context) -> Message:
     if kind not in _KNOWN:
         return Other("igmp_other")
     host, source, dest, ttl, alert, strict = context
-    if ttl != 1:
+    if strict and ttl != 1:
         return Malformed("igmp_ttl")
     if kind in (MRD_ADVERTISEMENT, MRD_TERMINATION):
         return decode_mrd(Family.IPV4, kind == MRD_ADVERTISEMENT, data, context)

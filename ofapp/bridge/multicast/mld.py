@@ -46,7 +46,7 @@ def decode_mld(data: bytes, context: Context, hop_by_hop: bool) -> Message:
     host, source, dest, hop_limit, alert, strict = context
     if not checksum_ok(pseudo_header(source, dest, len(data), 58) + data):
         return Malformed("mld_checksum")
-    if hop_limit != 1:
+    if strict and hop_limit != 1:
         return Malformed("mld_hop_limit")
     if not hop_by_hop or (strict and not alert):
         return Malformed("router_alert")

@@ -22,7 +22,7 @@ def decode_pim(data: bytes, family: Family, context: Context) -> Message:
     """
     if len(data) < 4:
         return Malformed("pim_truncated")
-    _, source, dest, ttl, _, _ = context
+    _, source, dest, ttl, _, strict = context
     if data[0] != _HELLO or dest not in (ALL_PIM4, ALL_PIM6):
         return Other("pim_other")
     if family is Family.IPV6:
@@ -32,7 +32,7 @@ def decode_pim(data: bytes, family: Family, context: Context) -> Message:
             return Malformed("pim_off_link")
     elif not checksum_ok(data):
         return Malformed("pim_checksum")
-    if ttl != 1:
+    if strict and ttl != 1:
         return Malformed("pim_ttl")
     hold: float | None = DEFAULT_HOLD
     at = 4

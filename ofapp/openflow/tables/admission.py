@@ -101,6 +101,15 @@ VLAN = Table(
             "vlan",
         ),
         rule(
+            "tagged-twice",
+            120,
+            "eth_type vlan_vid",
+            Feature.VLAN,
+            "A tag with VID 0, and behind it another one, of either kind: drop. Where the VLAN "
+            "leaves a port untagged, the next bridge would take the frame for one of the inner "
+            "tag's VLAN.",
+        ),
+        rule(
             "tagged",
             90,
             "in_port vlan_vid",

@@ -27,6 +27,32 @@ MULTICAST = Table(
             goto=TableId.SNOOP,
         ),
         rule(
+            "short6",
+            900,
+            "eth_type ip_proto icmpv6_type ipv6_dst",
+            Feature.SNOOP,
+            "ICMPv6 of less than 8 octets has no type for the switch: a router's termination "
+            "(RFC 4286), and MLD that is cut short and must not pass.",
+            goto=TableId.SNOOP,
+        ),
+        rule(
+            "damaged4",
+            890,
+            "eth_type ip_proto ipv4_dst",
+            Feature.SNOOP,
+            "An IPv4 header that the switch could not read, so that all its fields are 0: the "
+            "controller counts and drops it, as the Linux bridge does.",
+            goto=TableId.SNOOP,
+        ),
+        rule(
+            "damaged6",
+            890,
+            "eth_type ip_proto",
+            Feature.SNOOP,
+            "And of IPv6, extension headers included: no whole packet ends in hop-by-hop options.",
+            goto=TableId.SNOOP,
+        ),
+        rule(
             "pim4",
             900,
             "eth_type ip_proto ipv4_dst",
