@@ -120,7 +120,8 @@ class Bridge:
     def reach_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
         before, self.reach = self.reach, Reach(self.params, self.ports)
-        if before.trivial and self.reach.trivial:
+        named = before.configured == self.reach.configured
+        if before.trivial and self.reach.trivial and named:
             return []
         effects: list[Effect] = [Reprogram()]
         if self.multicasting is not None:

@@ -3,7 +3,8 @@
 On a bridge without VLAN configuration every port is in every VLAN, so a VLAN begins to be looked
 after with the first message that is seen in it, up to a limit a port: VIDs are anybody's to invent.
 Untagged frames, VLANs with parameters of their own and those with permanent entries are looked
-after in any case: a querier of ours must ask before anybody has spoken.
+after in any case, and all that are configured where a querier of ours must ask: before anybody has
+spoken there.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ class Multicasting:
         at = self.clock.at(now)
         before, self._params, self._own = self._own, params, vlans
         told = self.snooping.set_params(params, at)
-        for vid in sorted(before.keys() | vlans.keys()):
+        for vid in sorted(before.keys() | vlans.keys() | self._to_ask()):
             self.vlans.add(vid)
             told += self._look_after(vid, at)
         return self._carry_out(told)
@@ -208,7 +209,13 @@ class Multicasting:
         return self.snooping.desired()
 
     def _vlans_anew(self, at: float) -> list[multicast.Effect]:
+        self.vlans |= self._to_ask()
         return [effect for vid in sorted(self.vlans) for effect in self._look_after(vid, at)]
+
+    def _to_ask(self) -> frozenset[int]:
+        """VLANs that our querier asks in though nobody may have spoken there."""
+        asks = self._params.vlan.mcast_querier
+        return self._reach.configured - self.vlans if asks else frozenset()
 
     def _look_after(self, vid: int, at: float) -> list[multicast.Effect]:
         members = [port for port in self._ports if self._reach.vlans(port).has(vid)]

@@ -38,6 +38,7 @@ class BridgeParams:
     ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;
         the longest pattern wins.  Other ports have the defaults.
     multicast_vlans: snooping of the VLANs that have parameters of their own, by VID.
+    vlans: VLANs that the configuration names, whether a port is said to be in them or not.
     numbered: parameters by port number, for ports that `ports` does not name in full.
     policies: VLAN limits, mirrors, access lists.
     """
@@ -51,6 +52,7 @@ class BridgeParams:
     multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
     numbered: Mapping[int, PortParams] = field(default_factory=dict)
     policies: Policies = field(default_factory=Policies)
+    vlans: frozenset[int] = frozenset()
 
     def port(self, name: str, number: int = 0) -> PortParams:
         """The parameters of the port called `name`, with this number."""

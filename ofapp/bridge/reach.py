@@ -16,6 +16,8 @@ from ofapp.bridge.ports import Port
 from ofapp.bridge.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, PortVlans
 
 _NOBODY = PortParams()
+MANY = 256
+"""VLANs of a port that lists more than so many, a trunk's ranges, need not be in use."""
 _Signature = frozenset[tuple[int, bool]]
 
 
@@ -24,6 +26,7 @@ class Reach:
 
     aware: some port has VLANs of its own, so VIDs mean something.
     classes: the VIDs of each class, by its lowest; all other VIDs are alike.
+    configured: the VLANs that the configuration speaks of, but for those in long lists of a port.
     ingress_copies, egress_copies: the ports that get a copy of what a port hears and says.
     """
 
@@ -44,6 +47,7 @@ class Reach:
         if alike:  # and maybe thousands
             self._vlans = dict.fromkeys((port.number for port in present), TRANSPARENT)
         self.classes = self._classes() if self.aware else {}
+        self.configured = params.vlans.union(*map(_spoken_of, self._vlans.values()))
         self.ingress_copies: dict[int, tuple[int, ...]] = {}
         self.egress_copies: dict[int, tuple[int, ...]] = {}
         for mirror in params.policies.mirrors:
@@ -130,3 +134,8 @@ class Reach:
             if signature != ordinary:
                 found[signature].add(vid)
         return {min(vids): frozenset(vids) for vids in found.values()}
+
+
+def _spoken_of(vlans: PortVlans) -> frozenset[int]:
+    listed = vlans.vids or frozenset()
+    return vlans.untagged | (listed if len(listed) <= MANY else frozenset())

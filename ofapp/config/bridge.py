@@ -224,6 +224,7 @@ class Bridge(BridgeSettings):
             multicast_vlans=snooping.vlan_params(),
             numbered={n: own for key, own in ports.items() if (n := port_number(key)) is not None},
             policies=self._policies(),
+            vlans=frozenset(self.vlans),
         )
 
     def _policies(self) -> policy.Policies:

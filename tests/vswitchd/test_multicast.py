@@ -43,6 +43,7 @@ CONFIG = {
     "bridges": {
         f"{dpid:016x}": {
             "multicast": OWN,
+            "vlans": {30: {"name": "silent"}},
             "ports": {f"fast{dpid:x}": {"multicast": {"mcast_fast_leave": True}}},
         }
         for dpid in ASKING
@@ -68,6 +69,11 @@ def asking(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
         wait_restricted(bridge, set(), family=family)
     yield bridge
     bridge.destroy()
+
+
+def test_a_vlan_is_asked_in_before_anybody_speaks_there(asking: Bridge) -> None:
+    for family in (4, 6):
+        wait_restricted(asking, set(), family=family, vid=30)
 
 
 def answer(bridge: Bridge, group: str, *sources: str) -> None:

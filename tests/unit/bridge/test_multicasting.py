@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,7 @@ from ofapp.bridge.stp import TopologyChanged
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.bpdu import encode as encode_bpdu
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
-from ofapp.bridge.vlan import access
+from ofapp.bridge.vlan import access, trunk
 from tests.unit.multicast.lan import V4, V6, ip
 
 OWN = 0x0200000000FE
@@ -288,6 +289,44 @@ class TestVlans:
             due = bridge.next_wakeup()
             assert due is not None
         assert frozenset({1, 2, 3, LOCAL_PORT}) in {frame.ports for frame in later}
+
+    def test_a_querier_asks_in_every_configured_vlan(self) -> None:
+        """Those that are named, and those that ports are in: not all that a trunk may carry."""
+        own = {
+            "p1": PortParams(vlans=access(10)),
+            "p2": PortParams(vlans=trunk(frozenset({20, 30}))),
+            "p3": PortParams(vlans=trunk(native=40)),
+        }
+        params = BridgeParams(stp=None, multicast=QUERIER, ports=own, vlans=frozenset({7}))
+        bridge = Bridge(1, params)
+        local = Port(LOCAL_PORT, "br0", OWN, True)
+        effects = bridge.set_ports([port(1), port(2), port(3), local], 0.0)
+        assert snooper(bridge).vlans == {0, 7, 10, 20, 30, 40}
+        asked: dict[int, set[int]] = {}
+        for frame in sent(effects):
+            vid = int.from_bytes(frame.frame[14:16], "big") if tagged(frame.frame) else 0
+            asked.setdefault(vid, set()).update(frame.ports)
+        assert asked == {
+            0: {1, 3, LOCAL_PORT},  # what is in VLAN 10 or 40 leaves these untagged
+            7: {3, LOCAL_PORT},
+            10: {3, LOCAL_PORT},
+            20: {2, 3, LOCAL_PORT},
+            30: {2, 3, LOCAL_PORT},
+            40: {LOCAL_PORT},
+        }
+
+    def test_a_vlan_that_is_configured_later_is_asked_in_at_once(self) -> None:
+        bridge, _ = make(QUERIER)
+        told = bridge.set_params(replace(bridge.params, vlans=frozenset({7})), 20.0)
+        assert {frame.frame[12:16] for frame in sent(told)} == {tag(7)}
+        assert snooper(bridge).vlans == {0, 7}
+
+    def test_without_a_querier_a_configured_vlan_waits_for_who_speaks(self) -> None:
+        bridge, _ = make()
+        bridge.set_params(replace(bridge.params, vlans=frozenset({7})), 20.0)
+        assert snooper(bridge).vlans == {0}
+        told = bridge.set_multicast(QUERIER, {}, 21.0)
+        assert {frame.frame[12:16] for frame in sent(told) if tagged(frame.frame)} == {tag(7)}
 
     def test_a_vlan_has_its_own_parameters_and_others_the_bridges(self) -> None:
         bridge, _ = make(QUERIER, {7: VlanParams(mcast_snooping=False)})
