@@ -71,12 +71,14 @@ EVERYTHING = Interest()
 class EventLog:
     """The last `size` events and a count of each kind.
 
-    last: number of the newest event.
+    last: number of the newest event; life: no two runs of the controller have the same, as each
+    counts its events from one.
     audience_changed: called when the answers of `wanted` may have changed.
     """
 
     def __init__(self, size: int = 1000) -> None:
         self.last = 0
+        self.life = f"{time.time_ns() // 1_000_000:x}"
         self.audience_changed: Callable[[], None] = lambda: None
         self._records: deque[Record] = deque(maxlen=size)
         self._listeners: set[tuple[Any, Interest]] = set()

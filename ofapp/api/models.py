@@ -183,9 +183,14 @@ class StreamStart(EventFilter):
 class LastEventId(BaseModel):
     """What a client sends that resumes a stream."""
 
-    number: Number | None = Field(
+    id: Annotated[str, Field(pattern="^([0-9a-f]{1,16}-)?[0-9]{1,15}$")] | None = Field(
         None, alias="Last-Event-ID", description="`id` of the last event it has seen"
     )
+
+    def after(self, life: str) -> int:
+        """The number of that event, 0 when it was another life of the controller."""
+        its, _, number = (self.id or "0").rpartition("-")
+        return int(number) if its in ("", life) else 0
 
 
 class AnyBridgePath(Input):

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    WithJsonSchema,
+    model_validator,
+)
 
 from ofapp.api.changes import Change, fields_of
 from ofapp.api.models import BridgePath, Input, Port, PortRef, PortText
 from ofapp.config.base import MAX_VID
 from ofapp.config.port import Port as PortSettings
-from ofapp.config.port import PortVlan
+from ofapp.config.port import PortVlan, Storm
 
 
 class PortPath(BridgePath):
@@ -19,7 +27,7 @@ class PortPath(BridgePath):
     port: PortText
 
 
-_PORT_FIELDS = fields_of(PortSettings, leave_out=("stp", "multicast", "vlan"))
+_PORT_FIELDS = fields_of(PortSettings, leave_out=("stp", "multicast", "vlan", "storm"))
 _VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
 _TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
 
@@ -44,6 +52,8 @@ def _whole(value: Any) -> Any:
 
 def _given(value: object) -> object:
     """null is no value that any key of these has, and nothing at all says nothing."""
+    if value is None:
+        raise ValueError("null is no VLAN: transparent, where frames shall pass as they are")
     if isinstance(value, dict):
         if not value:
             raise ValueError("nothing is given: a VID, access, trunk, or transparent")
@@ -78,17 +88,22 @@ Vlans = Annotated[
 ]
 
 
+StormOrNone = Annotated[
+    Storm | None,
+    AfterValidator(lambda storm: storm or Storm()),
+    Field(description="storm control, frames a second; null: none"),
+]
+
+
 class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
     """What shall be different; what is not given stays."""
 
     vlan: Vlans = Field(PortVlan())
+    storm: StormOrNone = Field(Storm())
 
     @model_validator(mode="before")
     @classmethod
     def _values(cls, values: Any) -> Any:
-        for section in ("vlan", "storm"):
-            if isinstance(values, dict) and values.get(section, ...) is None:
-                raise ValueError(f"{section} is null: leave it out")
         return _whole(values)
 
 

@@ -9,8 +9,11 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, request
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
+
+from ofapp.api.models import Input
+from ofapp.config.errors import findings
 
 LOG = logging.getLogger(__name__)
 
@@ -53,8 +56,11 @@ def problem(status: int, detail: str, fields: Fields = ()) -> Response:
 
 
 def invalid(error: ValidationError) -> Response:
-    """What a model refused."""
-    fields = [(".".join(map(str, item["loc"])) or "body", _reason(item)) for item in error.errors()]
+    """What a model refused, in the words that the configuration file's faults are told in."""
+    fields = [
+        (".".join(map(str, found.path)) or "body", _as_json(found.what))
+        for found in findings(error, _model(error.title))
+    ]
     return problem(422, "; ".join(f"{field}: {what}" for field, what in fields), fields)
 
 
@@ -78,10 +84,21 @@ def install(app: Flask) -> None:
     app.register_error_handler(Exception, _bug)
 
 
-def _reason(item: Any) -> str:
-    if item["type"] == "value_error":
-        return str(item["ctx"]["error"])
-    return str(item["msg"])
+def _model(name: str) -> type[BaseModel]:
+    """The model of requests that is called so; pydantic's errors tell no more of it."""
+    found: list[type[BaseModel]] = [Input]
+    for model in found:
+        if model.__name__ == name:
+            return model
+        found += model.__subclasses__()
+    return BaseModel
+
+
+def _as_json(what: str) -> str:
+    """The same, where a section is an object and no part of a file."""
+    for words in ("a section of `key: value` lines", "a section of its own"):
+        what = what.replace(words, "an object")
+    return what
 
 
 def _told(error: ProblemError) -> Response:

@@ -42,13 +42,13 @@ class Streams:
         self.open += 1
         quiet = 0.0
         try:
-            yield ": events of ofapp\n\n"
+            yield f": events of ofapp\nid: {events.life}-{number}\n\n"
             for record in events.follow(number, GLANCE, interest):
                 if self.stopping:
                     return
                 if record is not None:
                     quiet = 0.0
-                    yield _frame(record)
+                    yield _frame(events.life, record)
                 elif (quiet := quiet + GLANCE) >= KEEP_ALIVE:
                     quiet = 0.0
                     yield ": still here\n\n"
@@ -78,11 +78,12 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
     def stream(header: models.LastEventId, query: models.StreamStart) -> Response:
         """Events as they happen.  It resumes after `Last-Event-ID`, or `since`.
 
+        With an id from before the controller was started anew it tells all that has happened since.
         BPDUs, sent and received, are events of severity debug.
         """
         if streams.open >= STREAMS:
             raise ProblemError(503, f"{STREAMS} streams are open, no more are served")
-        number = header.number if header.number is not None else query.since
+        number = header.after(events.life) if header.id is not None else query.since
         if number is None:
             number = events.last
         elif number > events.last:  # a number of an earlier life of the controller
@@ -111,9 +112,9 @@ def event_json(record: Record) -> Json:
     }
 
 
-def _frame(record: Record) -> str:
+def _frame(life: str, record: Record) -> str:
     data = json.dumps(event_json(record))  # one line: JSON escapes line ends
-    return f"id: {record.number}\nevent: {record.event.kind}\ndata: {data}\n\n"
+    return f"id: {life}-{record.number}\nevent: {record.event.kind}\ndata: {data}\n\n"
 
 
 def _interest(query: models.EventFilter) -> Interest:

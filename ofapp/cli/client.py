@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -14,6 +16,8 @@ Query = Mapping[str, str | int | None]
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 PAGE = 5000
+RETRY = 1.0
+"""Seconds between looks for a controller that has gone."""
 
 ApiOption = Annotated[
     str,
@@ -24,6 +28,10 @@ JsonOption = Annotated[bool, typer.Option("-j", "--json", help="JSON for program
 
 class ApiError(Exception):
     """The controller cannot be reached, or refuses: one line for a person."""
+
+
+class LostError(ApiError):
+    """It does not answer, or not any more."""
 
 
 class Client:
@@ -81,17 +89,45 @@ class Client:
         """The API's path of the bridge with this datapath id or name."""
         return f"/v1/bridges/{self.bridges(name)[0]['datapath_id']}"
 
-    def lines(self, path: str, query: Query) -> Iterator[str]:
+    def events(self, query: Query) -> Iterator[Json]:
+        """Events as they happen, also those of a controller that is started anew meanwhile.
+
+        ApiError when there is none to begin with, or when it refuses.
+        """
+        last: str | None = None
+        waiting = False
+        while True:
+            try:
+                for line in self._stream("/v1/events/stream", query, last):
+                    if waiting:
+                        waiting = False
+                        typer.echo("ofapp: the controller is back", err=True)
+                    name, _, value = line.partition(": ")
+                    if name == "id":
+                        last = value
+                    elif name == "data":
+                        yield json.loads(value)
+            except LostError as error:
+                if last is None:
+                    raise
+                if not waiting:
+                    waiting = True
+                    typer.echo(f"ofapp: {error}; waiting for it", err=True)
+                time.sleep(RETRY)
+
+    def _stream(self, path: str, query: Query, last: str | None) -> Iterator[str]:
         """The lines of an endless answer."""
+        headers = {} if last is None else {"Last-Event-ID": last}
+        url, params = self._url + path, _given(query)
         with (
             self._told(),
-            self._http.stream("GET", self._url + path, params=_given(query)) as answer,
+            self._http.stream("GET", url, params=params, headers=headers) as answer,
         ):
             if answer.is_error:
                 answer.read()
                 raise ApiError(_refusal(answer))
             yield from answer.iter_lines()
-        raise ApiError(f"the controller at {self._url} has ended the stream")
+        raise LostError(f"the controller at {self._url} has ended the stream")
 
     def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
         with self._told():
@@ -112,7 +148,7 @@ class Client:
             yield
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
-            raise ApiError(
+            raise LostError(
                 f"no answer from the controller at {self._url}: {reason}"
                 " (does ofapp-manager run? --api or OFAPP_API say where)"
             ) from None

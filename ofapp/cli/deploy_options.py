@@ -84,10 +84,10 @@ DatapathIdOption = Annotated[
     typer.Option("--datapath-id", metavar="HEX", help="16 digits. (default: by the MAC address)"),
 ]
 MacOption = Annotated[
-    str | None, typer.Option("--mac", metavar="MAC", help="[default: the first uplink's]")
+    str | None, typer.Option("--mac", metavar="MAC", help="(default: the first uplink's)")
 ]
 MtuOption = Annotated[
-    int | None, typer.Option("--mtu", metavar="BYTES", help="[default: left as it is]")
+    int | None, typer.Option("--mtu", metavar="BYTES", help="(default: left as it is)")
 ]
 GuardOption = Annotated[
     bool | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from datetime import datetime
 from typing import Annotated
 
@@ -24,7 +23,8 @@ def events(
 ) -> None:
     """Show the last thousand events, oldest first; with -j one JSON object a line.
 
-    BPDUs are not among them: see `ofapp stp trace`.
+    -f goes on when the controller is started anew, whose events count from one again.  BPDUs are
+    not among them: see `ofapp stp trace`.
     """
     client = Client(api)
     if not follow:
@@ -32,9 +32,8 @@ def events(
             _show(event, json)
         return
     try:
-        for line in client.lines("/v1/events/stream", {"since": since, "severity": "info"}):
-            if line.startswith("data: "):
-                _show(jsonlib.loads(line.removeprefix("data: ")), json)
+        for event in client.events({"since": since, "severity": "info"}):
+            _show(event, json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -59,7 +58,7 @@ def _show_bridge(status: Json, detail: bool) -> None:
     if status["bridge_id"] is not None:
         _show_pairs(_bridge_pairs(status, detail))
     if not detail:
-        header = ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED BRIDGE", "PORT"]
+        header = ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED BRIDGE", "ITS PORT"]
         print_table(header, [_port_row(port) for port in status["ports"]])
         return
     for port in status["ports"]:
@@ -313,24 +312,21 @@ def trace(
 ) -> None:
     """Follow spanning tree as it happens: BPDUs sent (>) and heard (<), roles, states, links.
 
-    Of a BPDU: its type, the sender's role, [its flags], then what it tells: the root, the sender's
-    cost to it, the sender and its port, and how old the news is.
+    Of a BPDU: its type, the sender's role, its flags in brackets, then what it tells: the root, the
+    sender's cost to it, the sender and its port, and how old the news is.
     """
     client = Client(api)
     names = {known["datapath_id"]: known["name"] for known in client.bridges(bridge)}
     query = {"kind": "stp,port,bridge", "bridge": next(iter(names)) if bridge else None}
     try:
-        for line in client.lines("/v1/events/stream", query):
-            if not line.startswith("data: "):
-                continue
-            event = jsonlib.loads(line.removeprefix("data: "))
+        for event in client.events(query):
             if json:
                 print_json(event)
                 continue
             datapath_id = event["datapath_id"]
             if datapath_id not in names or event["kind"] == "bridge.ready":
                 names |= {known["datapath_id"]: known["name"] for known in client.bridges()}
-            typer.echo(_told(event, names.get(datapath_id, datapath_id or "-")))
+            typer.echo(_told(event, names.get(datapath_id) or datapath_id or "-"))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

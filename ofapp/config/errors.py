@@ -91,6 +91,8 @@ def _unknown_key(key: str, known: list[str]) -> str:
     close = difflib.get_close_matches(key, known, 1, 0.7)
     if close:
         return f"there is no such key: did you mean {close[0]}?"
+    if not known:
+        return "there is no such key"
     return f"there is no such key; there are {', '.join(known)}"
 
 
@@ -114,6 +116,8 @@ def _wanted(item: Any, annotation: Any, metadata: list[Any]) -> str:
         return "must be a section of `key: value` lines"
     if type_ in ("tuple_type", "list_type"):
         return "must be a list"
+    if type_ == "string_pattern_mismatch":
+        return f"must match {context['pattern']}"
     message: str = item["msg"]
     return message[0].lower() + message[1:]
 

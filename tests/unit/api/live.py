@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 @contextmanager
-def served(network: str = "some") -> Iterator[str]:
-    """The URL of a server of a network of `network.NETWORKS`."""
+def served(network: str = "some", port: int = 0) -> Iterator[str]:
+    """The URL of a server of a network of `network.NETWORKS`; port: a free one if 0."""
     script = Path(__file__).with_name("serve.py")
     with subprocess.Popen(
-        [sys.executable, script, network], stdout=subprocess.PIPE, text=True
+        [sys.executable, script, network, str(port)], stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None

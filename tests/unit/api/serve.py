@@ -1,4 +1,4 @@
-"""Serves a network of `network` on a free port of 127.0.0.1, until it is ended or its parent is.
+"""Serves a network of `network` on 127.0.0.1, until it is ended or its parent is.  Port 0: any one.
 
 A process of its own, so that eventlet and whoever asks do not share a thread.
 """
@@ -17,7 +17,7 @@ from tests.unit.api.network import NETWORKS
 
 if __name__ == "__main__":
     parent = os.getppid()
-    server = ApiServer(NETWORKS[sys.argv[1]](), "127.0.0.1", 0)
+    server = ApiServer(NETWORKS[sys.argv[1]](), "127.0.0.1", int(sys.argv[2]))
     server.start()
     print(server.port, flush=True)
     while os.getppid() == parent:

@@ -183,6 +183,33 @@ def test_a_number_of_an_earlier_controller_tells_everything(url: str) -> None:
         assert next(events)["number"] == 1
 
 
+def test_an_id_of_an_earlier_controller_tells_everything_although_there_are_more_events(
+    url: str,
+) -> None:
+    with stream(url, last="abc-3") as events:
+        assert next(events)["number"] == 1
+
+
+def test_every_id_resumes_a_stream_that_of_its_beginning_too(url: str) -> None:
+    def ids(last: str | None) -> Iterator[str]:
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=5)
+        headers = {} if last is None else {"Last-Event-ID": last}
+        connection.request("GET", "/v1/events/stream", headers=headers)
+        answer = connection.getresponse()
+        while line := answer.readline():
+            if line.startswith(b"id: "):
+                yield line[4:].decode().strip()
+
+    begun = ids(None)
+    start = next(begun)
+    fill_and_flush(url)
+    first, second = next(begun), next(begun)
+    resumed = ids(start)
+    assert [next(resumed) for _ in range(3)] == [start, first, second]
+    resumed = ids(first)
+    assert [next(resumed) for _ in range(2)] == [first, second]
+
+
 def test_a_client_that_leaves_is_forgotten(url: str) -> None:
     """More clients than streams are allowed, one after the other."""
     deadline = time.monotonic() + 20

@@ -37,6 +37,15 @@ def test_a_policy_is_set_and_shown(client: Any, bridge: Bridge) -> None:
     assert patch(client, "eth1", isolated=False).json["settings"] == {"storm": {"broadcast": 100}}
 
 
+def test_storm_control_is_taken_away_with_null(client: Any, bridge: Bridge) -> None:
+    patch(client, "eth1", storm={"broadcast": 100})
+    assert patch(client, "eth1", storm=None).json["settings"] == {}
+    answer = patch(client, "eth1", vlan=None)
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (422, "vlan")
+    assert "transparent" in answer.json["detail"]
+    assert patch(client, "eth1", vlan="transparent").status_code == 200
+
+
 def test_a_port_that_is_shut_is_disabled(client: Any, bridge: Bridge) -> None:
     assert patch(client, "eth1", shutdown=True).json["state"] == "disabled"
     assert patch(client, "eth1", shutdown=False).json["state"] != "disabled"

@@ -51,6 +51,45 @@ def test_every_error_is_a_problem(
     assert problem.detail
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "detail"),
+    [
+        ({"isolatd": True}, "isolatd", "there is no such key: did you mean isolated?"),
+        ({"isolated": 7}, "isolated", "must be true or false, not 7"),
+        ({"storm": {"broadcast": "x"}}, "storm.broadcast", "must be a whole number from 1 to"),
+        ({"storm": {"broadcas": 1}}, "storm.broadcas", "did you mean broadcast?"),
+        ({"storm": 5}, "storm", "must be an object, not 5"),
+        ({"vlan": {"trunk": 1, "x": 2}}, "vlan.x", "there is no such key; there are access, trunk"),
+        ({"vlan": 4095}, "vlan.access", "4095 is neither a VID, 1 to 4094, nor the name of a VLAN"),
+        ({"over_limit": "burn"}, "over_limit", "must be flood or drop"),
+    ],
+)
+def test_what_is_wrong_is_said_in_plain_words(
+    client: Any, body: dict[str, Any], field: str, detail: str
+) -> None:
+    answer = client.patch(f"/v1/bridges/{DPID}/ports/eth1", json=body)
+    assert answer.status_code == 422
+    (fault,) = answer.json["errors"]
+    assert detail in fault["detail"]
+    assert fault["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "detail"),
+    [
+        ("/v1/bridges?x=1", "x", "there is no such key"),
+        ("/v1/bridges/br0", "dpid", 'must match ^[0-9a-fA-F]{16}$, not "br0"'),
+        ("/v1/fdb?vlan=5000", "vlan", "must be a whole number from 0 to 4094, not"),
+        ("/v1/fdb?limit=x", "limit", "'x' is not a decimal number"),
+        ("/v1/events?severity=loud", "severity", "must be debug, info, warning or error"),
+    ],
+)
+def test_so_too_of_a_path_or_query(client: Any, path: str, field: str, detail: str) -> None:
+    (fault,) = client.get(path).json["errors"]
+    assert detail in fault["detail"]
+    assert fault["field"] == field
+
+
 def test_a_wrong_method_tells_the_right_ones(client: Any) -> None:
     assert "PUT" in client.post(STATIC).headers["Allow"]
 

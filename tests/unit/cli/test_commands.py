@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
+from ofapp.cli.app import app
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, mac
 from tests.unit.cli.conftest import Run
@@ -85,11 +90,63 @@ def test_events_are_followed(url: str, own_ofapp: Run) -> None:
             process.terminate()
 
 
+def test_they_are_followed_when_the_controller_is_started_anew(tmp_path: Path) -> None:
+    """Also events with numbers that were told before, as it counts from one again."""
+    with live.served() as url:
+        port = int(url.rpartition(":")[2])
+        command = [sys.executable, "-u", "-m", "ofapp", "events", "-f", "--api", url]
+        with (tmp_path / "err").open("w") as err:
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=err, text=True, env=ENVIRONMENT
+            )
+        assert process.stdout is not None
+        first = [process.stdout.readline().split()[0] for _ in range(16)]
+    try:
+        with live.served(port=port):
+            second = [process.stdout.readline().split()[0] for _ in range(16)]
+            assert first == second == [str(number) for number in range(1, 17)]
+            said = (tmp_path / "err").read_text().splitlines()
+            assert said[0].endswith("; waiting for it")
+            assert said[1:] == ["ofapp: the controller is back"]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
 def _fill(url: str) -> None:
     import httpx
 
     body = {"mac": mac(99), "port": 1}
     assert httpx.put(f"{url}/simpleswitch/mactable/{FULL}", json=body).status_code == 200
+
+
+# Help
+
+
+def commands(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command with what is typed for it."""
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def test_all_that_a_command_says_of_itself_is_in_its_help(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Square brackets, say, are markup to who prints it."""
+    monkeypatch.setenv("COLUMNS", "1000")
+    runner, lost = CliRunner(), []
+    for path, command in commands(get_command(app)):
+        if path == ("run",):
+            continue
+        shown = set(re.split(r"[\s│]+", runner.invoke(app, [*path, "--help"]).output))
+        texts = [command.help, *(getattr(option, "help", None) for option in command.params)]
+        lost += [
+            (path, word) for text in texts for word in (text or "").split() if word not in shown
+        ]
+    assert not lost
 
 
 # What can go wrong with any command

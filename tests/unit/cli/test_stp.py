@@ -61,7 +61,7 @@ def test_a_bridge_is_shown_with_its_ports(live_ofapp: Run) -> None:
         ["root", "this", "bridge"],
         ["times", *["hello", "2,", "max", "age", "20,", "forward", "delay", "15"]],
         ["topology", "change", "none", "so", "far"],
-        ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED", "BRIDGE", "PORT"],
+        ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED", "BRIDGE", "ITS", "PORT"],
         *(
             [f"eth{number}", "designated", state, "20000", edge, "yes", own_id, f"8.00{number}"]
             for number, state, edge in (
