@@ -59,6 +59,7 @@ class Network:
         self.sessions: dict[int, Session] = {}
         self.away = Away()
         self._state = state
+        self._trees = stp.OwnTrees()
         events.audience_changed = self._set_traces
         self.admin = Administration(self.settings, self._apply, self._tell, self._look)
         self._unsaved: set[int] = set()
@@ -342,7 +343,7 @@ class Network:
 
     def _new_bridge(self, datapath_id: int, known: Iterable[StaticEntry]) -> Bridge:
         settings = self.settings.of(datapath_id)
-        bridge = Bridge(datapath_id, settings.params())
+        bridge = Bridge(datapath_id, settings.params(), self._trees)
         self._set_trace(bridge)
         for entry in (*static_entries(settings), *known):
             bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())

@@ -47,7 +47,10 @@ class Bridge:
     former_name: what it was called, while another bridge goes by that name.
     """
 
-    def __init__(self, datapath_id: int, params: BridgeParams) -> None:
+    def __init__(
+        self, datapath_id: int, params: BridgeParams, trees: stp.OwnTrees | None = None
+    ) -> None:
+        """trees: the spanning trees of the same controller, which the bridge's will join."""
         self.datapath_id = datapath_id
         self.params = params
         self.ports = PortTable()
@@ -58,6 +61,7 @@ class Bridge:
         self.pinned = Pinned(self.learning, self.ports)
         self.flooded: frozenset[int] = frozenset()
         self.spanning: Spanning | None = None
+        self._trees = stp.OwnTrees() if trees is None else trees
         self._trace = False
         self.multicasting: Multicasting | None = None
         self.permanent = Permanent()
@@ -200,9 +204,13 @@ class Bridge:
 
     def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """A frame to the bridge group address arrived on a port that `traps` it."""
+        return self.bpdus([(port, frame)], now)
+
+    def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Such frames that arrived together, by port: all are heard before any is answered."""
         if self.spanning is None:
             return []
-        return self._followed(self.spanning.bpdu(port, frame, now), now)
+        return self._followed(self.spanning.bpdus(frames, now), now)
 
     def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
@@ -232,11 +240,15 @@ class Bridge:
         """The switch is away: no protocol runs until it is back."""
         for clock in self._clocks():
             clock.pause(now)
+        if self.spanning is not None:
+            self.spanning.tree.leave()
 
     def resume(self, now: float) -> None:
         """The switch is back."""
         for clock in self._clocks():
             clock.resume(now)
+        if self.spanning is not None:
+            self.spanning.tree.join()
 
     def _clocks(self) -> list[PausableTime]:
         running = [self.spanning, self.multicasting]
@@ -264,7 +276,7 @@ class Bridge:
         if self.params.stp is None:
             raise ValueError("spanning tree is off")
         self.spanning = Spanning.revive(
-            self.params.stp, data, self.relay, lambda name: self.params.port(name).stp
+            self.params.stp, data, self.relay, self._trees, lambda name: self.params.port(name).stp
         )
         self.spanning.tree.trace = self._trace
 
@@ -279,7 +291,9 @@ class Bridge:
         if params is not None and self.spanning is not None:
             return self._followed(self.spanning.set_bridge_params(params, now), now)
         effects: list[Step] = []
-        self.spanning = None
+        if self.spanning is not None:
+            self.spanning.tree.leave()
+            self.spanning = None
         for port in self.ports:
             if port.number == LOCAL_PORT:
                 continue
@@ -322,7 +336,7 @@ class Bridge:
         """
         if self.spanning is None:
             assert self.params.stp is not None
-            self.spanning = Spanning(self.params.stp, self.address, self.relay)
+            self.spanning = Spanning(self.params.stp, self.address, self.relay, self._trees)
             self.spanning.tree.trace = self._trace
         return self.spanning.link(port, self.params.port(port.name, port.number).stp, now)
 

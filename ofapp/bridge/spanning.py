@@ -6,7 +6,7 @@ comes with their next BPDUs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -35,8 +35,11 @@ class Spanning:
     address: the bridge's, for its identifier and as the source of BPDUs.
     """
 
-    def __init__(self, params: stp.BridgeParams, address: int, relay: Relay) -> None:
-        self.tree = SpanningTree(params, address)
+    def __init__(
+        self, params: stp.BridgeParams, address: int, relay: Relay, own: stp.OwnTrees
+    ) -> None:
+        self.tree = SpanningTree(params, address, own)
+        self.tree.join()
         self.ports: dict[int, str] = {}
         self._relay = relay
         self._up: set[int] = set()
@@ -49,14 +52,16 @@ class Spanning:
         params: stp.BridgeParams,
         data: Mapping[str, Any],
         relay: Relay,
+        own: stp.OwnTrees,
         port_params: Callable[[str], stp.PortParams],
     ) -> Self:
         """The one that was dumped, paused; ValueError when it does not fit."""
-        revived = cls(params, 0, relay)
+        revived = cls(params, 0, relay, own)
+        revived.tree.leave()
         try:
             names = {int(number): str(name) for number, name in data["names"]}
             revived.tree, revived._told = dump.revive(
-                params, data["tree"], lambda number: port_params(names[number])
+                params, data["tree"], own, lambda number: port_params(names[number])
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a dump of a bridge's spanning tree: {error!r}") from error
@@ -121,9 +126,9 @@ class Spanning:
         self._up.discard(port)
         return self._carry_out(self.tree.remove_port(port, self._time(now)))
 
-    def bpdu(self, port: int, frame: bytes, now: float) -> list[Step]:
-        """A frame to the bridge group address arrived."""
-        return self._carry_out(self.tree.receive(port, frame, self._time(now)))
+    def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Step]:
+        """Frames to the bridge group address arrived together, by port."""
+        return self._carry_out(self.tree.receive_all(frames, self._time(now)))
 
     def tick(self, now: float) -> list[Step]:
         """Let time pass."""

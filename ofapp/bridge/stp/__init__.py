@@ -10,6 +10,7 @@
     receive       port receive, protocol migration, bridge detection (17.23, 17.24, 17.25)
     transmit      port transmit (17.26)
     information   port information (17.27)
+    own           what the trees of one controller know of each other
     roles         port role selection (17.28)
     transition    port role transition, port state transition (17.29, 17.30)
     topology      topology change (17.31)
@@ -26,6 +27,7 @@ from ofapp.bridge.stp.effects import (
     SetPortState,
     TopologyChanged,
 )
+from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import (
     BridgeParams,
     Link,
@@ -49,6 +51,7 @@ __all__ = [
     "FlushPort",
     "Guard",
     "Link",
+    "OwnTrees",
     "ParameterError",
     "PointToPoint",
     "PortParams",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
 from ofapp.bridge.stp.index import Candidates, Wakes
+from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
 from ofapp.bridge.stp.port import HELD, Guard, Port, Role
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
@@ -19,8 +20,9 @@ _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
 class Core:
     """State of one bridge; only the functions of this package write it."""
 
-    def __init__(self, params: BridgeParams, address: int) -> None:
+    def __init__(self, params: BridgeParams, address: int, own: OwnTrees) -> None:
         self.address = address
+        self.own = own
         self.ports: dict[int, Port] = {}
         self.numbers: set[int] = set()
         self.now = 0.0

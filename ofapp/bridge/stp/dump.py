@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
 from ofapp.bridge.stp.port import Port
 from ofapp.bridge.stp.tree import SpanningTree
@@ -24,7 +25,8 @@ _FORMAT = 1
 
 # What comes by other ways, is of the moment only, or counts since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address"}
-_NOT_KEPT = _GIVEN | {"msg", "drops_told", "guard_counts", "sent", "received", "drops"}
+_COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
+_NOT_KEPT = _GIVEN | _COUNTED | {"msg", "own_neighbour"}
 _KEPT = [name for name in Port.__slots__ if name not in _NOT_KEPT]
 
 
@@ -47,6 +49,7 @@ def dump(tree: SpanningTree) -> dict[str, Any]:
 def revive(
     params: BridgeParams,
     data: Mapping[str, Any],
+    own: OwnTrees,
     port_params: Callable[[int], PortParams],
 ) -> tuple[SpanningTree, float]:
     """The tree that was dumped, and the instant of its own time at which it stands.
@@ -57,7 +60,7 @@ def revive(
     try:
         if data["format"] != _FORMAT or data["params"] != repr(params):
             raise ValueError("of another version, or of other parameters")
-        tree = SpanningTree(params, data["address"])
+        tree = SpanningTree(params, data["address"], own)
         core = tree._core
         core.now = float(data["now"])
         core.root_priority = PriorityVector(*data["root_priority"])

@@ -115,6 +115,7 @@ class Port:
         "new_info",
         "number",
         "oper_edge",
+        "own_neighbour",
         "params",
         "port_id",
         "port_no",
@@ -214,6 +215,7 @@ class Port:
         self.mdelay_while = HELD
         self.oper_edge = self.params.admin_edge
         # 17.26: transmit
+        self.own_neighbour = False
         self.new_info = True
         self.hello_when = EXPIRED
         self.tx_count = 0

@@ -61,7 +61,7 @@ def _find_root(core: Core) -> None:
         held = port.port_priority
         # The field has 32 bits; a hostile cost must not wrap into a good one.
         path = held._replace(cost=min(held.cost + port.port_path_cost, _MAX_COST))
-        if (path, port.port_id) < best:
+        if (path, port.port_id) < best and core.own.believe(core, port):
             best = (path, port.port_id)
             root_port = port
     _set_root(core, best[0], root_port)

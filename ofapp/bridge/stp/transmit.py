@@ -23,6 +23,11 @@ is over the port proposes anew, and a port that forwards is not blocked, so only
 being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back.
 """
 
+HOLD = 1.0
+"""Seconds until one more BPDU may be sent, once the hold count is used up (17.19.44)."""
+OWN_HOLD = 0.1
+"""The same towards a bridge of the same controller (see `own`)."""
+
 _ROLE_TOLD = {
     Role.ROOT: BpduRole.ROOT,
     Role.DESIGNATED: BpduRole.DESIGNATED,
@@ -66,15 +71,26 @@ def port_transmit(core: Core, port: Port) -> None:
         port.agreement_from = core.now + AGREEMENT_DELAY
     port.tx_count += 1
     if port.tx_count == 1:
-        port.tx_decrement = core.now + 1
+        port.tx_decrement = core.now + _hold(port)
     _send(core, port, bpdu)
+
+
+def know_neighbour(core: Core, port: Port, bridge_id: int) -> None:
+    """A BPDU of that bridge was heard: is it of the same controller?"""
+    port.own_neighbour = core.own.find(bridge_id) is not None
+    if port.tx_count:
+        port.tx_decrement = min(port.tx_decrement, core.now + _hold(port))
+
+
+def _hold(port: Port) -> float:
+    return OWN_HOLD if port.own_neighbour and port.point_to_point else HOLD
 
 
 def _run_down(core: Core, port: Port) -> None:
     """txCount goes down by one a second (17.22, 17.19.44)."""
     while port.tx_count and not core.running(port.tx_decrement):
         port.tx_count -= 1
-        port.tx_decrement += 1
+        port.tx_decrement += _hold(port)
     if not port.tx_count:
         port.tx_decrement = HELD
 

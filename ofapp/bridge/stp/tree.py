@@ -13,12 +13,15 @@ where to look is in `index`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ofapp.bridge.event import Severity
 from ofapp.bridge.stp import guards
 from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
 from ofapp.bridge.stp.information import port_information
+from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
 from ofapp.bridge.stp.port import Port
 from ofapp.bridge.stp.receive import bridge_detection, port_receive, protocol_migration
@@ -26,7 +29,7 @@ from ofapp.bridge.stp.roles import select_roles
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, port_status
 from ofapp.bridge.stp.topology import account, topology_change
 from ofapp.bridge.stp.transition import port_role_transition, port_state_transition
-from ofapp.bridge.stp.transmit import port_transmit
+from ofapp.bridge.stp.transmit import know_neighbour, port_transmit
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK, PriorityVector, same_sender
 
 MAX_PORTS = PORT_NUMBER_MASK
@@ -38,11 +41,26 @@ ROUNDS_A_PORT = 32
 class SpanningTree:
     """RSTP, with STP compatibility, for one bridge (802.1D-2004, clause 17)."""
 
-    def __init__(self, params: BridgeParams, bridge_address: int) -> None:
-        """bridge_address: 48-bit address, unique among bridges; source address of BPDUs."""
-        self._core = Core(params, bridge_address & ADDRESS_MASK)
+    def __init__(
+        self, params: BridgeParams, bridge_address: int, own: OwnTrees | None = None
+    ) -> None:
+        """bridge_address: 48-bit address, unique among bridges; source address of BPDUs.
+
+        own: the trees of the same controller, which this one is to `join`.
+        """
+        own = OwnTrees() if own is None else own
+        self._core = Core(params, bridge_address & ADDRESS_MASK, own)
+        self._looked_at: dict[int, Port] = {}
         self.rounds_used = 0
         """The most looks a port has taken in one step: how near the bound this bridge came."""
+
+    def join(self) -> None:
+        """Count among the controller's own trees from now on."""
+        self._core.own.join(self._core)
+
+    def leave(self) -> None:
+        """Count as somebody else's: the tree ends, or its switch is away."""
+        self._core.own.leave(self._core)
 
     @property
     def trace(self) -> bool:
@@ -163,12 +181,21 @@ class SpanningTree:
 
     def receive(self, port_no: int, frame: bytes, now: float) -> list[Effect]:
         """A frame to the bridge group address came in. Takes any bytes and any port number."""
-        core = self._core
-        port = core.ports.get(port_no)
-        if port is None:
-            return []
+        return self.receive_all([(port_no, frame)], now)
+
+    def receive_all(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Frames that came in together, by port: all are heard before any is answered.
+
+        So what the first of them would have had this bridge say, and the last makes wrong, is
+        never said.
+        """
         self._start(now)
-        self._hear(port, frame)
+        for port_no, frame in frames:
+            port = self._core.ports.get(port_no)
+            if port is not None:
+                if port.rcvd_bpdu:  # 17.23 takes the next one when this one is dealt with
+                    self._run_machines()
+                self._hear(port, frame)
         return self._finish()
 
     def tick(self, now: float) -> list[Effect]:
@@ -256,6 +283,8 @@ class SpanningTree:
             self._drop(port, "own-bpdu")
             guards.hear_own_bpdu(core, port)
             return
+        if bpdu.type is not BpduType.TCN:
+            know_neighbour(core, port, bpdu.vector.bridge)
         port.received[bpdu.type.name.lower()] += 1
         if core.trace:
             core.tell(
@@ -292,20 +321,27 @@ class SpanningTree:
             self._refresh(port)
         if due:
             core.mark_dependants()
-            self._settle()
+            self._run_machines()
 
     def _finish(self) -> list[Effect]:
         """Let every machine come to rest and hand over the effects."""
         core = self._core
-        self._settle()
+        self._run_machines()
+        looked_at, self._looked_at = self._looked_at, {}
+        for port in looked_at.values():
+            port_transmit(core, port)
+            wake = core.next_of(port)
+            if wake != port.wake:
+                port.wake = wake
+                core.wakes.put(port)
         account(core)
         effects, core.effects = core.effects, []
         before, core.before = core.before, {}
         return in_safe_order(effects, before)
 
-    def _settle(self) -> None:
+    def _run_machines(self) -> None:
+        """All but port transmit, until they rest."""
         core = self._core
-        looked_at: dict[int, Port] = {}
         looks = 0
         bound = ROUNDS_A_PORT * (len(core.ports) + 1)
         while core.marked or core.reselect:
@@ -317,17 +353,11 @@ class SpanningTree:
                 continue
             number = next(iter(core.marked))
             port = core.marked.pop(number)
-            looked_at[number] = port
+            self._looked_at[number] = port
             self._run(port)
             looks += 1
             assert looks <= bound, f"the machines do not come to rest: {looks} looks"
         self.rounds_used = max(self.rounds_used, looks // (len(core.ports) + 1))
-        for port in looked_at.values():
-            port_transmit(core, port)
-            wake = core.next_of(port)
-            if wake != port.wake:
-                port.wake = wake
-                core.wakes.put(port)
 
     def _run(self, port: Port) -> None:
         """The machines of one port, until they rest or roles have to be selected."""

@@ -17,6 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.stp import Effect, PortState, SendBpdu, SetPortState, SpanningTree
+from ofapp.bridge.stp.own import OwnTrees, Tree
+from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.vectors import PriorityVector
 from tests.unit.stp.topology import Network
 
 THOROUGH = os.environ.get("OFAPP_HYPOTHESIS") == "thorough"
@@ -35,8 +38,27 @@ def profile(examples: int) -> settings:
     )
 
 
+class Remembered(OwnTrees):
+    """What the controller's other trees say changes with them; this one can say it once more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.again = False
+        self._said: dict[tuple[int, int, PriorityVector], bool] = {}
+
+    def believe(self, asking: Tree, port: Port) -> bool:
+        about = asking.address, port.port_no, port.port_priority
+        if not self.again or about not in self._said:
+            self._said[about] = super().believe(asking, port)
+        return self._said[about]
+
+
 class Watched(Network):
     """Looks at every list of effects, and now and then whether the machines really rest."""
+
+    def __init__(self, **arguments: object) -> None:
+        super().__init__(**arguments)  # type: ignore[arg-type]
+        self.own: Remembered = Remembered()
 
     def act(self, name: str, call: object) -> list[Effect]:
         effects = super().act(name, call)  # type: ignore[arg-type]
@@ -51,7 +73,9 @@ class Watched(Network):
         assert kinds == sorted(kinds)
         tree = self.bridges[name].tree
         if self.steps % 7 == 0:
+            self.own.again = True
             assert_at_rest(tree)
+            self.own.again = False
         return effects
 
 
@@ -69,7 +93,8 @@ priorities = st.sampled_from([4096, 32768, 61440])
 
 @st.composite
 def networks(draw: st.DrawFn, kinds: str, shared: bool, size: int = 8) -> Network:
-    """kinds: r(stp), s(tp compatible), l(egacy 802.1D-1998 bridge), drawn for each bridge."""
+    """kinds: r(stp), f(oreign RSTP, not of the same controller), s(tp compatible), l(egacy
+    802.1D-1998 bridge, foreign too), drawn for each bridge."""
     network = Watched(seed=draw(st.integers(0, 2**16)))
     names = [f"b{i}" for i in range(draw(st.integers(1, size)))]
     for name in names:
@@ -77,8 +102,9 @@ def networks(draw: st.DrawFn, kinds: str, shared: bool, size: int = 8) -> Networ
         network.add_bridge(
             name,
             legacy=kind == "l",
+            foreign=kind == "f",
             priority=draw(priorities),
-            force_version=2 if kind == "r" else 0,
+            force_version=2 if kind in "rf" else 0,
         )
     used: Counter[str] = Counter()
     ends = st.sampled_from(names)
@@ -169,6 +195,15 @@ def test_rstp_with_shared_segments(
 
 
 @pytest.mark.no_cover
+@profile(50)
+@given(networks("rf", shared=False), spreads, histories())
+def test_rstp_with_foreign_bridges_anywhere(
+    network: Network, spread: float, history: list[tuple[float, str, int]]
+) -> None:
+    play(network, spread, history)
+
+
+@pytest.mark.no_cover
 @profile(25)
 @given(networks("sl", shared=True, size=6), spreads, histories())
 def test_stp(network: Network, spread: float, history: list[tuple[float, str, int]]) -> None:
@@ -177,7 +212,7 @@ def test_stp(network: Network, spread: float, history: list[tuple[float, str, in
 
 @pytest.mark.no_cover
 @profile(35)
-@given(networks("rrsl", shared=True), spreads, histories())
+@given(networks("rrfsl", shared=True), spreads, histories())
 def test_rstp_and_stp_mixed(
     network: Network, spread: float, history: list[tuple[float, str, int]]
 ) -> None:

@@ -37,6 +37,7 @@ from ofapp.bridge.stp import (
     path_cost,
 )
 from ofapp.bridge.stp.bpdu import BpduType
+from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import PointToPoint
 
 DELAY = 0.0001
@@ -63,6 +64,7 @@ class Bridge:
     params: BridgeParams
     address: int
     legacy: bool = False
+    foreign: bool = False
     alive: bool = False
     tree: SpanningTree | None = None
     lans: dict[int, Lan] = field(default_factory=dict)
@@ -77,11 +79,13 @@ class Network:
 
     def __init__(self, text: str = "", seed: int | None = None, **defaults: object) -> None:
         self.now = 0.0
+        self.own = OwnTrees()
         self.bridges: dict[str, Bridge] = {}
         self.lans: list[Lan] = []
         self.events: list[Event] = []
         self.keep_events = False
         self.frames: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
         self.flushed: list[tuple[float, str, int]] = []
         self.changes: list[tuple[float, str, int, PortState]] = []
         self.steps = 0
@@ -114,8 +118,13 @@ class Network:
             cost=int(options["cost"]) if "cost" in options else None,
         )
 
-    def add_bridge(self, name: str, *, legacy: bool = False, **params: object) -> Bridge:
-        """legacy: an 802.1D-1998 bridge, which knows nothing of RST BPDUs."""
+    def add_bridge(
+        self, name: str, *, legacy: bool = False, foreign: bool = False, **params: object
+    ) -> Bridge:
+        """legacy: an 802.1D-1998 bridge, which knows nothing of RST BPDUs.
+
+        foreign: not one of the controller whose bridges all the others are.
+        """
         merged = {**self.defaults, **params}
         if legacy:
             merged["force_version"] = 0
@@ -124,6 +133,7 @@ class Network:
             BridgeParams(**merged),  # type: ignore[arg-type]
             0x0200_0000_0000 + len(self.bridges) + 1,
             legacy,
+            foreign or legacy,
         )
         self.bridges[name] = bridge
         return bridge
@@ -166,7 +176,9 @@ class Network:
         """Switch a bridge on: it knows nothing, and its ports come up."""
         bridge = self.bridges[name]
         bridge.alive = True
-        bridge.tree = SpanningTree(bridge.params, bridge.address)
+        own = None if bridge.foreign else self.own
+        bridge.tree = SpanningTree(bridge.params, bridge.address, own)
+        bridge.tree.join()
         bridge.tree.trace = self.keep_events
         bridge.states = {}
         bridge.linked = {}
@@ -190,11 +202,22 @@ class Network:
         if not bridge.alive:
             return
         bridge.alive = False
+        if bridge.tree is not None:
+            bridge.tree.leave()
         bridge.tree = None
         bridge.states = {}
         bridge.linked = {}
         for lan in bridge.lans.values():
             self._detect(lan)
+
+    def vanish(self, name: str) -> None:
+        """Switch a bridge off while the links to it stay up: nobody sees more than its silence."""
+        bridge = self.bridges[name]
+        assert bridge.tree is not None
+        bridge.tree.leave()
+        bridge.alive = False
+        bridge.tree = None
+        bridge.states = {}
 
     def cut(self, lan: Lan) -> None:
         if lan.up:
@@ -296,6 +319,7 @@ class Network:
         lan = sender.lans[effect.port]
         kind = BpduType(effect.frame[20])
         self.frames[kind.name] += 1
+        self.sent[sender.name] += 1
         if not lan.up:
             return
         epoch = lan.epoch
