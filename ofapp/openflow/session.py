@@ -293,8 +293,7 @@ class Session:
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
         self._heed_ports()
-        for port, frame in frames:
-            self.apply(self.bridge.bpdu(port, frame, time.monotonic()))
+        self.apply(self.bridge.bpdus(frames, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""

@@ -87,15 +87,10 @@ def test_port_numbers_above_12_bits_get_a_free_one() -> None:
 
 def test_the_4096th_port_is_refused() -> None:
     tree = SpanningTree(BridgeParams(), 1)
-    tree._core.ports.update({n: tree_port(n) for n in range(1, 4096)})
+    for number in range(1, 4096):
+        tree.add_port(number, PortParams(), DOWN, 0)
     with pytest.raises(ValueError, match="at most 4095"):
         tree.add_port(5000, PortParams(), UP, 0)
-
-
-def tree_port(number: int) -> object:
-    from ofapp.bridge.stp.port import Port
-
-    return Port(number, number, PortParams(), DOWN, 0)
 
 
 def test_removed_port_is_blocked_flushed_and_gone() -> None:
