@@ -93,7 +93,7 @@ def _value(text: str) -> tuple[str, object]:
 
 
 def _bridge_row(bridge: Json) -> list[str]:
-    state = "ready" if bridge["in_line"] else "connected"
+    state = "ready" if bridge["in_line"] else "refusing" if bridge["refused"] else "connected"
     if not bridge["connected"]:
         state = "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
     former = bridge["former_name"]

@@ -129,7 +129,14 @@ def _known(bridge: Bridge, told: Told) -> Iterator[Finding]:
             f"the controller at {told.url} does not know it (datapath id {bridge.in_use_id})",
             "is that the controller it is connected to?  Its log says whom it refuses",
         )
-    elif known.get("connected") and not known.get("in_line"):
+        return
+    for refused in known.get("refused", ()):
+        yield Finding(
+            bridge.name,
+            f"the switch refuses {refused}",
+            f"limits of its tables: ovs-vsctl list Flow_Table; ofapp events {bridge.name}",
+        )
+    if known.get("connected") and not (known.get("in_line") or known.get("refused")):
         yield Finding(
             bridge.name,
             "the controller is connected and has not set its flows yet",

@@ -14,7 +14,6 @@ one step.  Work that is ahead of the switch waits (`drained`), so the backlog is
 from __future__ import annotations
 
 import logging
-import struct
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -29,8 +28,9 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp import hub
 from ofapp.openflow.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.learned import XID, Expired
+from ofapp.openflow.learned import Expired
 from ofapp.openflow.parse import EndlessError, parse
+from ofapp.openflow.refusals import Refusal, read_refusal
 from ofapp.turns import SLICE, TURNS, Budget, Share, Turns
 
 LOG = logging.getLogger(__name__)
@@ -56,7 +56,6 @@ FRAMES = 32
 LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
-_ERROR = struct.Struct("!HH")
 _ECHO_REPLY = bytes([ofp.OFPT_ECHO_REPLY])
 _is_bpdu = attrgetter("bpdu")
 _REPLIES = (ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ERROR)
@@ -67,7 +66,7 @@ class Listener(Protocol):
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
 
-    def on_learned_error(self, type_: int, code: int) -> None: ...
+    def on_refused(self, refusal: Refusal) -> None: ...
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
 
@@ -368,13 +367,20 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             return
         self.listener.on_learned(batch.samples, batch.expired)
 
+    def _take_error(self, listener: Listener, message: bytes) -> None:
+        try:
+            refusal = read_refusal(message)
+        except ValueError:
+            self.counters["malformed_messages"] += 1
+            return
+        self.counters[f"refused_{refusal.part}"] += 1
+        listener.on_refused(refusal)
+
     def _take_message(self, type_: int, xid: int, message: bytes) -> None:
         if xid in self._replies and type_ in _REPLIES:
             self._replies[xid](message)
-        elif xid == XID and type_ == ofp.OFPT_ERROR and len(message) >= 12:
-            self.counters["refused_flow_mods"] += 1
-            if self.listener is not None:
-                self.listener.on_learned_error(*_ERROR.unpack_from(message, 8))
+        elif type_ == ofp.OFPT_ERROR and self.listener is not None:
+            self._take_error(self.listener, message)
         elif type_ == ofp.OFPT_FEATURES_REPLY and self.id is None and not self._admitted(message):
             self.close()
         else:

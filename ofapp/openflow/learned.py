@@ -29,9 +29,6 @@ from ofapp.openflow.flow import VID_MASK, Action, Output
 from ofapp.openflow.flows import learned_flows
 from ofapp.openflow.leaving import port_of_group, way_out
 
-XID = 0x0FA90000
-"""The transaction id of every message made here; errors about them are told by it."""
-
 _BPDU_COOKIE = make_cookie(Feature.BPDU).to_bytes(8, "big")
 _SNOOP_COOKIE = make_cookie(Feature.SNOOP).to_bytes(8, "big")
 _MISS_COOKIE = make_cookie(Feature.MISS).to_bytes(8, "big")
@@ -50,7 +47,6 @@ class _Template:
     """A message with holes.  `pack` takes the values of the holes in their order."""
 
     def __init__(self, message: bytes, *holes: str) -> None:
-        message = message[:4] + XID.to_bytes(4, "big") + message[8:]
         layout, constants, at = "!", [], 0
         for hole in holes:
             marker, code = _MARKERS[hole]

@@ -34,6 +34,7 @@ from ofapp.openflow.learned import Expired
 from ofapp.openflow.pace import spread
 from ofapp.openflow.portnews import PortNews
 from ofapp.openflow.program import Changes, difference
+from ofapp.openflow.refusals import Refusal, Refusals
 from ofapp.openflow.removals import Removals
 from ofapp.openflow.requests import PATIENCE, RequestError
 from ofapp.openflow.window import Window
@@ -76,7 +77,7 @@ class Session:
         self._adopt_static = adopt_static
         self._alignment = Alignment(channel, bridge, self.apply, self._until_open)
         self._policer = Policer(bridge.params.packet_in_rate)
-        self._refusals = False
+        self._refusals = Refusals()
         self._window = Window()
         self._opened = hub.Event()
         self._removals = Removals(bridge.learning)
@@ -98,6 +99,11 @@ class Session:
     def held_back(self) -> Mapping[str, Mapping[int, int]]:
         """Frames for the controller that came too fast, by kind and port, as of the last look."""
         return {copy.name.lower(): watch.dropped for copy, watch in self._alignment.rates.items()}
+
+    @property
+    def refused(self) -> list[str]:
+        """What the switch refuses now, in words."""
+        return self._refusals.words
 
     @property
     def metered(self) -> bool:
@@ -275,20 +281,13 @@ class Session:
                     del self._backlog[sample]
                 self._learn(batch)
 
-    def on_learned_error(self, type_: int, code: int) -> None:
-        """The switch refused a learned address: the next look finds out which."""
-        if not self._refusals:
-            self._refusals = True
-            full = (type_, code) == (ofp.OFPET_FLOW_MOD_FAILED, ofp.OFPFMFC_TABLE_FULL)
-            why = "its table is full" if full else f"error {type_}/{code}"
-            event = Event(
-                "openflow.refused",
-                f"the switch refuses addresses: {why}",
-                Severity.WARNING,
-                data={"type": type_, "code": code},
-            )
+    def on_refused(self, refusal: Refusal) -> None:
+        """The switch refused something: the next look finds out what is missing."""
+        for event in self._refusals.add(refusal, time.monotonic()):
             self._tell(self.bridge, event)
-        self._look.set()
+        if refusal.holds:
+            self.in_line = False
+            self._look.set()
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
@@ -332,7 +331,7 @@ class Session:
     # What happens by itself
 
     def _keep_in_line(self) -> None:
-        occasion = Occasion.CONNECTED
+        occasion, pause = Occasion.CONNECTED, PAUSE
         while self.channel.send_q is not None:
             try:
                 self._bring_in_line(occasion)
@@ -340,15 +339,16 @@ class Session:
             except (RequestError, ValueError) as error:
                 self.channel.counters["failed_sweeps"] += 1
                 LOG.warning("bridge %s: %s; trying again", self.bridge.name, error)
+            pause = PAUSE if self._refusals.in_line else min(2 * pause, self.sweep_interval)
             self._look.wait(spread(self.sweep_interval))
             self._look.clear()
-            hub.sleep(PAUSE)  # a switch that refuses everything is not asked without end
+            hub.sleep(pause)  # a switch that refuses everything is not asked without end
 
     def _bring_in_line(self, occasion: Occasion) -> None:
         alignment = self._alignment
         if occasion is Occasion.CONNECTED:
             alignment.prepare()
-        refused, self._refusals = self._refusals, False
+        began = time.monotonic()
         known = alignment.mend(self._adopt_static)
         self._adopt_static = False
         if len(self._threads) == 1:
@@ -357,12 +357,11 @@ class Session:
             occasion = Occasion.RESTARTED
         alignment.sweep(occasion)
         alignment.watch_rates(self._policer.dropped)
-        if refused and not self._refusals:
-            event = Event("openflow.refused.cleared", "the switch takes addresses again")
+        for event in self._refusals.looked(began, time.monotonic()):
             self._tell(self.bridge, event)
         self._learns = True
         self._catch_up()
-        if not self.in_line:
+        if not self.in_line and self._refusals.in_line:
             self.in_line = True
             self._tell(self.bridge, Event("bridge.ready", "the switch is in line"))
 

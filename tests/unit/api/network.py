@@ -164,6 +164,7 @@ def acl_network() -> Network:
         look_at_acls=lambda: None,
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
         in_line=True,
+        refused=[],
         drops={},
         held_back={},
         apply=lambda effects: None,
@@ -180,6 +181,7 @@ def remade_network() -> Network:
     network.sessions[0xFF] = SimpleNamespace(  # type: ignore[assignment]
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
         in_line=True,
+        refused=[],
         drops={},
         held_back={},
         apply=lambda effects: None,

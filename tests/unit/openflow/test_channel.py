@@ -23,10 +23,11 @@ from os_ken.controller.handler import (
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow import channel as channel_module
-from ofapp.openflow import codec, flows, learned, parse
+from ofapp.openflow import codec, flows, parse
 from ofapp.openflow.channel import BACKLOG, FRAMES, LAG, READ_SIZE, READS, UNINTRODUCED, Channel
 from ofapp.openflow.cookie import Feature, make_cookie
 from ofapp.openflow.inbox import BATCH
+from ofapp.openflow.refusals import Refusal
 
 
 class FakeSocket:
@@ -61,8 +62,8 @@ class Heard:
     def on_fault(self, error: Exception) -> None:
         self.log.append(("fault", str(error)))
 
-    def on_learned_error(self, type_: int, code: int) -> None:
-        self.log.append(("error", (type_, code)))
+    def on_refused(self, refusal: Refusal) -> None:
+        self.log.append(("error", (refusal.what, refusal.why)))
 
     def on_port_status(self, message: bytes) -> None:
         self.log.append(("port", len(message)))
@@ -86,13 +87,14 @@ def flow_removed(port: int, mac: int, serial: int, reason: int = 0) -> bytes:
     return message(ofp.OFPT_FLOW_REMOVED, head + match)
 
 
+REFUSED = codec.add_flow(flows.learned_flows(1, 0, 10, 5, 300)[1])
 STREAM = (
     packet_in(1, 10)
     + packet_in(2, 11)
     + flow_removed(1, 10, 5)
     + flow_removed(1, 99, 5, reason=2)
     + packet_in(3, 10)
-    + message(ofp.OFPT_ERROR, struct.pack("!HH", 5, 1), learned.XID)
+    + message(ofp.OFPT_ERROR, struct.pack("!HH", 5, 1) + REFUSED[:64])
     + message(ofp.OFPT_PORT_STATUS, bytes(72))
     + packet_in(4, 12)
 )
@@ -101,7 +103,7 @@ STORY = [
     ("sample", (2, 0, 11)),
     ("expired", (0, 10, 5)),
     ("sample", (3, 0, 10)),
-    ("error", (5, 1)),
+    ("error", ("a flow of table source (learned)", "the table is full")),
     ("port", 80),
     ("sample", (4, 0, 12)),
 ]

@@ -1,0 +1,97 @@
+"""A switch that refuses what it is told: tables with a limit (Open vSwitch's `flow_limit`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ofapp.openflow.pipeline import TableId
+from tests.vswitchd import frames
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import learn
+from tests.vswitchd.ovs import Bridge, VSwitchd
+from tests.vswitchd.waiting import wait_for
+
+
+@pytest.fixture(scope="module")
+def controller(controller_factory: object) -> Controller:
+    """One that looks as often as it can."""
+    return controller_factory("defaults:\n  ageing_time: 50\n")  # type: ignore[no-any-return, operator]
+
+
+@pytest.fixture
+def unset(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
+    """A bridge that has no controller yet."""
+    bridge = vswitchd.add_bridge(ports=3)
+    yield bridge
+    bridge.destroy()
+
+
+def limit(bridge: Bridge, table: int, flows: int) -> None:
+    """Let a table hold so many flows and no more."""
+    bridge.switch.vsctl(
+        *("--id=@t", "create", "Flow_Table", f"flow_limit={flows}", "overflow_policy=refuse"),
+        *("--", "set", "Bridge", bridge.name, f"flow_tables:{int(table)}=@t"),
+    )
+
+
+def unlimit(bridge: Bridge) -> None:
+    """Let tables hold what they can."""
+    bridge.switch.vsctl("clear", "Bridge", bridge.name, "flow_tables")
+
+
+def told(controller: Controller, bridge: Bridge, kind: str) -> list[str]:
+    """The messages of the bridge's events of that kind."""
+    return [
+        event["message"]
+        for event in controller.events(kind)
+        if event["datapath_id"] == bridge.dpid16
+    ]
+
+
+def test_a_full_admission_table_is_told_and_the_switch_not_in_line(
+    unset: Bridge, controller: Controller
+) -> None:
+    limit(unset, TableId.ADMISSION, 3)
+    unset.set_controller(controller.target)
+    wait_for(
+        lambda: bool(told(controller, unset, "openflow.refused")),
+        "the refusal to be told",
+        tick=unset.switch.step,
+    )
+    wait_for(lambda: controller.bridge(unset)["counters"].get("refused_flow_mods", 0) > 20, "looks")
+    status = controller.bridge(unset)
+    assert status["connected"]
+    assert not status["in_line"]
+    assert any("table admission" in text and "full" in text for text in status["refused"])
+    messages = told(controller, unset, "openflow.refused")
+    assert len(messages) == len(set(messages)), "each refusal once"
+    unlimit(unset)
+    controller.wait_ready(unset)
+    assert unset.send(1, frames.arp_request(frames.host(1))) == {2, 3, 0xFFFFFFFE}
+    assert controller.bridge(unset)["refused"] == []
+    assert told(controller, unset, "openflow.refused.cleared")
+
+
+def test_a_full_destination_table_tells_its_story_once(
+    unset: Bridge, controller: Controller
+) -> None:
+    controller.connect(unset)
+    learn(controller, unset, 1, port=1)
+    full = sum(flow.table == TableId.DESTINATION for flow in unset.flows())
+    limit(unset, TableId.DESTINATION, full)
+    began = controller.bridge(unset)["counters"].get("refused_flow_mods", 0)
+    for number in range(2, 8):
+        unset.inject(2, frames.arp_request(frames.host(number)))
+        wait_for(
+            lambda seen=began + number - 1: (
+                controller.bridge(unset)["counters"].get("refused_flow_mods", 0) >= seen
+            ),
+            "the refusal to be counted",
+        )
+    (message,) = told(controller, unset, "openflow.refused")
+    assert "a flow of table destination (learned): the table is full" in message
+    assert told(controller, unset, "openflow.refused.cleared") == []
+    assert not controller.bridge(unset)["in_line"]
+    assert unset.send(3, frames.ethernet(frames.host(5), frames.host(1))) == {1, 2, 0xFFFFFFFE}
