@@ -27,7 +27,7 @@ from ofapp.network import Network
 from ofapp.openflow import channel
 from ofapp.options import config_file
 from ofapp.reload import Reloader
-from ofapp.state import State, state_directory
+from ofapp.state import State
 
 
 class OfApp(OSKenApp):  # type: ignore[misc]
@@ -38,10 +38,11 @@ class OfApp(OSKenApp):  # type: ignore[misc]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         conf = self.CONF
-        directory = state_directory(Path(conf.state_dir))
-        self._lock = None if directory is None else lock(directory)  # until this process ends
-        state = State(directory)
-        self.network = Network(load_config(config_file()), state, EventLog())
+        directory = Path(conf.state_dir)
+        self._lock = lock(directory)  # until this process ends
+        events = EventLog()
+        state = State(directory, events.tell)
+        self.network = Network(load_config(config_file()), state, events)
         self._reloader = Reloader(self.network, config_file)
         self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port, self._reloader)
 

@@ -18,12 +18,16 @@ from typing import Any
 os.environ["OSKEN_HUB_TYPE"] = "eventlet"
 # Names are looked up when we start, if ever: eventlet's own resolver takes 0.4 s to import.
 os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
+NATIVE_THREADS = 4
+"""For what cannot be waited for otherwise (`in_thread`)."""
+os.environ["EVENTLET_THREADPOOL_SIZE"] = str(NATIVE_THREADS)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement on every import
     import eventlet
     import eventlet.hubs
     import eventlet.queue
+    import eventlet.tpool
     import eventlet.wsgi
     from eventlet.green import socket, ssl
 
@@ -46,6 +50,7 @@ Queue = eventlet.queue.LightQueue
 QueueEmpty = eventlet.queue.Empty
 Timeout = eventlet.Timeout
 current = eventlet.getcurrent
+in_thread = eventlet.tpool.execute  # runs a function there, while other greenlets go on
 kill = _hub.kill
 sleep = eventlet.sleep
 spawn = _hub.spawn  # logs what the greenlet raises

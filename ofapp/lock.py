@@ -7,6 +7,7 @@ anew at the same time would each have one.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -26,9 +27,14 @@ class LockedError(Exception):
 def lock(directory: Path) -> IO[str] | None:
     """The directory is this process's while what this gives is open; LockedError.
 
-    None, and a warning, where the file system knows no locks.
+    None, and a warning, where there can be none: the file system knows no locks, or is read-only.
     """
-    file = (directory / NAME).open("a+")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = (directory / NAME).open("a+")
+    except OSError as error:
+        _warn(directory, error)
+        return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -42,9 +48,14 @@ def lock(directory: Path) -> IO[str] | None:
         ) from None
     except OSError as error:
         file.close()
-        LOG.warning("nothing keeps a second controller out of %s: %s", directory, error)
+        _warn(directory, error)
         return None
-    file.truncate(0)
-    file.write(f"{os.getpid()}\n")
-    file.flush()
+    with contextlib.suppress(OSError):  # of a full disk: the number is for people only
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
     return file
+
+
+def _warn(directory: Path, error: OSError) -> None:
+    LOG.warning("nothing keeps a second controller out of %s: %s", directory, error)

@@ -23,6 +23,7 @@ from ofapp.bridge.naming import naming_ports
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.config import Config
 from ofapp.events import EventLog
 from ofapp.openflow.channel import Channel
@@ -31,13 +32,17 @@ from ofapp.openflow.program import Changes
 from ofapp.openflow.requests import RequestError
 from ofapp.openflow.session import Session
 from ofapp.settings import Settings, permanent_entries, static_entries, static_keys
-from ofapp.state import MdbEntry, State, StaticEntry
+from ofapp.state import Kept, MdbEntry, State, StaticEntry
+from ofapp.state.keeper import Ticket
 from ofapp.transition import effects
 
 LOG = logging.getLogger(__name__)
 
 SETTLING = 0.05
 """Seconds that a change of a spanning tree may go on until it is saved."""
+
+FINISHING = 1.0
+"""Seconds at the end for what is still being saved."""
 
 MAX_BRIDGES = 1024
 """Bridges remembered; whoever reaches the OpenFlow port can invent any number of datapath ids."""
@@ -63,7 +68,7 @@ class Network:
         events.audience_changed = self._set_traces
         self.admin = Administration(self.settings, self._apply, self._tell, self._look)
         self._unsaved: set[int] = set()
-        self._save = hub.Event()
+        self._snapshots_due = hub.Event()
 
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
@@ -160,6 +165,7 @@ class Network:
         for session in list(self.sessions.values()):
             session.stop()
             session.channel.close()
+        self._state.finish(FINISHING)
 
     # Bridges whose switch is away
 
@@ -255,17 +261,17 @@ class Network:
 
     # Changes
 
-    def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> None:
-        """Fix an address to a port for good; InputError."""
+    def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
+        """Fix an address to a port for good; saved with the ticket; InputError."""
         if bridge.ports.named(port_name) is None:
             raise InputError("port", f"bridge {bridge.name} has no port {port_name!r}")
         self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
-        self.remember(bridge)
+        return self._remember(bridge, asked=True)
 
-    def remove_static(self, bridge: Bridge, vid: int, mac: int) -> None:
-        """Let an address be learned again; InputError."""
+    def remove_static(self, bridge: Bridge, vid: int, mac: int) -> Ticket:
+        """Let an address be learned again; saved with the ticket; InputError."""
         self._apply(bridge, bridge.remove_static(vid, mac))
-        self.remember(bridge)
+        return self._remember(bridge, asked=True)
 
     def flush(
         self,
@@ -303,17 +309,17 @@ class Network:
         """How it stands now; None while it is off."""
         return bridge.multicast_snapshot(time.monotonic())
 
-    def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> None:
-        """Forward a multicast group to a port for good; InputError."""
+    def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
+        """Forward a multicast group to a port for good; saved with the ticket; InputError."""
         if bridge.ports.named(entry.port) is None:
             raise InputError("port", f"bridge {bridge.name} has no port {entry.port!r}")
         self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
-        self.remember(bridge)
+        return self._remember(bridge, asked=True)
 
-    def remove_permanent(self, bridge: Bridge, entry: PermanentEntry) -> None:
-        """Undo `add_permanent`; InputError."""
+    def remove_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
+        """Undo `add_permanent`; saved with the ticket; InputError."""
         self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
-        self.remember(bridge)
+        return self._remember(bridge, asked=True)
 
     def _set_traces(self) -> None:
         for bridge in self.bridges.values():
@@ -353,13 +359,19 @@ class Network:
         ]
         for permanent in kept:
             bridge.add_permanent(permanent, time.monotonic())
-        snapshot = self._state.snapshots.load(datapath_id)
-        if snapshot is not None and bridge.params.stp is not None:
-            try:
-                bridge.revive_stp(snapshot)
-            except ValueError as error:
-                LOG.info("the spanning tree of %016x begins anew: %s", datapath_id, error)
+        self._revive(bridge)
         return bridge
+
+    def _revive(self, bridge: Bridge) -> None:
+        snapshot = self._state.snapshots.load(bridge.datapath_id)
+        if snapshot is None or bridge.params.stp is None:
+            return
+        try:
+            bridge.revive_stp(snapshot)
+        except OtherParametersError as error:
+            LOG.info("the spanning tree of %016x begins anew: %s", bridge.datapath_id, error)
+        except ValueError as error:
+            self._state.snapshots.refuse(bridge.datapath_id, str(error))
 
     def _apply(self, bridge: Bridge, effects: list[Effect]) -> None:
         session = self.sessions.get(bridge.datapath_id)
@@ -383,36 +395,39 @@ class Network:
             self.remember(bridge)  # names have changed, or a switch's entries were adopted
         if event.kind.startswith("stp.") and event.severity is not Severity.DEBUG:
             self._unsaved.add(bridge.datapath_id)
-            self._save.set()
+            self._snapshots_due.set()
 
     def _save_snapshots(self) -> None:
         """Soon after a spanning tree has changed, but once for all that changes together."""
         while True:
-            self._save.wait()
+            self._snapshots_due.wait()
             hub.sleep(SETTLING)
-            self._save.clear()
+            self._snapshots_due.clear()
             while self._unsaved:
                 datapath_id = self._unsaved.pop()
-                snapshot = self.bridges[datapath_id].dump_stp()
+                bridge = self.bridges.get(datapath_id)
+                snapshot = None if bridge is None else bridge.dump_stp()
                 if snapshot is not None:
                     self._state.snapshots.save(datapath_id, snapshot)
 
     def remember(self, bridge: Bridge) -> None:
-        """Keep the entries that are not the file's for the next start."""
-        configured = static_keys(static_entries(self.settings.filed(bridge.datapath_id)))
-        self._state.remember(
-            bridge.datapath_id,
-            [
-                StaticEntry(vid, format_mac(mac), port)
-                for (vid, mac), port in bridge.pinned.static.items()
-                if (vid, mac) not in configured
-            ],
-            self._own_mdb(bridge),
-        )
+        """Keep the entries that are not the file's for the next start, soon."""
+        self._remember(bridge, asked=False)
 
-    def _own_mdb(self, bridge: Bridge) -> list[MdbEntry]:
+    def _remember(self, bridge: Bridge, asked: bool) -> Ticket:
+        configured = static_keys(static_entries(self.settings.filed(bridge.datapath_id)))
+        static = (
+            StaticEntry(vid, format_mac(mac), port)
+            for (vid, mac), port in bridge.pinned.static.items()
+            if (vid, mac) not in configured
+        )
+        kept = Kept(tuple(static), self._own_mdb(bridge), asked)
+        # An entry of the file is in the switch, and would be taken from there were it gone here.
+        return self._state.remember(bridge.datapath_id, kept, telling=bool(configured))
+
+    def _own_mdb(self, bridge: Bridge) -> tuple[MdbEntry, ...]:
         configured = permanent_entries(self.settings.filed(bridge.datapath_id))
-        return [
+        return tuple(
             MdbEntry(
                 entry.vid,
                 multicast.text(entry.group),
@@ -421,7 +436,7 @@ class Network:
             )
             for entry in bridge.permanent.all()
             if entry not in configured
-        ]
+        )
 
     def _probe(self, session: Session) -> None:
         """Close a connection whose switch is silent: its successor is waiting at the door."""

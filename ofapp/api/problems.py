@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 
 from ofapp.api.models import Input
 from ofapp.config.errors import findings
+from ofapp.state import NotSavedError
 
 LOG = logging.getLogger(__name__)
 
@@ -76,10 +77,14 @@ def documented(*statuses: int) -> dict[int | str, Any]:
 COMMON = documented(403, 421, 422, 500)
 """What any operation may end with."""
 
+UNSAVED = documented(503, 507)
+"""What one may that changes what is kept on disk: it is in force then, but not saved."""
+
 
 def install(app: Flask) -> None:
     """Have every error of the app told this way."""
     app.register_error_handler(ProblemError, _told)
+    app.register_error_handler(NotSavedError, _not_saved)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _bug)
 
@@ -103,6 +108,10 @@ def _as_json(what: str) -> str:
 
 def _told(error: ProblemError) -> Response:
     return problem(error.status, error.detail, error.fields)
+
+
+def _not_saved(error: NotSavedError) -> Response:
+    return problem(507 if error.full else 503, str(error))
 
 
 def _http(error: HTTPException) -> Any:

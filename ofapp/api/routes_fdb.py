@@ -17,7 +17,7 @@ from ofapp.api.pagination import (
     encode_cursor,
     page,
 )
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.fdb import EntryType
 from ofapp.network import Network
@@ -64,32 +64,45 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.put(
         "/bridges/<dpid>/fdb/<vlan>/<mac>",
-        responses={200: models.Entry, 201: models.Entry, **documented(400, 404, 409, 413, 415)},
+        responses={
+            200: models.Entry,
+            201: models.Entry,
+            **documented(400, 404, 409, 413, 415),
+            **UNSAVED,
+        },
     )
     def put_static(
         path: models.StaticPath, query: models.NoQuery, body: models.StaticBody
     ) -> Response:
-        """Fix an address to a port for good: 201, or 200 when it was static before."""
+        """Fix an address to a port for good: 201, or 200 when it was static before.
+
+        503, 507: it is in force, but not saved yet.
+        """
         bridge = views.find_bridge(network, path.dpid)
         port = views.find_port(bridge, body.port)
         if port is None:
             raise views.no_port(bridge, body.port, 409)
         new = (path.vlan, path.mac) not in bridge.pinned.static
         try:
-            network.add_static(bridge, path.vlan, path.mac, port.name)
+            saved = network.add_static(bridge, path.vlan, path.mac, port.name)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         row = path.vlan, path.mac, bridge.fdb.tables[path.vlan][path.mac]
-        return answer(views.entries_json(bridge, [row])[0], 201 if new else 200)
+        told = answer(views.entries_json(bridge, [row])[0], 201 if new else 200)
+        saved.wait()
+        return told
 
-    @api.delete("/bridges/<dpid>/fdb/<vlan>/<mac>", responses={204: None, **documented(404)})
+    @api.delete(
+        "/bridges/<dpid>/fdb/<vlan>/<mac>", responses={204: None, **documented(404), **UNSAVED}
+    )
     def delete_static(path: models.StaticPath, query: models.NoQuery) -> Response:
-        """Let the address of a static entry be learned again."""
+        """Let the address of a static entry be learned again.  503, 507: as for PUT."""
         bridge = views.find_bridge(network, path.dpid)
         try:
-            network.remove_static(bridge, path.vlan, path.mac)
+            saved = network.remove_static(bridge, path.vlan, path.mac)
         except InputError as error:
             raise field_problem(404, error.field, str(error)) from None
+        saved.wait()
         return Response(status=204)
 
     @api.delete("/bridges/<dpid>/fdb", responses={200: models.Flushed, **documented(404)})

@@ -8,7 +8,7 @@ from flask_openapi3.models.tag import Tag
 
 from ofapp.api import mdb, models, models_multicast, views, views_multicast
 from ofapp.api.answers import answer, listing
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.network import Network
@@ -41,6 +41,7 @@ def blueprint(network: Network) -> APIBlueprint:
             200: models_multicast.MdbEntry,
             201: models_multicast.MdbEntry,
             **documented(404, 409),
+            **UNSAVED,
         },
     )
     def put_permanent(
@@ -48,7 +49,8 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Forward a group to a port for good: 201, or 200 when it was so before.
 
-        409: the source is not of the group's address family.
+        409: the source is not of the group's address family.  503, 507: it is in force, but not
+        saved yet.
         """
         bridge = views.find_bridge(network, path.dpid)
         port = views.find_port(bridge, path.port)
@@ -57,28 +59,31 @@ def blueprint(network: Network) -> APIBlueprint:
         entry = PermanentEntry(path.vlan, path.group, port.name, query.source)
         new = entry not in bridge.permanent
         try:
-            network.add_permanent(bridge, entry)
+            saved = network.add_permanent(bridge, entry)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         row = mdb.Row(path.vlan, path.group, query.source, port.number, port.name, None)
-        return answer(views_multicast.entries_json([row])[0], 201 if new else 200)
+        told = answer(views_multicast.entries_json([row])[0], 201 if new else 200)
+        saved.wait()
+        return told
 
-    @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404)})
+    @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404), **UNSAVED})
     def delete_permanent(
         path: models_multicast.MdbPath, query: models_multicast.MdbSource
     ) -> Response:
         """Remove a permanent entry; what hosts have reported stays.
 
-        The port may be away, and is then given by its name.
+        The port may be away, and is then given by its name.  503, 507: as for PUT.
         """
         bridge = views.find_bridge(network, path.dpid)
         port = views.find_port(bridge, path.port)
         name = path.port if port is None else port.name
         try:
             entry = PermanentEntry(path.vlan, path.group, name, query.source)
-            network.remove_permanent(bridge, entry)
+            saved = network.remove_permanent(bridge, entry)
         except InputError as error:
             raise field_problem(404, error.field, str(error)) from None
+        saved.wait()
         return Response(status=204)
 
     return api

@@ -60,10 +60,12 @@ class Spanning:
         revived.tree.leave()
         try:
             names = {int(number): str(name) for number, name in data["names"]}
+            if {*names} != {port["port_no"] for port in data["tree"]["ports"]}:
+                raise ValueError("its ports and their names are not the same")
             revived.tree, revived._told = dump.revive(
                 params, data["tree"], own, lambda number: port_params(names[number])
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(f"not a dump of a bridge's spanning tree: {error!r}") from error
         revived.ports = names
         revived.clock = PausableTime(paused=revived._told)

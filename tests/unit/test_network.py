@@ -22,7 +22,7 @@ from ofapp.config.stp import StpBridge
 from ofapp.events import EventLog
 from ofapp.network import Network
 from ofapp.openflow.session import Session
-from ofapp.state import MdbEntry, State, StateError, StaticEntry
+from ofapp.state import State
 
 
 class FakeChannel:
@@ -208,7 +208,7 @@ class TestAway:
         bridge = net.bridges[1]
         bridge.put_port(Port(1, "eth0", 1, True), 0.0)
         net.add_static(bridge, 0, 0x02000000000A, "eth0")
-        State(tmp_path).snapshots.save(1, {})
+        net._state.snapshots.save(1, {})
         with pytest.raises(InputError, match="is connected: delete the bridge there"):
             net.forget(bridge)
         net.disconnected(channel)  # type: ignore[arg-type]
@@ -248,83 +248,58 @@ class TestAway:
 
 
 class TestState:
-    def test_static_entries_outlive_the_process(self, tmp_path: Path) -> None:
-        entry = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
-        State(tmp_path).remember(1, [entry])
-        again = State(tmp_path)
-        assert again.static_entries(1) == (entry,)
-        assert again.static_entries(2) is None
-        net = make(again)
-        connect(net, 1)
-        assert net.bridges[1].pinned.static == {(7, 0x02000000000A): "eth0"}
-
-    def test_permanent_multicast_entries_outlive_the_process(self, tmp_path: Path) -> None:
+    def test_entries_outlive_the_process(self, tmp_path: Path) -> None:
         """Those of the file are the file's to remember."""
-        config = {
-            "bridges": {f"{1:016x}": {"mdb": [{"group": "239.9.9.9", "port": "eth0"}]}},
+        own = {
+            "mdb": [{"group": "239.9.9.9", "port": "eth0"}],
+            "static": [{"mac": "02:00:00:00:00:0f", "port": "eth0"}],
         }
-        net = Network(Config.model_validate(config), State(tmp_path), EventLog())
+        config = Config.model_validate({"bridges": {f"{1:016x}": own}})
+        net = Network(config, State(tmp_path), EventLog())
         connect(net, 1)
         bridge = net.bridges[1]
         bridge.put_port(Port(1, "eth0", 1, True), 0.0)
         kept = PermanentEntry(7, parse("ff05::7"), "eth0", parse("fe80::1"))
         gone = PermanentEntry(0, parse("239.1.1.1"), "eth0")
-        net.add_permanent(bridge, kept)
-        net.add_permanent(bridge, gone)
-        net.remove_permanent(bridge, gone)
+        net.add_permanent(bridge, kept).wait()
+        net.add_permanent(bridge, gone).wait()
+        net.remove_permanent(bridge, gone).wait()
+        net.add_static(bridge, 7, 0x02000000000A, "eth0").wait()
+        net.add_static(bridge, 0, 0x02000000000B, "eth0").wait()
+        net.remove_static(bridge, 0, 0x02000000000B).wait()
         with pytest.raises(InputError, match="has no port 'eth9'"):
             net.add_permanent(bridge, kept._replace(port="eth9"))
-        again = State(tmp_path)
-        assert again.mdb_entries(1) == (MdbEntry(7, "ff05::7", "eth0", "fe80::1"),)
-        assert again.mdb_entries(2) == ()
-        net = make(again)
+        net = make(State(tmp_path))
         connect(net, 1)
         assert net.bridges[1].permanent.all() == [kept]
+        assert net.bridges[1].pinned.static == {(7, 0x02000000000A): "eth0"}
 
-    def test_a_file_from_before_there_were_multicast_entries_is_read(self, tmp_path: Path) -> None:
-        (tmp_path / "state.json").write_text('{"version": 1, "bridges": {"1": {"static": []}}}')
-        state = State(tmp_path)
-        assert (state.static_entries(1), state.mdb_entries(1)) == ((), ())
+    def test_an_entry_that_leaves_the_file_while_nobody_runs_is_not_the_switchs_to_tell(
+        self, tmp_path: Path
+    ) -> None:
+        own = {"static": [{"mac": "02:00:00:00:00:0f", "port": "eth0"}]}
+        config = Config.model_validate({"bridges": {f"{1:016x}": own}})
+        net = Network(config, State(tmp_path), EventLog())
+        connect(net, 1)
+        net.remember(net.bridges[1])
+        net = make(State(tmp_path))
+        connect(net, 1)
+        connect(net, 2)
+        assert not session_of(net, 1).adopt_static
+        assert session_of(net, 2).adopt_static
 
-    def test_without_a_directory_nothing_is_kept(self) -> None:
-        state = State(None)
-        state.remember(1, [])
-        state.snapshots.save(1, {})
-        assert state.snapshots.load(1) is None
+    def test_a_snapshot_that_is_none_lets_the_bridge_begin_anew(self, tmp_path: Path) -> None:
+        events = EventLog()
+        state = State(tmp_path, events.tell)
+        state.snapshots.save(1, {"names": 7})
+        net = Network(Config(), state, events)
+        connect(net, 1)
+        assert kinds(net) == ["state.damaged", "bridge.connected"]
+        assert not [*tmp_path.glob("*.json")]
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "",
-            "[]",
-            '{"version": 9, "bridges": {}}',
-            '{"version": 1, "bridges": {"x": {"static": []}}}',
-            '{"version": 1, "bridges": {"1": {"static": [{"vlan": 1, "mac": "no", "port": "p"}]}}}',
-            '{"version": 1, "bridges": {"1": {"static": [{"vlan": "1", "mac": "2:0:0:0:0:1"}]}}}',
-            '{"version": 1, "bridges": {"1": {"static": [], "mdb": [{"group": "239.1.1.1"}]}}}',
-            '{"version": 1, "bridges": {"1": {"static": [], '
-            '"mdb": [{"vlan": 1, "group": "10.0.0.1", "port": "p"}]}}}',
-            '{"version": 1, "bridges": {"1": {"static": [], '
-            '"mdb": [{"vlan": "1", "group": "239.1.1.1", "port": "p"}]}}}',
-        ],
-    )
-    def test_a_file_that_is_none_says_so(self, tmp_path: Path, text: str) -> None:
-        (tmp_path / "state.json").write_text(text)
-        with pytest.raises(StateError, match=r"state\.json is not a state file"):
-            State(tmp_path)
 
-    def test_a_snapshot_that_is_none_is_ignored(self, tmp_path: Path) -> None:
-        state = State(tmp_path)
-        state.snapshots.save(1, {"a": float("-inf")})
-        assert state.snapshots.load(1) == {"a": float("-inf")}
-        (tmp_path / "bridge-0000000000000001.json").write_text("{")
-        assert state.snapshots.load(1) is None
-
-    def test_a_disk_that_fails_is_not_fatal(self, tmp_path: Path) -> None:
-        state = State(tmp_path / "gone")
-        state.remember(1, [])
-        state.snapshots.save(1, {})
-        assert state.static_entries(1) == ()
+def session_of(net: Network, datapath_id: int) -> Any:
+    return net.sessions[datapath_id]
 
 
 class TestEvents:

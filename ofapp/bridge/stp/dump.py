@@ -15,19 +15,40 @@ from enum import Enum
 from typing import Any
 
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.dumped import (
+    MAX_PORT,
+    MAX_REASON,
+    flag,
+    instant,
+    timer,
+    times,
+    vector,
+    whole,
+)
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.port import InfoIs, Port
 from ofapp.bridge.stp.tree import SpanningTree
-from ofapp.bridge.stp.vectors import PriorityVector, Times
+from ofapp.bridge.stp.vectors import (
+    ADDRESS_MASK,
+    NO_TIMES,
+    PORT_NUMBER_MASK,
+    PriorityVector,
+    Times,
+)
 
 _FORMAT = 1
 
 # What comes by other ways, is of the moment only, or counts since the start.
-_GIVEN = {"params", "link", "port_no", "number", "address"}
+_GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
-_NOT_KEPT = _GIVEN | _COUNTED | {"msg", "own_neighbour"}
+_HEARD = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour"}
+_NOT_KEPT = _GIVEN | _COUNTED | _HEARD
 _KEPT = [name for name in Port.__slots__ if name not in _NOT_KEPT]
+
+
+class OtherParametersError(ValueError):
+    """It is a dump, but of a tree with other parameters than those that hold now."""
 
 
 def dump(tree: SpanningTree) -> dict[str, Any]:
@@ -54,22 +75,25 @@ def revive(
 ) -> tuple[SpanningTree, float]:
     """The tree that was dumped, and the instant of its own time at which it stands.
 
-    Raises ValueError when the data are not a dump of this version's, or other parameters would
-    make another tree of it.
+    Raises ValueError when the data are not a dump of this version's, whatever else they are, and
+    OtherParametersError when other parameters would make another tree of it.
     """
     try:
-        if data["format"] != _FORMAT or data["params"] != repr(params):
-            raise ValueError("of another version, or of other parameters")
-        tree = SpanningTree(params, data["address"], own)
+        if data["format"] != _FORMAT:
+            raise ValueError(f"format {data['format']!r} is not {_FORMAT}")
+        if data["params"] != repr(params):
+            raise OtherParametersError("the parameters were others")
+        tree = SpanningTree(params, whole("address", data["address"], ADDRESS_MASK), own)
         core = tree._core
-        core.now = float(data["now"])
-        core.root_priority = PriorityVector(*data["root_priority"])
-        core.root_times = Times(*data["root_times"])
-        core.tc_active, core.tc_count, core.tc_since, core.tc_port = data["tc"]
+        core.now = instant("now", data["now"])
+        core.root_priority = vector("root_priority", data["root_priority"])
+        core.root_times = times("root_times", data["root_times"])
+        _revive_changes(core, data["tc"])
         for item in data["ports"]:
-            _revive_port(core, item, port_params(item["port_no"]))
-        core.root_port = core.ports[data["root_port"]] if data["root_port"] else None
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+            _revive_port(core, item, port_params)
+        root = data["root_port"]
+        core.root_port = None if root is None else core.ports[root]
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"not a dump of a spanning tree: {error!r}") from error
     return tree, core.now
 
@@ -85,12 +109,33 @@ def _dump_port(port: Port) -> dict[str, Any]:
     }
 
 
-def _revive_port(core: Core, data: Mapping[str, Any], params: PortParams) -> None:
+def _revive_changes(core: Core, data: Any) -> None:
+    active, count, since, port = data
+    core.tc_active = flag("tc", active)
+    core.tc_count = whole("tc", count)
+    core.tc_since = None if since is None else instant("tc", since)
+    core.tc_port = None if port is None else whole("tc", port, MAX_PORT)
+
+
+def _revive_port(
+    core: Core, data: Mapping[str, Any], port_params: Callable[[int], PortParams]
+) -> None:
+    port_no = whole("port_no", data["port_no"], MAX_PORT)
+    number = whole("number", data["number"], PORT_NUMBER_MASK)
+    if port_no in core.ports or number in core.numbers:
+        raise ValueError(f"port {port_no} is there twice")
+    params = port_params(port_no)
     if data["params"] != repr(params):
-        raise ValueError("of other port parameters")
-    port = Port(data["port_no"], data["number"], params, Link(*data["link"]), data["address"])
+        raise OtherParametersError("the parameters of a port were others")
+    up, speed, duplex = data["link"]
+    link = Link(flag("link", up), whole("link", speed), flag("link", duplex))
+    port = Port(port_no, number, params, link, whole("address", data["address"], ADDRESS_MASK))
     for name in _KEPT:
-        setattr(port, name, _like(getattr(port, name), data[name]))
+        setattr(port, name, _like(name, getattr(port, name), data[name], core.now))
+    if port.info_is is not InfoIs.DISABLED and NO_TIMES in (port.port_times, port.designated_times):
+        raise ValueError(f"port {port_no} is in use and has no times")
+    if not port.selected or port.updt_info:  # a tree that rests has taken what it was told
+        raise ValueError(f"port {port_no} has no role")
     core.add(port)
 
 
@@ -98,12 +143,21 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
-def _like(model: Any, plain: Any) -> Any:
-    """`plain` as a value of the kind that `model` is."""
-    if isinstance(model, Enum):
-        return type(model)(plain)
-    if isinstance(model, PriorityVector | Times):
-        return type(model)(*plain)
-    if isinstance(model, bool | int | str) and type(plain) is not type(model):
-        raise ValueError(f"{plain!r} is not a {type(model).__name__}")
+def _like(name: str, model: Any, plain: Any, now: float) -> Any:
+    """`plain` as a value of the kind that `model` is; ValueError."""
+    match model:
+        case Enum():
+            return type(model)(plain)
+        case PriorityVector():
+            return vector(name, plain)
+        case Times():
+            return times(name, plain)
+        case bool():
+            return flag(name, plain)
+        case int():
+            return whole(name, plain)
+        case float():
+            return timer(name, plain, now)
+    if not isinstance(plain, str) or len(plain) > MAX_REASON:
+        raise ValueError(f"{name} is not a text")
     return plain

@@ -1,0 +1,138 @@
+"""The entries of a bridge that were set at run time, and their form on disk."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ofapp.bridge.mac import is_group, parse_mac
+from ofapp.bridge.multicast import parse
+from ofapp.bridge.permanent import check_addresses
+
+VERSION = 2
+FIRST_VERSION = 1
+"""One file, `state.json`, for all bridges."""
+
+
+def _check_place(vlan: Any, port: Any) -> None:
+    if type(vlan) is not int or not 0 <= vlan <= 4094:
+        raise ValueError(f"{vlan!r} is not a VID")
+    if not isinstance(port, str):
+        raise TypeError(f"{port!r} is not the name of a port")
+
+
+@dataclass(frozen=True, slots=True)
+class StaticEntry:
+    """vlan: VID; mac: text form; port: the port's name."""
+
+    vlan: int
+    mac: str
+    port: str
+
+    def __post_init__(self) -> None:
+        _check_place(self.vlan, self.port)
+        mac = parse_mac(self.mac)
+        if not mac or is_group(mac):
+            raise ValueError(f"{self.mac} is not the address of one host")
+
+
+@dataclass(frozen=True, slots=True)
+class MdbEntry:
+    """A permanent multicast entry.  vlan: VID; group, source: text form; port: its name."""
+
+    vlan: int
+    group: str
+    port: str
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_place(self.vlan, self.port)
+        check_addresses(parse(self.group), None if self.source is None else parse(self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A bridge's static and permanent multicast entries.
+
+    asked: somebody has set or removed one of them; otherwise they are what its switch held.
+    """
+
+    static: tuple[StaticEntry, ...] = ()
+    mdb: tuple[MdbEntry, ...] = ()
+    asked: bool = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is none."""
+        return not (self.static or self.mdb)
+
+
+def encode(kept: Kept) -> bytes:
+    """As a file has it."""
+    document = {
+        "version": VERSION,
+        "asked": kept.asked,
+        "static": [*map(asdict, kept.static)],
+        "mdb": [*map(asdict, kept.mdb)],
+    }
+    return json.dumps(document, indent=1).encode()
+
+
+def decode(data: bytes) -> Kept:
+    """What a file has; ValueError."""
+    document = _loaded(data, VERSION)
+    if type(document.get("asked")) is not bool:
+        raise ValueError("it does not say whether somebody has asked for these entries")
+    return _kept(document, document["asked"])
+
+
+def decode_first(data: bytes) -> tuple[dict[int, Kept], list[str]]:
+    """What the one file of the first version has, by datapath id, and what is wrong in it."""
+    bridges = _loaded(data, FIRST_VERSION).get("bridges")
+    if type(bridges) is not dict:
+        raise ValueError("it has no bridges")
+    found: dict[int, Kept] = {}
+    wrong: list[str] = []
+    for name, bridge in bridges.items():
+        try:
+            datapath_id = int(name, 16)
+            if not 0 < datapath_id < 1 << 64:
+                raise ValueError("no datapath id")
+            kept = _kept(bridge, asked=False)
+            found[datapath_id] = Kept(kept.static, kept.mdb, asked=not kept.empty)
+        except (ValueError, TypeError) as error:
+            wrong.append(f"bridge {name}: {error}")
+    return found, wrong
+
+
+def loads(data: bytes) -> Any:
+    """JSON from a file that may hold anything; ValueError."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _loaded(data: bytes, version: int) -> dict[str, Any]:
+    document = loads(data)
+    if not isinstance(document, dict) or document.get("version") != version:
+        raise ValueError(f"it does not say that it is of version {version}")
+    return document
+
+
+def _kept(bridge: Any, asked: bool) -> Kept:
+    """One without `mdb` was written before there were such entries."""
+    if type(bridge) is not dict or type(bridge.get("static")) is not list:
+        raise ValueError("it has no list of static entries")
+    mdb = bridge.get("mdb", [])
+    if type(mdb) is not list:
+        raise ValueError("mdb is not a list")
+    try:
+        return Kept(
+            tuple(StaticEntry(**entry) for entry in bridge["static"]),
+            tuple(MdbEntry(**entry) for entry in mdb),
+            asked,
+        )
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"an entry is none: {error}") from None

@@ -1,0 +1,366 @@
+"""What is kept on disk: it outlives the process, and no disk and no file keeps it from starting."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eventlet import patcher
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ofapp import hub
+from ofapp.bridge.event import Event
+from ofapp.state import (
+    Kept,
+    MdbEntry,
+    NotSavedError,
+    State,
+    StaticEntry,
+    disk,
+    keeper,
+    snapshots,
+    store,
+)
+
+ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
+OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
+GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
+ASKED = Kept((ENTRY,), (GROUP,), asked=True)
+FILE = "entries-0000000000000001.json"
+
+
+class Told(list[Event]):
+    """Events as they are told."""
+
+    def __call__(self, _bridge: int | None, event: Event) -> None:
+        self.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self]
+
+    def wait_for(self, kind: str) -> None:
+        deadline = time.monotonic() + 20
+        while kind not in self.kinds:
+            assert time.monotonic() < deadline, self.kinds
+            hub.sleep(0.01)
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A disk with room for some small files."""
+    monkeypatch.setattr(keeper, "RETRY", 0.05)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "none", folder]
+    if subprocess.run(mount, check=False).returncode:
+        pytest.skip("needs to mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def kept(state: State, bridge: int = 1) -> Kept | None:
+    static = state.static_entries(bridge)
+    return None if static is None else Kept(static, state.mdb_entries(bridge))
+
+
+def test_entries_outlive_the_process(tmp_path: Path, told: Told) -> None:
+    state = State(tmp_path, told)
+    state.remember(1, ASKED).wait()
+    state.remember(1, ASKED).wait()
+    again = State(tmp_path, told)
+    assert kept(again) == Kept((ENTRY,), (GROUP,))
+    assert kept(again, 2) is None
+    again.remember(1, Kept(asked=True)).wait()
+    assert kept(State(tmp_path, told)) == Kept()
+    again.forget(1).wait()
+    assert kept(State(tmp_path, told)) is None
+    assert not told
+    assert not [*tmp_path.iterdir()]
+
+
+def test_without_a_directory_nothing_is_kept() -> None:
+    state = State(None)
+    state.remember(1, ASKED).wait()
+    state.forget(1).wait()
+    state.snapshots.save(1, {})
+    state.snapshots.delete(1)
+    assert state.snapshots.load(1) is None
+
+
+class TestDatapathIdsThatComeAndGo:
+    def test_leave_nothing(self, tmp_path: Path, told: Told) -> None:
+        state = State(tmp_path, told)
+        for datapath_id in range(1, 3001):
+            state.remember(datapath_id, Kept())
+        state.finish(5)
+        assert not [*tmp_path.iterdir()]
+        assert len(state._kept) == store.MAX_UNASKED
+        assert not told
+
+    def test_but_that_an_entry_of_the_file_is_nobody_elses_is_known(self, tmp_path: Path) -> None:
+        State(tmp_path).remember(1, Kept(), telling=True).wait()
+        assert kept(State(tmp_path)) == Kept()
+
+    def test_what_switches_bring_is_bounded_and_what_people_asked_for_stays(
+        self, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(store, "MAX_UNASKED", 3)
+        state = State(tmp_path, told)
+        state.remember(1, ASKED)
+        for datapath_id in range(2, 8):
+            state.remember(datapath_id, Kept((OTHER,)))
+        state.finish(5)
+        again = State(tmp_path, told)
+        assert kept(again) == Kept((ENTRY,), (GROUP,))
+        assert sorted(again._kept) == [1, 5, 6, 7]
+        assert told.kinds == ["state.limit"] * 3
+
+    def test_snapshots_are_bounded_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 3)
+        state = State(tmp_path)
+        for datapath_id in range(1, 8):
+            state.snapshots.save(datapath_id, {"a": datapath_id})
+        state.finish(5)
+        assert len([*tmp_path.iterdir()]) == 3
+        again = State(tmp_path)
+        again.snapshots.save(8, {})
+        again.finish(5)
+        found = {at for at in range(9) if again.snapshots.load(at) is not None}
+        assert 8 in found
+        assert found - {8} < {5, 6, 7}
+
+    def test_also_by_their_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(snapshots, "MAX_BYTES", 1000)
+        monkeypatch.setattr(snapshots, "MAX_TOTAL", 2500)
+        state = State(tmp_path)
+        for datapath_id in range(1, 5):
+            state.snapshots.save(datapath_id, "x" * 900)
+        state.snapshots.save(9, "x" * 1000)
+        state.finish(5)
+        assert sorted(path.name[-6] for path in tmp_path.iterdir()) == ["3", "4"]
+
+
+class TestTheFileOfAnEarlierVersion:
+    def test_is_taken_over(self, tmp_path: Path, told: Told) -> None:
+        first = {"version": 1, "bridges": {"1": {"static": []}, "2": {"static": [entry()]}}}
+        (tmp_path / "state.json").write_text(json.dumps(first))
+        state = State(tmp_path, told)
+        for _ in range(2):
+            assert (kept(state, 1), kept(state, 2)) == (Kept(), Kept((ENTRY,)))
+            state.finish(5)
+            hub.sleep(0.01)
+            state.finish(5)
+            assert not (tmp_path / "state.json").exists()
+            state = State(tmp_path, told)
+        assert not told
+
+    def test_what_is_newer_goes_first(self, tmp_path: Path, told: Told) -> None:
+        State(tmp_path).remember(2, Kept(asked=True)).wait()
+        first = {"version": 1, "bridges": {"2": {"static": [entry()]}}}
+        (tmp_path / "state.json").write_text(json.dumps(first))
+        assert kept(State(tmp_path, told), 2) == Kept()
+
+    def test_one_wrong_bridge_is_its_own_trouble(self, tmp_path: Path, told: Told) -> None:
+        first = {"version": 1, "bridges": {"x": {}, "2": {"static": [entry()]}}}
+        (tmp_path / "state.json").write_text(json.dumps(first))
+        assert kept(State(tmp_path, told), 2) == Kept((ENTRY,))
+        told.wait_for("state.damaged")
+        assert "bridge x: " in told[0].message
+        assert (tmp_path / "state.json.damaged-1").exists()
+
+
+def entry(**other: Any) -> dict[str, Any]:
+    return {"vlan": 7, "mac": "02:00:00:00:00:0a", "port": "eth0", **other}
+
+
+def of_bridge(**other: Any) -> str:
+    return json.dumps({"version": 2, "asked": True, "static": [entry()], "mdb": [], **other})
+
+
+class TestDamage:
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("", "Expecting value"),
+            ("[]", "version 2"),
+            ("[" * 100_000, "nested too deeply"),
+            (of_bridge(version=9), "version 2"),
+            (of_bridge(asked="yes"), "whether somebody has asked"),
+            (of_bridge(static=7), "no list of static entries"),
+            (of_bridge(static=[7]), "an entry is none"),
+            (of_bridge(static=[entry(more=1)]), "an entry is none"),
+            (of_bridge(static=[entry(mac="no")]), "no"),
+            (of_bridge(static=[entry(mac=7)]), "an entry is none"),
+            (of_bridge(static=[entry(mac="01:00:5e:00:00:01")]), "not the address of one host"),
+            (of_bridge(static=[entry(vlan=True)]), "True is not a VID"),
+            (of_bridge(static=[entry(vlan=4095)]), "4095 is not a VID"),
+            (of_bridge(static=[entry(port=None)]), "an entry is none"),
+            (of_bridge(mdb={}), "mdb is not a list"),
+            (of_bridge(mdb=[{"vlan": 1, "group": "10.0.0.1", "port": "p"}]), "10.0.0.1"),
+            (of_bridge()[:-30], "Expecting"),
+        ],
+    )
+    def test_a_file_that_is_none_is_set_aside(
+        self, tmp_path: Path, told: Told, text: str, why: str
+    ) -> None:
+        State(tmp_path).remember(2, ASKED).wait()
+        (tmp_path / FILE).write_text(text)
+        state = State(tmp_path, told)
+        assert kept(state) is None  # so it is asked of the switch
+        assert kept(state, 2) == Kept((ENTRY,), (GROUP,))
+        (event,) = told
+        assert event.kind == "state.damaged"
+        assert why in event.message
+        assert (tmp_path / f"{FILE}.damaged-1").read_text() == text
+        state.remember(1, ASKED).wait()
+        assert kept(State(tmp_path)) == Kept((ENTRY,), (GROUP,))
+        (tmp_path / FILE).write_text(text)
+        State(tmp_path)
+        assert (tmp_path / f"{FILE}.damaged-2").read_text() == text
+
+    def test_what_is_no_file_is_none_too(self, tmp_path: Path, told: Told) -> None:
+        os.mkfifo(tmp_path / FILE)
+        (tmp_path / "entries-0000000000000002.json").mkdir()
+        (tmp_path / "entries-0000000000000003.json").symlink_to("/dev/zero")
+        os.mkfifo(tmp_path / "state.json")
+        os.mkfifo(tmp_path / "bridge-0000000000000001.json")
+        state = State(tmp_path, told)
+        assert state.snapshots.load(1) is None
+        assert told.kinds == ["state.damaged"] * 5
+        for datapath_id in (1, 2, 3):
+            state.remember(datapath_id, ASKED).wait()
+        state.snapshots.save(1, {"a": float("-inf")})
+        state.finish(5)
+        assert State(tmp_path).snapshots.load(1) == {"a": float("-inf")}
+
+    @settings(
+        max_examples=6000 if os.environ.get("OFAPP_THOROUGH") else 200,
+        deadline=None,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(st.data())
+    def test_it_always_starts(self, tmp_path: Path, data: st.DataObject) -> None:
+        first = json.dumps({"version": 1, "bridges": {"1": {"static": [entry()]}}})
+        texts = {FILE: of_bridge(), "state.json": first, "bridge-0000000000000001.json": "{}"}
+        for name, text in texts.items():
+            octets = bytearray(text.encode())
+            edits = st.tuples(st.integers(0, len(octets) - 1), st.integers(0, 255))
+            for at, octet in data.draw(st.lists(edits, max_size=3)):
+                octets[at] = octet
+            cut = data.draw(st.integers(0, len(octets)) | st.just(len(octets)))
+            (tmp_path / name).write_bytes(octets[:cut])
+        state = State(tmp_path, Told())
+        state.snapshots.load(1)
+        known = kept(state)
+        assert known is None or all(isinstance(own, StaticEntry) for own in known.static)
+        state.remember(1, ASKED).wait()
+        state.finish(5)
+        assert kept(State(tmp_path, Told())) == Kept((ENTRY,), (GROUP,))
+
+
+class TestDisksThatFail:
+    def test_full_and_free_again(self, small: Path, told: Told) -> None:
+        state = State(small, told)
+        state.remember(1, ASKED).wait()
+        fill = small / "fill"
+        with pytest.raises(OSError, match="No space"):
+            fill.write_bytes(bytes(1 << 20))
+        with pytest.raises(NotSavedError, match=r"in force, but .*No space left") as error:
+            state.remember(1, Kept((OTHER,), asked=True)).wait()
+        assert error.value.full
+        assert told.kinds == ["state.unsaved"]
+        with pytest.raises(NotSavedError):  # the same again is not saved either
+            state.remember(1, Kept((OTHER,), asked=True)).wait()
+        assert kept(State(small)) == Kept((ENTRY,), (GROUP,))  # what was saved is there as it was
+        assert not [path for path in small.iterdir() if path.name.endswith(disk.PART)]
+        fill.unlink()
+        told.wait_for("state.saved")
+        assert told.kinds == ["state.unsaved", "state.saved"]
+        assert kept(State(small)) == Kept((OTHER,))
+
+    def test_read_only_from_the_start_and_writable_again(self, small: Path, told: Told) -> None:
+        State(small).remember(1, ASKED).wait()
+        subprocess.run(["mount", "-o", "remount,ro", small], check=True)
+        state = State(small, told)
+        assert kept(state) == Kept((ENTRY,), (GROUP,))
+        told.wait_for("state.unsaved")
+        with pytest.raises(NotSavedError, match="Read-only") as error:
+            state.remember(1, Kept(asked=True)).wait()
+        assert not error.value.full
+        subprocess.run(["mount", "-o", "remount,rw", small], check=True)
+        told.wait_for("state.saved")
+        assert kept(State(small)) == Kept()
+
+    def test_a_directory_that_cannot_be_made(self, tmp_path: Path, told: Told) -> None:
+        (tmp_path / "file").write_text("")
+        state = State(tmp_path / "file" / "state", told)
+        told.wait_for("state.unsaved")
+        with pytest.raises(NotSavedError):
+            state.remember(1, ASKED).wait()
+        assert kept(state) == Kept((ENTRY,), (GROUP,))
+
+    def test_one_that_hangs_holds_up_nobody(
+        self, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answers = hub_free_event()
+        replace = disk.replace
+
+        def slow(path: Path, data: bytes, sync: bool) -> None:
+            assert answers.wait(30)
+            replace(path, data, sync)
+
+        monkeypatch.setattr(disk, "replace", slow)
+        monkeypatch.setattr(keeper, "PATIENCE", 0.05)
+        state = State(tmp_path, told)
+        turns = 0
+
+        def others() -> None:
+            nonlocal turns
+            while not answers.is_set():
+                turns += 1
+                hub.sleep(0)
+
+        hub.spawn(others)
+        with pytest.raises(NotSavedError, match="has not answered"):
+            state.remember(1, ASKED).wait()
+        told.wait_for("state.unsaved")
+        assert turns > 10
+        answers.set()
+        told.wait_for("state.saved")
+        assert kept(State(tmp_path)) == Kept((ENTRY,), (GROUP,))
+
+    def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, tmp_path: Path) -> None:
+        state = State(tmp_path)
+        tickets = [
+            state.remember(1, Kept((StaticEntry(at, ENTRY.mac, "eth0"),), asked=True))
+            for at in range(50)
+        ]
+        for ticket in tickets:
+            ticket.wait()
+        assert kept(State(tmp_path)) == Kept((StaticEntry(49, ENTRY.mac, "eth0"),))
+
+    def test_what_killed_writers_have_left_is_removed(self, tmp_path: Path) -> None:
+        for name in ("tmpab12_x9z", f"{FILE}{disk.PART}", "tmpdir", "notes.txt"):
+            (tmp_path / name).write_text("x")
+        State(tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "tmpdir"]
+
+
+def hub_free_event() -> Any:
+    """An event for native threads: eventlet has replaced `threading`'s."""
+    return patcher.original("threading").Event()
