@@ -45,6 +45,7 @@ RETRY_SECONDS = 1
 """Until something is tried again: to take connections, what has ended by an error."""
 
 Event = _hub.Event
+HttpProtocol = eventlet.wsgi.HttpProtocol
 GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue
 QueueEmpty = eventlet.queue.Empty

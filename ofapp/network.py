@@ -422,8 +422,7 @@ class Network:
             if (vid, mac) not in configured
         )
         kept = Kept(tuple(static), self._own_mdb(bridge), asked)
-        # An entry of the file is in the switch, and would be taken from there were it gone here.
-        return self._state.remember(bridge.datapath_id, kept, telling=bool(configured))
+        return self._state.remember(bridge.datapath_id, kept)
 
     def _own_mdb(self, bridge: Bridge) -> tuple[MdbEntry, ...]:
         configured = permanent_entries(self.settings.filed(bridge.datapath_id))

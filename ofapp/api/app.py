@@ -27,12 +27,12 @@ from ofapp.api import (
     routes_stp,
 )
 from ofapp.api.answers import answer
+from ofapp.api.door import MAX_BODY
 from ofapp.api.problems import ProblemError, field_problem
 from ofapp.api.routes_events import Streams
 from ofapp.network import Network
 from ofapp.reload import Reloader
 
-MAX_BODY = 64 * 1024
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from flask import Response
+from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from ofapp.api import models
 from ofapp.api.answers import answer, utc
+from ofapp.api.door import LASTING
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.api.views import Json
 from ofapp.bridge.event import Severity
@@ -88,6 +89,7 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
             number = events.last
         elif number > events.last:  # a number of an earlier life of the controller
             number = 0
+        request.environ[LASTING] = True
         return Response(
             streams.follow(events, number, _interest(query)),
             content_type="text/event-stream",

@@ -9,17 +9,18 @@ from typing import Any
 
 from ofapp import hub
 from ofapp.api.app import create_app
+from ofapp.api.door import CONNECTIONS, Door, Protocol
 from ofapp.api.routes_events import Streams
 from ofapp.network import Network
 from ofapp.reload import Reloader
 
 LOG = logging.getLogger(__name__)
 
-CONNECTIONS = 128
-"""Served at a time; others wait in the listen queue."""
-
 CLIENT_PATIENCE = 30.0
 """Seconds a client may take to read or write the next bytes, or to ask again."""
+
+GREENLETS = 2 * CONNECTIONS
+"""Some serve connections that the door has ended already."""
 
 
 class ApiServer:
@@ -35,35 +36,40 @@ class ApiServer:
         self.port = port
         self._streams = Streams()
         self._app = create_app(network, _is_loopback(host), self._streams, reloader)
+        self._tell = network.events.tell
         self._socket: Any = None
-        self._thread: Any = None
+        self._threads: list[Any] = []
 
     def start(self) -> Any:
         """Listen and serve; OSError when the address cannot be had.  Gives the serving greenlet."""
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         self._socket = hub.listen((self.host, self.port), family)
         self.port = self._socket.getsockname()[1]
-        self._thread = hub.spawn(
+        door = Door(self._socket, self._tell)
+        serving = hub.spawn(
             hub.wsgi_server,
-            self._socket,
+            door,
             self._app,
             log=_AccessLog(),
             log_output=LOG.isEnabledFor(logging.DEBUG),
             debug=False,
-            max_size=CONNECTIONS,
+            max_size=GREENLETS,
+            protocol=Protocol,
             minimum_chunk_size=1,  # an event is sent when it happens, not with 4 KB of others
             keepalive=CLIENT_PATIENCE,
             socket_timeout=CLIENT_PATIENCE,
         )
-        return self._thread
+        self._threads = [serving, hub.spawn(door.watch)]
+        return serving
 
     def stop(self) -> None:
         """Take no more requests and end the streams."""
         self._streams.stopping = True
-        if self._thread is not None:
-            hub.kill(self._thread)
+        for thread in self._threads:
+            hub.kill(thread)
+        if self._threads:
             self._socket.close()
-            self._thread = None
+        self._threads = []
 
 
 class _AccessLog:

@@ -1,8 +1,8 @@
 """The entries of every bridge that were set at run time: read at the start, saved when they change.
 
-A bridge that is not kept here has its entries from its switch (`Session`, adopt_static).  So one is
-kept only if there is something that its switch could not tell: entries, or that there are none any
-more where there were some.  Datapath ids that come and go leave nothing.
+A bridge that is not kept here has its entries from its switch (`Session`, adopt_static); that there
+are none is kept, too, as its switch may hold some that were removed while it was away.  Of what
+nobody has asked for no more is kept than there may be bridges: datapath ids are easily invented.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from ofapp.state.snapshots import Snapshots
 LOG = logging.getLogger(__name__)
 
 MAX_UNASKED = 1024
-"""Bridges kept of which nobody has asked anything; the longest unchanged are forgotten first."""
+"""Bridges kept of which nobody has asked anything.  Without entries and the longest unchanged first
+they are forgotten."""
 
 MAX_BYTES = 64 << 20
 """Of a file."""
@@ -51,7 +52,6 @@ class State:
         self._tell = tell
         self._keeper = Keeper(tell)
         self._kept: dict[int, Kept] = {}  # the longest unchanged first
-        self._filed: set[int] = set()
         if directory is not None:
             self._open(directory)
         self.snapshots = Snapshots(directory, self._keeper, tell)
@@ -65,32 +65,24 @@ class State:
         """A bridge's permanent multicast entries."""
         return self._kept.get(datapath_id, Kept()).mdb
 
-    def remember(self, datapath_id: int, kept: Kept, telling: bool = False) -> Ticket:
-        """Keep these as the bridge's entries; who needs them saved waits for the ticket.
-
-        telling: that there are none says something that the switch does not know.
-        """
+    def remember(self, datapath_id: int, kept: Kept) -> Ticket:
+        """Keep these as the bridge's entries; who needs them saved waits for the ticket."""
         old = self._kept.pop(datapath_id, None)
         if old is not None and old.asked and not kept.asked:
             kept = Kept(kept.static, kept.mdb, asked=True)
         self._kept[datapath_id] = kept
         self._forget_unasked()
-        worth = telling or kept.asked or not kept.empty or datapath_id in self._filed
         name = _name(datapath_id)
-        if self._directory is None or not worth:
+        if self._directory is None or (old == kept and not self._keeper.pending(name)):
             return done()
-        if old == kept and datapath_id in self._filed and not self._keeper.pending(name):
-            return done()
-        self._filed.add(datapath_id)
-        job = partial(disk.replace, self._directory / name, encode(kept), sync=True)
+        matters = kept.asked or not kept.empty
+        job = partial(disk.replace, self._directory / name, encode(kept), sync=matters)
         return self._keeper.put(name, job, first=kept.asked)
 
     def forget(self, datapath_id: int) -> Ticket:
         """Know nothing of the bridge any more."""
-        self._kept.pop(datapath_id, None)
-        if self._directory is None or datapath_id not in self._filed:
+        if self._kept.pop(datapath_id, None) is None or self._directory is None:
             return done()
-        self._filed.discard(datapath_id)
         name = _name(datapath_id)
         return self._keeper.put(name, partial(disk.remove, self._directory / name))
 
@@ -104,8 +96,9 @@ class State:
         if len(self._kept) <= MAX_UNASKED:
             return
         unasked = [known for known, kept in self._kept.items() if not kept.asked]
+        unasked.sort(key=lambda known: not self._kept[known].empty)
         for datapath_id in unasked[:-MAX_UNASKED]:
-            if datapath_id in self._filed:
+            if not self._kept[datapath_id].empty:
                 message = f"its entries are not kept: there are {MAX_UNASKED} that nobody asked for"
                 self._tell(datapath_id, Event("state.limit", message, Severity.WARNING))
             self.forget(datapath_id)
@@ -135,7 +128,6 @@ class State:
                 datapath_id = int(named[1], 16)
                 if (kept := self._read(path, datapath_id, decode)) is not None:
                     self._kept[datapath_id] = kept
-                    self._filed.add(datapath_id)
 
     def _read_first(self, path: Path) -> None:
         """The file of an earlier version: each bridge gets its own, and then it goes."""
@@ -144,9 +136,9 @@ class State:
             return
         found, wrong = read
         tickets = [
-            self.remember(datapath_id, kept, telling=True)
+            self.remember(datapath_id, kept)
             for datapath_id, kept in found.items()
-            if datapath_id not in self._filed
+            if datapath_id not in self._kept
         ]
         hub.spawn(self._replaced_first, path, tickets, "; ".join(wrong[:WRONG_TOLD]))
 

@@ -392,12 +392,15 @@ def test_the_file_names_its_certificate_beside_itself(manager, certificate, tmp_
     running.wait_for(f"listening for switches on ssl:127.0.0.1:{port}")
 
 
-def test_a_state_file_that_is_none(refused, tmp_path):
-    (tmp_path / "state.json").write_text("[]")
+def test_a_state_file_that_is_none_is_told_and_set_aside(manager, tmp_path):
+    folder = tmp_path / "state"
+    folder.mkdir()
+    (folder / "state.json").write_text("[]")
     ports = ("--ofp-tcp-listen-port", free_port(), "--wsapi-port", free_port())
-    said = refused(1, "ofapp.app", "--state-dir", tmp_path, *ports)
-    assert f"{tmp_path}/state.json is not a state file" in said
-    assert "line" not in said
+    running = manager("ofapp.app", "--state-dir", folder, *ports)
+    running.wait_for("listening for switches")
+    assert "state.json is not what ofapp has saved" in running.text()
+    assert (folder / "state.json.damaged-1").read_text() == "[]"
 
 
 def test_a_taken_rest_port_is_named_with_its_option(refused):

@@ -101,17 +101,20 @@ def test_without_a_directory_nothing_is_kept() -> None:
 
 
 class TestDatapathIdsThatComeAndGo:
-    def test_leave_nothing(self, tmp_path: Path, told: Told) -> None:
+    def test_leave_little(self, tmp_path: Path, told: Told) -> None:
         state = State(tmp_path, told)
-        for datapath_id in range(1, 3001):
+        state.remember(1, ASKED)
+        for datapath_id in range(2, 3002):
             state.remember(datapath_id, Kept())
-        state.finish(5)
-        assert not [*tmp_path.iterdir()]
-        assert len(state._kept) == store.MAX_UNASKED
+        state.finish(20)
+        files = [*tmp_path.iterdir()]
+        assert len(files) == 1 + store.MAX_UNASKED
+        assert sum(path.stat().st_size for path in files) < 200_000
+        assert len(State(tmp_path, told)._kept) == 1 + store.MAX_UNASKED
         assert not told
 
-    def test_but_that_an_entry_of_the_file_is_nobody_elses_is_known(self, tmp_path: Path) -> None:
-        State(tmp_path).remember(1, Kept(), telling=True).wait()
+    def test_that_there_are_no_entries_is_known_too(self, tmp_path: Path) -> None:
+        State(tmp_path).remember(1, Kept()).wait()
         assert kept(State(tmp_path)) == Kept()
 
     def test_what_switches_bring_is_bounded_and_what_people_asked_for_stays(

@@ -1,0 +1,197 @@
+"""Who is let in to the API, and how long a request may take to arrive.
+
+Clients that are slow, silent or many cost nobody else the API: a request has a deadline as a whole,
+not only its next byte, and when there are too many connections those go that wait for a request the
+longest, of who has the most of them.  Whoever sends a request at once is served meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from io import BytesIO
+from typing import Any
+
+from ofapp import hub
+from ofapp.bridge.event import Event, Severity
+
+CONNECTIONS = 128
+"""At a time."""
+
+PEER_CONNECTIONS = 64
+"""Of one address, or of one IPv6 network of 64 bits, so that one peer cannot have all."""
+
+LASTING = "ofapp.lasting"
+"""Set in the environment of a request whose answer may take as long as it likes: a stream."""
+
+MAX_BODY = 64 * 1024
+
+_CLOSED = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
+_LOOK = 1.0  # seconds between looks at who is late
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+class Stage(Enum):
+    """What is waited for, and for how many seconds at most."""
+
+    IDLE = 30.0  # the first byte of a request
+    REQUEST = 10.0  # the rest of it
+    ANSWER = 60.0  # us, and the client's reading what we say
+
+
+@dataclass(eq=False)
+class Guest:
+    """A connection; since: when its stage began, monotonic."""
+
+    socket: Any
+    peer: str
+    since: float = field(default_factory=time.monotonic)
+    stage: Stage = Stage.IDLE
+    environ: dict[str, Any] = field(default_factory=dict)
+
+    def enter(self, stage: Stage, environ: dict[str, Any] | None = None) -> None:
+        """Another stage begins."""
+        self.stage, self.since, self.environ = stage, time.monotonic(), environ or {}
+
+    def late(self, now: float) -> bool:
+        """Whether this takes too long."""
+        return now - self.since > self.stage.value and not self.environ.get(LASTING)
+
+    def dismiss(self, farewell: bytes) -> None:
+        """End the connection, whoever is reading or writing there."""
+        with contextlib.suppress(OSError):
+            if self.stage is not Stage.ANSWER:
+                self.socket.fd.send(farewell, socket.MSG_DONTWAIT)
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+
+
+class Door:
+    """A listening socket, as eventlet's server uses one.
+
+    counts: connections that were ended: `late`, `displaced`, `refused`.
+    """
+
+    def __init__(self, listening: Any, tell: Callable[[int | None, Event], None]) -> None:
+        self.counts: Counter[str] = Counter()
+        self._listening = listening
+        self._tell = tell
+        self._guests: dict[Any, Guest] = {}  # by address and port
+        self._trouble: dict[str, str] = {}  # kinds of events that are not cleared yet
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._listening, name)
+
+    def accept(self) -> tuple[Any, Any]:
+        """The next connection; what cannot be taken is waited for."""
+        while True:
+            try:
+                client, address = self._listening.accept()
+            except OSError as error:
+                if error.errno in _CLOSED:
+                    raise
+                self._warn("api.starved", f"no connection can be taken: {error.strerror}")
+                hub.sleep(hub.RETRY_SECONDS)
+                continue
+            self._clear("api.starved", "connections are taken again")
+            guest = Guest(client, _peer(address[0]))
+            if self._make_room(guest.peer):
+                self._guests[address] = guest
+                return client, address
+            self.counts["refused"] += 1
+            guest.dismiss(_FULL)
+            client.close()
+
+    def guest(self, address: Any) -> Guest:
+        """Who came from there."""
+        return self._guests[address]
+
+    def leave(self, address: Any) -> None:
+        """A connection has ended."""
+        self._guests.pop(address, None)
+        if len(self._guests) <= PEER_CONNECTIONS // 2:
+            self._clear("api.crowded", "the API has room for connections again")
+
+    def watch(self) -> None:
+        """End what takes too long; does not end."""
+        while True:
+            hub.sleep(_LOOK)
+            now = time.monotonic()
+            for guest in [guest for guest in self._guests.values() if guest.late(now)]:
+                self.counts["late"] += 1
+                guest.dismiss(b"" if guest.stage is Stage.IDLE else _LATE)
+
+    def _make_room(self, peer: str) -> bool:
+        by_peer = Counter(guest.peer for guest in self._guests.values())
+        if by_peer[peer] >= PEER_CONNECTIONS:
+            crowd = [at for at, guest in self._guests.items() if guest.peer == peer]
+            what = f"{peer} has {PEER_CONNECTIONS} connections to the API, the most of one peer"
+        elif len(self._guests) >= CONNECTIONS:
+            crowd = [*self._guests]
+            what = f"the API has {CONNECTIONS} connections, the most there can be"
+        else:
+            return True
+        self._warn("api.crowded", f"{what}: those that wait for a request the longest are ended")
+        waiting = [at for at in crowd if self._guests[at].stage is not Stage.ANSWER]
+        if not waiting:
+            return False
+
+        def rank(at: Any) -> tuple[int, float]:
+            return -by_peer[self._guests[at].peer], self._guests[at].since
+
+        self.counts["displaced"] += 1
+        self._guests.pop(min(waiting, key=rank)).dismiss(_FULL)
+        return True
+
+    def _warn(self, kind: str, message: str) -> None:
+        if kind not in self._trouble:
+            self._trouble[kind] = message
+            self._tell(None, Event(kind, message, Severity.WARNING))
+
+    def _clear(self, kind: str, message: str) -> None:
+        if self._trouble.pop(kind, None) is not None:
+            self._tell(None, Event(f"{kind}.cleared", message, data=dict(self.counts)))
+
+
+class Protocol(hub.HttpProtocol):  # type: ignore[misc]
+    """HTTP on one connection; its server's socket is a `Door`."""
+
+    def handle(self) -> None:
+        """Serve until the connection ends."""
+        door = self.server.socket
+        self._guest = door.guest(self.client_address)
+        self._guest.enter(Stage.IDLE)
+        try:
+            super().handle()
+        finally:
+            door.leave(self.client_address)
+
+    def _read_request_line(self) -> Any:
+        self._guest.enter(Stage.IDLE)
+        line = super()._read_request_line()
+        self._guest.enter(Stage.REQUEST)
+        return line
+
+    def handle_one_response(self) -> None:
+        """Answer, when the request is there as a whole."""
+        length = int(self.environ.get("CONTENT_LENGTH") or 0)
+        if 0 < length <= MAX_BODY:  # a larger one is refused, unread
+            self.environ["wsgi.input"] = BytesIO(self.environ["wsgi.input"].read(length))
+        self._guest.enter(Stage.ANSWER, self.environ)
+        super().handle_one_response()
+
+
+def _peer(address: str) -> str:
+    with contextlib.suppress(ValueError):
+        found = ipaddress.ip_address(address.partition("%")[0])
+        if found.version == 6 and found.ipv4_mapped is None and not found.is_loopback:
+            return str(ipaddress.ip_network((found, 64), strict=False))
+    return address

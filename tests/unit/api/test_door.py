@@ -1,0 +1,198 @@
+"""Many clients, late ones, and no descriptors left: the API goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ofapp import hub
+from ofapp.api import door as module
+from ofapp.api.door import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
+from ofapp.api.server import ApiServer
+from ofapp.events import EventLog
+from tests.unit.api.network import DPID, some_network
+
+
+class Server:
+    """One in this process: whoever asks it must not block, as it would not be served."""
+
+    def __init__(self) -> None:
+        self.network = some_network()
+        self.api = ApiServer(self.network, "127.0.0.1", 0)
+        self.api.start()
+        self.stack = ExitStack()
+
+    def connect(self, host: str = "127.0.0.1", sent: bytes = b"GET /v1/bri") -> Any:
+        made = hub.socket.create_connection(("127.0.0.1", self.api.port), 20, (host, 0))
+        self.stack.callback(made.close)
+        made.sendall(sent)
+        return made
+
+    def get(self, path: str = "/v1/bridges", host: str = "127.0.0.1") -> Any:
+        made = self.connect(host, f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
+        said = b""
+        while data := made.recv(65536):
+            said += data
+        head, _, body = said.partition(b"\r\n\r\n")
+        assert b"200 OK" in head, said
+        return json.loads(body)
+
+    def kinds(self) -> list[str]:
+        return [record.event.kind for record in self.network.events.since(0)]
+
+    def wait_for(self, true: Callable[[], Any], what: str) -> None:
+        deadline = time.monotonic() + 30
+        while not true():
+            assert time.monotonic() < deadline, what
+            hub.sleep(0.02)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    with made.stack:
+        yield made
+        made.api.stop()
+    hub.sleep(0)
+
+
+def ended(client: Any) -> bool:
+    """Whether the server has ended a connection, whatever it said before."""
+    client.settimeout(0.01)
+    try:
+        while client.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+    return True
+
+
+def test_half_open_clients_of_many_peers_shut_nobody_out(server: Server) -> None:
+    clients = [server.connect(f"127.0.1.{number % 8 + 1}") for number in range(CONNECTIONS + 20)]
+    assert len(server.get()["bridges"]) == 2
+    assert "api.crowded" in server.kinds()
+    server.wait_for(lambda: all(map(ended, clients[:20])), "the first of them to be ended")
+    assert not any(map(ended, clients[-40:]))
+
+
+def test_nor_do_those_of_one_peer(server: Server) -> None:
+    other = server.connect("127.0.2.1")
+    clients = [server.connect() for _ in range(2 * PEER_CONNECTIONS)]
+    assert len(server.get()["bridges"]) == 2
+    assert len(server.get(host="127.0.3.1")["bridges"]) == 2
+    server.wait_for(lambda: all(map(ended, clients[:PEER_CONNECTIONS])), "the first to be ended")
+    assert not ended(other)
+    for client in clients:
+        client.close()
+    server.wait_for(lambda: "api.crowded.cleared" in server.kinds(), "room to be told")
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"", b""),
+        (b"GET /v1/bridges HTTP/1.1\r\nHost: lo", b"408 Request Timeout"),
+        (
+            f"PUT /v1/bridges/{DPID}/fdb/0/52:54:00:00:00:99 HTTP/1.1\r\nHost: localhost\r\n"
+            "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode(),
+            b"408 Request Timeout",
+        ),
+    ],
+    ids=["nothing", "a header", "a body"],
+)
+def test_a_request_has_a_deadline_as_a_whole(
+    server: Server, monkeypatch: pytest.MonkeyPatch, sent: bytes, answer: bytes
+) -> None:
+    monkeypatch.setattr(module, "_LOOK", 0.02)
+    for stage in Stage:
+        monkeypatch.setattr(stage, "_value_", 0.3)
+    client = server.connect(sent=sent)
+    began = time.monotonic()
+    client.settimeout(0.05)
+    said = None
+    while said is None:
+        try:
+            client.send(b" ")
+            said = client.recv(1000)
+        except TimeoutError:
+            assert time.monotonic() - began < 20
+        except ConnectionError:
+            said = b""
+    assert answer in said or said == b""
+
+
+def test_a_body_that_comes_in_pieces_is_read(server: Server) -> None:
+    body = b'{"port": "eth2"}'
+    client = server.connect(
+        sent=f"PUT /v1/bridges/{DPID}/fdb/0/52:54:00:00:00:99 HTTP/1.1\r\nHost: localhost\r\n"
+        f"Expect: 100-continue\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n".encode()
+    )
+    assert b"100 Continue" in client.recv(1000)
+    for at in range(len(body)):
+        client.sendall(body[at : at + 1])
+        hub.sleep(0)
+    assert b"201 CREATED" in client.recv(10_000)
+
+
+def test_a_stream_may_take_as_long_as_it_likes() -> None:
+    guest = Guest(None, "192.0.2.1", since=0.0)
+    assert guest.late(31.0)
+    guest.enter(Stage.ANSWER, {})
+    assert guest.late(time.monotonic() + 61)
+    guest.enter(Stage.ANSWER, {module.LASTING: True})
+    assert not guest.late(time.monotonic() + 1e6)
+
+
+def test_one_ipv6_network_is_one_peer() -> None:
+    assert module._peer("2001:db8::1") == module._peer("2001:db8::ffff:1")
+    assert module._peer("2001:db8::1") != module._peer("2001:db8:0:1::1")
+    assert module._peer("::1") == "::1"
+    assert module._peer("192.0.2.1") != module._peer("192.0.2.2")
+
+
+def test_when_descriptors_are_out_it_waits_for_some_and_tells(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "RETRY_SECONDS", 0.05)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert len(server.get()["bridges"]) == 2
+    client = hub.socket.socket()
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))
+    with client:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest, hard))
+        fillers = []
+        try:
+            with contextlib.suppress(OSError):
+                while True:
+                    fillers.append(os.open("/dev/null", os.O_RDONLY))
+            client.connect(("127.0.0.1", server.api.port))
+            server.wait_for(lambda: "api.starved" in server.kinds(), "the trouble to be told")
+        finally:
+            for filler in fillers:
+                os.close(filler)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(server.get()["bridges"]) == 2
+    assert "api.starved.cleared" in server.kinds()
+    assert server.kinds().count("api.starved") == 1
+
+
+def test_a_listener_that_is_closed_ends() -> None:
+    def accept() -> Any:
+        raise OSError(errno.EBADF, "closed")
+
+    listening: Any = SimpleNamespace(accept=accept)
+    with pytest.raises(OSError, match="closed"):
+        Door(listening, EventLog().tell).accept()
