@@ -21,12 +21,14 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import format_mac, parse_mac
 from ofapp.bridge.naming import naming_ports
 from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.pausable import UNLIVED
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.config import Config
 from ofapp.events import EventLog
 from ofapp.openflow.channel import Channel
+from ofapp.openflow.echoes import GIVEN_UP
 from ofapp.openflow.introduce import local_name
 from ofapp.openflow.program import Changes
 from ofapp.openflow.requests import RequestError
@@ -47,8 +49,8 @@ FINISHING = 1.0
 MAX_BRIDGES = 1024
 """Bridges remembered; whoever reaches the OpenFlow port can invent any number of datapath ids."""
 
-PROBE_PATIENCE = 5.0
-"""Seconds a switch has to show that it is alive when another one claims its datapath id."""
+BEAT = 0.25
+"""Seconds between signs of life that the protocols are given (see `ofapp.bridge.pausable`)."""
 
 LOOK_FOR_AWAY = 1.0
 """Seconds between looks at whether a switch has been away for too long."""
@@ -73,6 +75,7 @@ class Network:
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
         hub.spawn(self._save_snapshots)
+        hub.spawn(self._beat)
         hub.spawn(self._forget_in_time)
 
     def find(self, name: str) -> Bridge | None:
@@ -437,9 +440,25 @@ class Network:
             if entry not in configured
         )
 
+    def _beat(self) -> None:
+        """Show the protocols that this process is alive, and tell when it was not for a while."""
+        last = time.monotonic()
+        while True:
+            now = time.monotonic()
+            for session in self.sessions.values():
+                session.bridge.beat(now)
+            if now - last - BEAT > UNLIVED:
+                seconds = round(now - last, 1)
+                message = f"the controller stood still for {seconds} s, which no protocol has lived"
+                told = {"seconds": seconds}
+                event = Event("controller.stalled", message, Severity.WARNING, data=told)
+                self.events.tell(None, event)
+            last = now
+            hub.sleep(BEAT)
+
     def _probe(self, session: Session) -> None:
         """Close a connection whose switch is silent: its successor is waiting at the door."""
-        if not session.alive(PROBE_PATIENCE):
+        if not session.alive(GIVEN_UP):
             session.channel.close()
 
 

@@ -25,6 +25,7 @@ import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
 from os_ken import cfg
 
 from ofapp.config import Config
+from ofapp.openflow import echoes
 
 CONF = cfg.CONF
 
@@ -32,9 +33,6 @@ OFP_PORT = 6653
 WSAPI_PORT = 8080
 STATE_DIR = "/var/lib/ofapp"
 CONFIG_FILE = "/etc/ofapp/ofapp.yaml"
-
-ECHO_INTERVAL = 5.0
-UNREPLIED_ECHOES = 2  # a silent switch is given up after three intervals
 
 _OWN = [
     cfg.StrOpt(
@@ -134,8 +132,8 @@ def _register() -> None:
         if option.dest in CONF:
             CONF.unregister_opt(option)
         CONF.register_cli_opt(option)
-    CONF.set_default("echo_request_interval", ECHO_INTERVAL)
-    CONF.set_default("maximum_unreplied_echo_requests", UNREPLIED_ECHOES)
+    CONF.set_default("echo_request_interval", echoes.INTERVAL)
+    CONF.set_default("maximum_unreplied_echo_requests", echoes.UNREPLIED)
     for option, group in CONF._all_cli_opts():
         if group is not None:  # os-ken's BGP speaker and switch tester: they work, unadvertised
             option.help = argparse.SUPPRESS

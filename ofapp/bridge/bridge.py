@@ -250,6 +250,11 @@ class Bridge:
         if self.spanning is not None:
             self.spanning.tree.join()
 
+    def beat(self, now: float) -> None:
+        """The controller is alive; once that was said it must be, several times a second."""
+        for clock in self._clocks():
+            clock.beat(now)
+
     def _clocks(self) -> list[PausableTime]:
         running = [self.spanning, self.multicasting]
         return [protocol.clock for protocol in running if protocol is not None]
