@@ -210,7 +210,7 @@ class Stream:
 
     def __init__(self, source: Host, destination: Host, rate: int = 400) -> None:
         self.sent = 0
-        self._rate = rate
+        self.rate = rate
         self._head = frame(destination.mac, source.mac)[:14]
         self._out, self._in = source.wire(), destination.wire()
         self._stop = threading.Event()
@@ -245,7 +245,7 @@ class Stream:
 
     def _send(self) -> None:
         begun = time.monotonic()
-        while not self._stop.wait(max(0.0, begun + self.sent / self._rate - time.monotonic())):
+        while not self._stop.wait(max(0.0, begun + self.sent / self.rate - time.monotonic())):
             payload = struct.pack("!Q", self.sent)
             self._out.send((self._head + payload).ljust(60, b"\0"))
             self.sent += 1

@@ -14,7 +14,7 @@ import pytest
 
 from tests.interop.census import Census
 from tests.interop.network import Cable, Network
-from tests.mininet.lab import Host, Switch
+from tests.mininet.lab import Host, Stream, Switch
 from tests.vswitchd.controller import Controller
 
 
@@ -166,3 +166,50 @@ def test_a_switch_that_is_deleted(network: Network, controller: Controller) -> N
         network.delete(victim)
         census.wait_whole("deleted", without=hosts_of(network, victim))
         census.check()
+
+
+@pytest.mark.parametrize(
+    ("hello", "seconds"),
+    [
+        (1, 5),
+        pytest.param(2, 12, marks=pytest.mark.thorough),
+        pytest.param(2, 30, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_controller_that_is_stopped_for_a_while_costs_no_frame(
+    network: Network, hello: int, seconds: int
+) -> None:
+    """All its bridges were silent for longer than three hellos, and all of them were its own."""
+    controller = Controller(f"defaults: {{stp: {{hello_time: {hello}}}}}")
+    try:
+        controller.start()
+        ring(network, 4)
+        for switch in network.switches:
+            controller.connect(switch)
+        network.wait_count(spare(network), "boot")
+        network.settle()
+        blocked = network.blocked()
+        one, _, other, _ = network.hosts
+        assert one.reaches(other.ip, 5)
+        # A machine that is short of processor time loses frames by itself: what a pause loses it
+        # loses every time.
+        for _ in range(3):
+            with Stream(one, other) as there, Stream(other, one) as back:
+                there.more(there.rate // 2)
+                controller.pause()
+                for _ in range(seconds):
+                    there.more(there.rate)
+                controller.resume()
+                for switch in network.switches:
+                    controller.wait_ready(switch)
+                for _ in range(4 * hello):
+                    there.more(there.rate)
+                lost = there.lost(), back.lost()
+                print(f"frames lost: {lost[0]} of {there.sent}, {lost[1]} of {back.sent}")
+            if lost == (0, 0):
+                break
+        assert lost == (0, 0)
+        assert controller.events("controller.stalled")
+        assert network.blocked() == blocked
+    finally:
+        controller.close()
