@@ -80,11 +80,18 @@ def test_every_flow_is_declared_and_every_rule_is_used(
         bridge.inject(1, mcframes.report(1, (mcframes.ALLOW, group, (source,))))
         wait_entry(bridge, group, {1, 3}, source=source)
     held = rules_used(bridge)
+
+    def learns(made: Bridge) -> bool:
+        """Its port is in state learning, for two seconds: looked for before anything else."""
+        held.update(used := rules_used(made))
+        return (TableId.ADMISSION, "learning") in used
+
     # The rest of the rules are of spanning tree, where a port that is not an edge comes to learn,
     # and of what must be configured.
     treed = bridge.switch.add_bridge(dpid=DPID)
     treed.add_port(1, "slow")
     controller_factory(STP).connect(treed)
+    wait_for(lambda: learns(treed), "a port to learn")
     full = bridge.switch.add_bridge(dpid=everything.DPID)
     configured = controller_factory(everything.CONFIG)
     everything.build(full, configured)
