@@ -20,6 +20,7 @@ FIELDS = {
     "dl_dst": {"eth_dst"},
     "vlan_tci": {"vlan_vid"},
     "dl_vlan": {"vlan_vid"},
+    "dl_type": {"eth_type"},
     "ip": {"eth_type"},
     "ipv6": {"eth_type"},
     "icmp6": {"eth_type", "ip_proto"},
