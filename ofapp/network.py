@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from ofapp import hub
+from ofapp.absentees import Absentees
 from ofapp.administration import Administration
 from ofapp.away import Away
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge, InputError
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, SpokenFor, Unsettled
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import format_mac, parse_mac
 from ofapp.bridge.naming import naming_ports
@@ -32,16 +33,14 @@ from ofapp.openflow.echoes import GIVEN_UP
 from ofapp.openflow.introduce import local_name
 from ofapp.openflow.program import Changes
 from ofapp.openflow.requests import RequestError
-from ofapp.openflow.session import Session
+from ofapp.openflow.session import HEEDED, Session
 from ofapp.settings import Settings, permanent_entries, static_entries, static_keys
 from ofapp.state import Kept, MdbEntry, State, StaticEntry
 from ofapp.state.keeper import Ticket
 from ofapp.transition import effects
+from ofapp.tree_memory import TreeMemory
 
 LOG = logging.getLogger(__name__)
-
-SETTLING = 0.05
-"""Seconds that a change of a spanning tree may go on until it is saved."""
 
 FINISHING = 1.0
 """Seconds at the end for what is still being saved."""
@@ -69,12 +68,14 @@ class Network:
         self._trees = stp.OwnTrees()
         events.audience_changed = self._set_traces
         self.admin = Administration(self.settings, self._apply, self._tell, self._look)
-        self._unsaved: set[int] = set()
-        self._snapshots_due = hub.Event()
+        self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)
+        self._absentees = Absentees(
+            self.bridges, self._apply, state.snapshots.known(), time.monotonic()
+        )
 
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
-        hub.spawn(self._save_snapshots)
+        self._memory.start()
         hub.spawn(self._beat)
         hub.spawn(self._forget_in_time)
 
@@ -144,7 +145,7 @@ class Network:
         self.away.back(datapath_id)
         bridge.former_name = None
         self._claim_name(bridge)
-        session = Session(channel, bridge, self._tell, adopt_static=known is None)
+        session = Session(channel, bridge, self._heed, adopt_static=known is None)
         self.sessions[datapath_id] = session
         self._tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
         self.check_entries(bridge)
@@ -158,6 +159,7 @@ class Network:
         del self.sessions[channel.id]
         session.stop()
         self.away.left(channel.id, time.monotonic())
+        self._absentees.gone(session.bridge, time.monotonic())
         event = Event("bridge.disconnected", "the switch is gone", Severity.WARNING)
         self._tell(session.bridge, event)
         if any(other.name == session.bridge.name for other in self._connected()):
@@ -202,7 +204,7 @@ class Network:
         name = self.bridges.pop(datapath_id).name
         self.away.back(datapath_id)
         self.settings.forget(datapath_id)
-        self._unsaved.discard(datapath_id)
+        self._absentees.forget(datapath_id)
         self._state.snapshots.delete(datapath_id)
         self.events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
 
@@ -353,6 +355,7 @@ class Network:
     def _new_bridge(self, datapath_id: int, known: Iterable[StaticEntry]) -> Bridge:
         settings = self.settings.of(datapath_id)
         bridge = Bridge(datapath_id, settings.params(), self._trees)
+        self._absentees.greet(bridge)
         self._set_trace(bridge)
         for entry in (*static_entries(settings), *known):
             bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
@@ -382,13 +385,21 @@ class Network:
             session.apply(effects)
             return
         for effect in effects:
-            if isinstance(effect, Event):
-                self._tell(bridge, effect)
+            if isinstance(effect, HEEDED):
+                self._heed(bridge, effect)
 
     def _look(self, bridge: Bridge) -> None:
         session = self.sessions.get(bridge.datapath_id)
         if session is not None:
             session.look_soon()
+
+    def _heed(self, bridge: Bridge, effect: Event | Unsettled | SpokenFor) -> None:
+        if isinstance(effect, Unsettled):
+            self._memory.heed(bridge, effect)
+        elif isinstance(effect, SpokenFor):  # not before this is carried out
+            hub.spawn(self._absentees.back, bridge, time.monotonic())
+        else:
+            self._tell(bridge, effect)
 
     def _tell(self, bridge: Bridge, event: Event) -> None:
         self.events.tell(bridge.datapath_id, naming_ports(event, bridge.ports), bridge.name)
@@ -396,22 +407,6 @@ class Network:
             hub.spawn(self._name, bridge)  # not before this event is carried out
         if event.kind in ("port.renamed", "bridge.ready"):
             self.remember(bridge)  # names have changed, or a switch's entries were adopted
-        if event.kind.startswith("stp.") and event.severity is not Severity.DEBUG:
-            self._unsaved.add(bridge.datapath_id)
-            self._snapshots_due.set()
-
-    def _save_snapshots(self) -> None:
-        """Soon after a spanning tree has changed, but once for all that changes together."""
-        while True:
-            self._snapshots_due.wait()
-            hub.sleep(SETTLING)
-            self._snapshots_due.clear()
-            while self._unsaved:
-                datapath_id = self._unsaved.pop()
-                bridge = self.bridges.get(datapath_id)
-                snapshot = None if bridge is None else bridge.dump_stp()
-                if snapshot is not None:
-                    self._state.snapshots.save(datapath_id, snapshot)
 
     def remember(self, bridge: Bridge) -> None:
         """Keep the entries that are not the file's for the next start, soon."""

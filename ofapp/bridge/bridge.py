@@ -14,7 +14,7 @@ from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.arrivals import port_event, put_ports, remove_ports
-from ofapp.bridge.effects import Effect, Reprogram
+from ofapp.bridge.effects import Effect, Reprogram, SpokenFor, Unsettled
 from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.following import followed
 from ofapp.bridge.learning import Learning
@@ -31,7 +31,7 @@ from ofapp.bridge.reach import Reach
 from ofapp.bridge.reconfigure import reconfigure
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.sending import sent
-from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.spanning import Spanning, Step, read_behind
 from ofapp.bridge.stp import PortState
 
 __all__ = ["Bridge", "InputError"]
@@ -45,6 +45,7 @@ class Bridge:
     port, when the bridge's address is known, and are None where they are off.
     flooded: the ports that frames to unknown destinations leave by, as was told last.
     former_name: what it was called, while another bridge goes by that name.
+    cautious_until: until then there may be switches that forward and nobody speaks for.
     """
 
     def __init__(
@@ -62,6 +63,9 @@ class Bridge:
         self.flooded: frozenset[int] = frozenset()
         self.spanning: Spanning | None = None
         self._trees = stp.OwnTrees() if trees is None else trees
+        self.cautious_until = 0.0
+        self._behind: Mapping[str, int] = {}  # remembered of a tree that is not
+        self._waits = False
         self._trace = False
         self.multicasting: Multicasting | None = None
         self.permanent = Permanent()
@@ -238,17 +242,17 @@ class Bridge:
 
     def pause(self, now: float) -> None:
         """The switch is away: no protocol runs until it is back."""
+        self._waits = True
         for clock in self._clocks():
             clock.pause(now)
         if self.spanning is not None:
             self.spanning.tree.leave()
 
     def resume(self, now: float) -> None:
-        """The switch is back."""
-        for clock in self._clocks():
-            clock.resume(now)
-        if self.spanning is not None:
-            self.spanning.tree.join()
+        """The switch is back; spanning tree waits until it is known what it holds (`go_on_stp`)."""
+        self._waits = True
+        if self.multicasting is not None:
+            self.multicasting.clock.resume(now)
 
     def beat(self, now: float) -> None:
         """The controller is alive; once that was said it must be, several times a second."""
@@ -277,25 +281,67 @@ class Bridge:
         return None if self.spanning is None else self.spanning.dump()
 
     def revive_stp(self, data: Mapping[str, Any]) -> None:
-        """Go on with the tree that was dumped, before any port is known; ValueError."""
+        """Remember what was dumped, or said in `Unsettled`, before any port is known; ValueError.
+
+        The tree stands still until `go_on_stp`.
+        """
         if self.params.stp is None:
             raise ValueError("spanning tree is off")
+        if isinstance(data, Mapping) and "behind" in data:
+            self._behind = read_behind(data["behind"])
+            return
         self.spanning = Spanning.revive(
             self.params.stp, data, self.relay, self._trees, lambda name: self.params.port(name).stp
         )
         self.spanning.tree.trace = self._trace
 
     def restart_stp(self, now: float) -> list[Effect]:
-        """Begin anew: the datapath is not in the state that the tree believes it is in."""
+        """Begin anew: the datapath is not in the state that the tree believes it is in.
+
+        Edge ports stay what they are.
+        """
         params = self.params.stp
-        return [] if params is None else [*self.set_stp(None, now), *self.set_stp(params, now)]
+        if params is None:
+            return []
+        behind = {} if self.spanning is None else self.spanning.behind()
+        effects = self.set_stp(None, now)
+        self._behind = behind
+        effects += self.set_stp(params, now)
+        self._behind = {}
+        return effects
+
+    def go_on_stp(self, now: float) -> list[Effect]:
+        """The datapath is in the state that the tree believes it is in: hear and be heard."""
+        self._waits, self._behind = False, {}
+        effects: list[Effect] = [SpokenFor()]
+        if self.spanning is not None:
+            effects += self._followed(self.spanning.go_on(self.cautious_until, now), now)
+        return effects
+
+    def borders_on(self, address: int) -> bool:
+        """Whether spanning tree has heard the bridge with this address behind a port."""
+        return self.spanning is not None and address in self.spanning.tree.behind.values()
+
+    def beware_stp(self, until: float, now: float) -> list[Effect]:
+        """A neighbour's switch may forward although nobody speaks for it, until then."""
+        self.cautious_until = max(self.cautious_until, until)
+        if self.spanning is None or self._waits:
+            return []
+        return self._followed(self.spanning.beware(self.cautious_until, now), now)
+
+    def calm_stp(self, now: float) -> list[Effect]:
+        """Somebody speaks for every switch again."""
+        self.cautious_until = now
+        if self.spanning is None or self._waits:
+            return []
+        return self._followed(self.spanning.calm(now), now)
 
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
         """Start, administer or (None) stop the spanning tree."""
         self.params = replace(self.params, stp=params)
         if params is not None and self.spanning is not None:
             return self._followed(self.spanning.set_bridge_params(params, now), now)
-        effects: list[Step] = []
+        effects: list[Step] = [] if self.spanning is None else [Unsettled({})]
         if self.spanning is not None:
             self.spanning.tree.leave()
             self.spanning = None
@@ -341,8 +387,13 @@ class Bridge:
         """
         if self.spanning is None:
             assert self.params.stp is not None
-            self.spanning = Spanning(self.params.stp, self.address, self.relay, self._trees)
+            self.spanning = Spanning(
+                self.params.stp, self.address, self.relay, self._trees, self._behind
+            )
             self.spanning.tree.trace = self._trace
+            if self._waits:
+                self.spanning.clock.pause(now)
+                self.spanning.tree.leave()
         return self.spanning.link(port, self.params.port(port.name, port.number).stp, now)
 
     # Multicast snooping

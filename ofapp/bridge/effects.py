@@ -5,6 +5,7 @@ Those made once for every host are NamedTuples, a third of the price of a frozen
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,6 +101,22 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsettled:
+    """What is remembered of the spanning tree is not true any more, but for this.
+
+    To be written down before anything else of the same list is carried out.
+    behind: the address of the bridge behind a port, by its name; 0 where there is none.
+    """
+
+    behind: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenFor:
+    """The spanning tree hears and is heard again, after its switch was away."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetFlood:
     """The ports that a frame without a known destination leaves by."""
 
@@ -170,6 +187,8 @@ Effect = (
     | SetGroup
     | RemoveGroup
     | SetUnregistered
+    | Unsettled
+    | SpokenFor
     | SetFlood
     | Reprogram
     | Flush

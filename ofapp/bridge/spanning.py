@@ -1,7 +1,12 @@
 """Spanning tree on this bridge: the protocol's effects carried out by the relay.
 
-While the switch is away the tree is paused (see `pausable`); what neighbours have decided meanwhile
-comes with their next BPDUs.
+While the switch is away the tree is paused (see `pausable`), and it neither hears nor speaks until
+the shell has seen that the switch holds what the tree believes: then it goes on (`stp.absence`).
+
+What is remembered of a tree for the next process is either the whole tree, written when the switch
+had carried out all of it and nothing moved any more, or only who is behind its ports, written
+before anything moves. So a controller that dies in a change finds no tree that was true a moment
+before, or would have been a moment later; such a bridge begins anew, with its edges open.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import Barrier, Effect, SendFrame
+from ofapp.bridge.effects import Barrier, Effect, SendFrame, Unsettled
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
 from ofapp.bridge.relay import Relay
@@ -24,19 +29,30 @@ from ofapp.bridge.stp import (
     TopologyChanged,
     dump,
 )
+from ofapp.bridge.stp.dumped import whole
+from ofapp.bridge.stp.vectors import ADDRESS_MASK
 
 Step = Effect | TopologyChanged
 """What a spanning tree wants of its bridge, which hears of topology changes itself."""
+
+_UNKNOWN: Mapping[str, int] = {}
 
 
 class Spanning:
     """A `SpanningTree` and the ports it looks after, by number and name.
 
     address: the bridge's, for its identifier and as the source of BPDUs.
+    behind: what is remembered of who is behind the ports, as in `Unsettled`.
+    settled: what is remembered is the whole tree; the shell sets it when it has written that.
     """
 
     def __init__(
-        self, params: stp.BridgeParams, address: int, relay: Relay, own: stp.OwnTrees
+        self,
+        params: stp.BridgeParams,
+        address: int,
+        relay: Relay,
+        own: stp.OwnTrees,
+        behind: Mapping[str, int] = _UNKNOWN,
     ) -> None:
         self.tree = SpanningTree(params, address, own)
         self.tree.join()
@@ -44,7 +60,10 @@ class Spanning:
         self._relay = relay
         self._up: set[int] = set()
         self.clock = PausableTime()
+        self.settled = True
         self._told = 0.0  # the last time the tree was told, of its own
+        self._remembered = behind
+        self._revision = self._cabling = 0  # as written down
 
     @classmethod
     def revive(
@@ -68,6 +87,8 @@ class Spanning:
         except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(f"not a dump of a bridge's spanning tree: {error!r}") from error
         revived.ports = names
+        revived._revision = revived.tree.revision
+        revived._cabling = revived.tree.cabling
         revived.clock = PausableTime(paused=revived._told)
         revived._up = {port.port for port in revived.tree.snapshot().ports if port.link.up}
         return revived
@@ -75,6 +96,20 @@ class Spanning:
     def dump(self) -> dict[str, Any]:
         """The tree and its ports' names as JSON-serialisable data."""
         return {"names": [*self.ports.items()], "tree": dump.dump(self.tree)}
+
+    def behind(self) -> dict[str, int]:
+        """Who is behind the ports, as in `Unsettled`."""
+        return {self.ports[port]: bridge for port, bridge in self.tree.behind.items()}
+
+    def go_on(self, cautious_until: float, now: float) -> list[Step]:
+        """The switch holds what the tree believes: hear and be heard.
+
+        cautious_until: see `SpanningTree.go_on`, in the caller's time.
+        """
+        self._remembered = _UNKNOWN
+        self.clock.resume(now)
+        self.tree.join()
+        return self._carry_out(self.tree.go_on(self._time(now), self.clock.at(cautious_until)))
 
     def retain(self, names: Mapping[int, str], now: float) -> list[Step]:
         """Let go of ports that are not there under the same number and name any more."""
@@ -117,19 +152,23 @@ class Spanning:
                 effects += self._relay.set_state(port.number, state)
             told = self.tree.set_link(port.number, link, self._time(now))
             return effects + self._carry_out(told)
-        added = self.tree.add_port(port.number, params, link, self._time(now), port.mac)
+        behind = self._remembered.get(port.name)
+        added = self.tree.add_port(port.number, params, link, self._time(now), port.mac, behind)
         return self._carry_out(added)
 
     def remove(self, port: int, now: float) -> list[Step]:
         """A port is gone."""
         if port not in self.ports:
             return []
-        del self.ports[port]
         self._up.discard(port)
-        return self._carry_out(self.tree.remove_port(port, self._time(now)))
+        effects = self.tree.remove_port(port, self._time(now))
+        del self.ports[port]
+        return self._carry_out(effects)
 
     def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Step]:
         """Frames to the bridge group address arrived together, by port."""
+        if not self.clock.runs:
+            return []
         return self._carry_out(self.tree.receive_all(frames, self._time(now)))
 
     def tick(self, now: float) -> list[Step]:
@@ -139,6 +178,15 @@ class Spanning:
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None while paused or when nothing is."""
         return self.clock.due(self.tree.next_wakeup())
+
+    def beware(self, until: float, now: float) -> list[Step]:
+        """See `SpanningTree.beware`; `until` in the caller's time."""
+        now = self._time(now)
+        return self._carry_out(self.tree.beware(now, self.clock.at(until)))
+
+    def calm(self, now: float) -> list[Step]:
+        """See `SpanningTree.calm`."""
+        return self._carry_out(self.tree.calm(self._time(now)))
 
     def set_bridge_params(self, params: stp.BridgeParams, now: float) -> list[Step]:
         """Administer the bridge."""
@@ -167,7 +215,7 @@ class Spanning:
 
     def _carry_out(self, wanted: list[stp.Effect]) -> list[Step]:
         """The relay's effects for the tree's, blocks first and a barrier after them."""
-        effects: list[Step] = []
+        effects: list[Step] = [*self._write_down()]
         flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
         blocked = waited = False
         for effect in wanted:
@@ -184,6 +232,8 @@ class Spanning:
                 effects += self._relay.flush_ports(flushed)
                 flushed = []  # all at once, with the first
             elif isinstance(effect, SendBpdu):
+                if not self.clock.runs:
+                    continue  # said when it goes on
                 if blocked and not waited:
                     waited = True
                     effects.append(Barrier())
@@ -191,6 +241,24 @@ class Spanning:
             else:
                 effects.append(effect)
         return effects
+
+    def _write_down(self) -> list[Effect]:
+        """What has to be remembered before anything else happens, nothing if it is as it was."""
+        if self._revision == self.tree.revision:
+            return []
+        self._revision = self.tree.revision
+        if not self.settled and self._cabling == self.tree.cabling:
+            return []
+        self.settled, self._cabling = False, self.tree.cabling
+        return [Unsettled(self.behind())]
+
+
+def read_behind(data: Any) -> dict[str, int]:
+    """What was written down of `Unsettled`; ValueError."""
+    try:
+        return {name: whole(name, bridge, ADDRESS_MASK) for name, bridge in data.items()}
+    except AttributeError as error:
+        raise ValueError("not who is behind which port") from error
 
 
 def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:

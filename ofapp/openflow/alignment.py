@@ -99,15 +99,15 @@ class Alignment:
         adopt_static: nobody remembers the bridge's static entries: take the switch's word.
         Gives whether the switch held anything of ours before.
         """
-        tree = self._bridge.spanning
-        believed = {} if tree is None or self.writes else tree.states()
+        tree = None if self.writes else self._bridge.spanning
+        believed = {} if tree is None else tree.states()
         self._ask_ports()
         requests = fixed_requests(self._channel, thorough=not self.writes)
         answers = bodies(self._channel, *requests)
         held = [flow for body in answers for flow in read_flow_stats(body)]
         self._count_drops(held)
         self.acl.see_flows(held, time.time())
-        if believed != _held_states(held, believed):
+        if tree is not None and not (tree.settled and believed == _held_states(held, believed)):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
             self._apply(self._bridge.restart_stp(time.monotonic()))
         if adopt_static:

@@ -19,7 +19,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp import hub
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, SendFrame
+from ofapp.bridge.effects import Barrier, Effect, SendFrame, SpokenFor, Unsettled
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.limits import Policer
@@ -54,10 +54,14 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
-class EventSink(Protocol):
-    """Who wants to hear what happens on a bridge."""
+HEEDED = (Event, Unsettled, SpokenFor)
+"""Effects that are nothing to do with the switch, and are carried out at once."""
 
-    def __call__(self, bridge: Bridge, event: Event) -> None: ...
+
+class Heeds(Protocol):
+    """Who carries out what is not for the switch: events, and what has to be remembered."""
+
+    def __call__(self, bridge: Bridge, effect: Event | Unsettled | SpokenFor) -> None: ...
 
 
 class Session:
@@ -67,9 +71,7 @@ class Session:
     `in_line` is set once the switch holds what the bridge wants.
     """
 
-    def __init__(
-        self, channel: Channel, bridge: Bridge, tell: EventSink, adopt_static: bool
-    ) -> None:
+    def __init__(self, channel: Channel, bridge: Bridge, tell: Heeds, adopt_static: bool) -> None:
         self.channel = channel
         self.bridge = bridge
         self.in_line = False
@@ -186,8 +188,8 @@ class Session:
     def apply(self, effects: list[Effect]) -> None:
         """Carry effects out, in order, and tell the events among them."""
         for effect in effects:
-            if type(effect) is Event:
-                self._tell(self.bridge, effect)
+            if type(effect) in HEEDED:
+                self._tell(self.bridge, effect)  # type: ignore[arg-type]
         if self._waiting is not None:
             self._waiting += effects
         elif self._alignment.writes:
@@ -208,6 +210,11 @@ class Session:
         elif self._window.sent(len(messages)):
             mark, asked = self._window.mark(), time.monotonic()
             self._ask_barrier(lambda: self._answered(mark, asked))
+
+    def confirm(self, done: Callable[[], None]) -> None:
+        """Call `done` once the switch has carried out all; never when something waits."""
+        if self._waiting is None and self._alignment.writes:
+            self._ask_barrier(done)
 
     def _passed(self) -> None:
         effects, self._waiting = self._waiting or [], None
@@ -368,7 +375,7 @@ class Session:
     def _run_protocols(self) -> None:
         """As soon as their frames can come and go; a large FDB may take seconds to look at."""
         unsent, self._unsent = self._unsent, []
-        self.apply(list(unsent))
+        self.apply([Barrier(), *unsent, *self.bridge.go_on_stp(time.monotonic())])
         self._threads += [self._spawn(self._tick), self._spawn(self._renew_traps)]
 
     def _tick(self) -> None:

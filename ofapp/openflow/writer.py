@@ -27,7 +27,9 @@ from ofapp.bridge.effects import (
     SendFrame,
     SetFlood,
     SetGate,
+    SpokenFor,
     Unpin,
+    Unsettled,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
@@ -116,7 +118,7 @@ class EffectWriter:
 
     def _message(self, effect: Effect) -> bytes:
         match effect:
-            case Event() | Barrier():
+            case Event() | Barrier() | Unsettled() | SpokenFor():
                 return b""
             case InstallEntry():
                 return self._learned.install(effect)

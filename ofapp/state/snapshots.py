@@ -14,6 +14,7 @@ from ofapp.files import read_regular
 from ofapp.state import disk
 from ofapp.state.entries import loads
 from ofapp.state.keeper import Keeper, Tell
+from ofapp.state.marks import Marks
 
 LOG = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ _NAME = re.compile(r"bridge-([0-9a-f]{16})\.json")
 class Snapshots:
     """Written often and not synced: it serves a controller that crashed, not a machine that did.
 
+    One that is struck does not count from that very moment (`marks`).
+
     directory None: nothing is kept.
     """
 
@@ -40,12 +43,26 @@ class Snapshots:
         self._keeper = keeper
         self._tell = tell
         self._sizes = {} if directory is None else _found(directory)  # the oldest first
+        self._marks = Marks(directory, MAX_SNAPSHOTS, self._sizes)
+
+    def known(self) -> list[int]:
+        """The datapath ids of the bridges of which there are snapshots."""
+        return [*self._sizes]
+
+    def strike(self, datapath_id: int, document: Any) -> None:
+        """What was saved does not count any more, from now on; this does, soon."""
+        if self._directory is not None:
+            self._marks.drop(datapath_id)
+            self.save(datapath_id, document)
 
     def save(self, datapath_id: int, document: Any) -> None:
         """Replace the bridge's snapshot, soon."""
         if self._directory is None:
             return
-        data = json.dumps(document).encode()
+        if (mark := self._marks.of(datapath_id)) is None:
+            self._make_room(datapath_id)
+            mark = self._marks.renew(datapath_id)
+        data = json.dumps({"mark": mark, "snapshot": document}).encode()
         if len(data) > MAX_BYTES:
             LOG.warning("the snapshot of %016x is too large to keep: %d", datapath_id, len(data))
             self.delete(datapath_id)
@@ -54,18 +71,25 @@ class Snapshots:
         self._sizes[datapath_id] = len(data)
         path = self._path(datapath_id)
         self._keeper.put(path.name, partial(disk.replace, path, data, sync=False), first=True)
-        while len(self._sizes) > MAX_SNAPSHOTS or sum(self._sizes.values()) > MAX_TOTAL:
+        while sum(self._sizes.values()) > MAX_TOTAL:
             self.delete(next(iter(self._sizes)))
 
+    def _make_room(self, datapath_id: int) -> None:
+        while len(self._sizes.keys() | {datapath_id}) > MAX_SNAPSHOTS:
+            self.delete(next(known for known in self._sizes if known != datapath_id))
+
     def load(self, datapath_id: int) -> Any:
-        """The bridge's snapshot, None without one that can be read."""
+        """The bridge's snapshot, None without one that can be read and counts."""
         if self._directory is None:
             return None
         try:
-            return loads(read_regular(self._path(datapath_id), MAX_BYTES))
+            kept = loads(read_regular(self._path(datapath_id), MAX_BYTES))
+            if "mark" not in kept:
+                return None  # of an earlier version
+            return kept["snapshot"] if kept["mark"] == self._marks.of(datapath_id) else None
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, KeyError) as error:
             self.refuse(datapath_id, str(error))
             return None
 
@@ -73,6 +97,7 @@ class Snapshots:
         """The bridge's snapshot is none: set it aside and tell."""
         if self._directory is None:
             return
+        self._marks.drop(datapath_id)
         path = self._path(datapath_id)
         message = f"{path.name} is no snapshot, its protocols begin anew: {why}"
         try:
@@ -85,6 +110,7 @@ class Snapshots:
 
     def delete(self, datapath_id: int) -> None:
         """Keep none of the bridge."""
+        self._marks.drop(datapath_id)
         if self._directory is not None and self._sizes.pop(datapath_id, None) is not None:
             path = self._path(datapath_id)
             self._keeper.put(path.name, partial(disk.remove, path))

@@ -139,7 +139,7 @@ class TestDatapathIdsThatComeAndGo:
         for datapath_id in range(1, 8):
             state.snapshots.save(datapath_id, {"a": datapath_id})
         state.finish(5)
-        assert len([*tmp_path.iterdir()]) == 3
+        assert len([*tmp_path.glob("bridge-*")]) == 3
         again = State(tmp_path)
         again.snapshots.save(8, {})
         again.finish(5)
@@ -155,7 +155,7 @@ class TestDatapathIdsThatComeAndGo:
             state.snapshots.save(datapath_id, "x" * 900)
         state.snapshots.save(9, "x" * 1000)
         state.finish(5)
-        assert sorted(path.name[-6] for path in tmp_path.iterdir()) == ["3", "4"]
+        assert sorted(path.name[-6] for path in tmp_path.glob("bridge-*")) == ["3", "4"]
 
 
 class TestTheFileOfAnEarlierVersion:

@@ -15,6 +15,8 @@
     transition    port role transition, port state transition (17.29, 17.30)
     topology      topology change (17.31)
     guards        BPDU guard, loop guard, own BPDUs
+    absence       going on after the controller was away
+    neighbour     who is behind a port, and whose agreement counts
 
 Port timers (17.22) are instants, see `port`.
 """
@@ -29,6 +31,7 @@ from ofapp.bridge.stp.effects import (
 )
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import (
+    OWN_HELLO_TIME,
     BridgeParams,
     Link,
     ParameterError,
@@ -44,6 +47,7 @@ TRACE = ("stp.bpdu.sent", "stp.bpdu.received")
 """The kinds of events that `SpanningTree.trace` is about."""
 
 __all__ = [
+    "OWN_HELLO_TIME",
     "TRACE",
     "BridgeParams",
     "BridgeStatus",

@@ -11,7 +11,7 @@ from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
 from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
-from ofapp.bridge.stp.port import HELD, Guard, Port, Role
+from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, Port, Role
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 
 _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
@@ -35,6 +35,9 @@ class Core:
         self.changing = Candidates(lambda port: self.running(port.tc_while))
         self.hearing = Candidates(lambda port: port.role in _HEARING_ROLES)
         self.waiting: dict[int, Port] = {}
+        self.revision = self.cabling = 0
+        self.behind: dict[int, int] = {}
+        self.cautious_until = EXPIRED
         self.reselect = False
         self.root_port: Port | None = None
         self.selected_for: tuple[object, ...] = ()
@@ -102,10 +105,52 @@ class Core:
         shared segments that is not so while news of a dead root go round, one hop a second for the
         hold count, and no agreement protects them; so, other than in the standard, they wait a
         forward delay in RSTP, too. The property tests find the loop otherwise.
+
+        While a neighbour's switch may forward although nobody speaks for it (`cautious_until`),
+        silence says nothing: the wait does not end before.
         """
         times = port.designated_times
         short = port.send_rstp and port.point_to_point
-        return times.hello_time if short else times.forward_delay
+        delay = times.hello_time if short else times.forward_delay
+        return max(delay, self.cautious_until - self.now)
+
+    def edge_delay(self, seconds: float) -> float:
+        """The instant at which a port that has heard nobody for `seconds` from now is an edge."""
+        return max(self.now + seconds, self.cautious_until)
+
+    def note(self, port: Port) -> None:
+        """Count `revision` on when what a port is or knows has changed, but for its timers.
+
+        `behind` has the address of the bridge behind each port in use, 0 where there is none (an
+        edge), nothing where nobody knows; `cabling` counts its changes.
+        """
+        stance = (
+            port.state,
+            port.role,
+            port.info_is,
+            port.port_priority,
+            port.designated_priority,
+            port.agree,
+            port.agreed,
+            port.proposing,
+            port.synced,
+            port.enabled and port.oper_edge,
+            port.peer,
+            port.held,
+        )
+        if stance == port.stance:
+            return
+        port.stance = stance
+        self.revision += 1
+        known = None
+        if port.enabled:
+            known = 0 if port.oper_edge else port.peer or None
+        if known != self.behind.get(port.port_no):
+            self.cabling += 1
+            if known is None:
+                del self.behind[port.port_no]
+            else:
+                self.behind[port.port_no] = known
 
     def all_synced(self) -> bool:
         """allSynced (17.20.3).

@@ -37,13 +37,13 @@ from ofapp.bridge.stp.vectors import (
     Times,
 )
 
-_FORMAT = 1
+_FORMAT = 2
 
 # What comes by other ways, is of the moment only, or counts since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
-_HEARD = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour"}
-_NOT_KEPT = _GIVEN | _COUNTED | _HEARD
+_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"}
+_NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
 _KEPT = [name for name in Port.__slots__ if name not in _NOT_KEPT]
 
 
@@ -137,6 +137,7 @@ def _revive_port(
     if not port.selected or port.updt_info:  # a tree that rests has taken what it was told
         raise ValueError(f"port {port_no} has no role")
     core.add(port)
+    core.note(port)
 
 
 def _plain(value: Any) -> Any:

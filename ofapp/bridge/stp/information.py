@@ -10,6 +10,7 @@ from enum import Enum
 
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.neighbour import speaks_for_all
 from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, InfoIs, Port, Role
 from ofapp.bridge.stp.vectors import supersedes, within_table
 
@@ -113,7 +114,7 @@ def _receive(core: Core, port: Port) -> None:
         case ReceivedInfo.REPEATED_DESIGNATED:
             _record_proposal(port, message)
             _set_tc_flags(port, message)
-            _update_received_info_while(core, port)
+            update_received_info_while(core, port)
         case ReceivedInfo.INFERIOR_DESIGNATED:
             # recordDispute (17.21.10), as corrected in 802.1Q-2005 13.26.10: somebody who does not
             # hear us thinks this LAN is theirs.
@@ -142,7 +143,7 @@ def _superior(core: Core, port: Port, message: Bpdu) -> None:
     # recordPriority (17.21.12), recordTimes (17.21.13)
     port.port_priority = message.vector
     port.port_times = within_table(message.times)
-    _update_received_info_while(core, port)
+    update_received_info_while(core, port)
     port.info_is = InfoIs.RECEIVED
     core.ask_reselect(port)
 
@@ -158,6 +159,7 @@ def _record_agreement(core: Core, port: Port, message: Bpdu) -> None:
         core.params.rstp
         and port.point_to_point
         and message.agreement
+        and speaks_for_all(core, port, message)
         and not core.running(port.agreement_from)
     )
     if port.agreed:
@@ -170,8 +172,9 @@ def _set_tc_flags(port: Port, message: Bpdu) -> None:
     port.rcvd_tc_ack = port.rcvd_tc_ack or message.topology_change_ack
 
 
-def _update_received_info_while(core: Core, port: Port) -> None:
+def update_received_info_while(core: Core, port: Port) -> None:
     """17.21.23: information lives for three hellos, or not at all once it has come too far."""
+    port.unheard = False
     times = port.port_times
     if round(times.message_age + 1) > times.max_age:
         port.rcvd_info_while = EXPIRED

@@ -117,6 +117,8 @@ class Port:
         "oper_edge",
         "own_neighbour",
         "params",
+        "peer",
+        "peer_until",
         "port_id",
         "port_no",
         "port_path_cost",
@@ -144,8 +146,10 @@ class Port:
         "self_loop_until",
         "send_rstp",
         "sent",
+        "stance",
         "state",
         "state_reason",
+        "stranger_until",
         "sync",
         "synced",
         "tc_ack",
@@ -156,6 +160,7 @@ class Port:
         "transition",
         "tx_count",
         "tx_decrement",
+        "unheard",
         "updt_info",
         "wake",
     )
@@ -174,6 +179,7 @@ class Port:
         self.received: Counter[str] = Counter()
         self.drops: Counter[str] = Counter()
         self.drops_told: set[str] = set()
+        self.stance: tuple[object, ...] = ()
         self.forward_transitions = 0
         self.configure(params, link)
         self.begin()
@@ -227,6 +233,10 @@ class Port:
         self.rcvd_info_while = EXPIRED
         self.proposing = self.proposed = self.agree = self.agreed = self.disputed = False
         self.agreement_from = self.told_until = EXPIRED
+        self.unheard = False
+        # Not in 802.1D: whom it hears, by address, 0 for nobody yet, see `neighbour`
+        self.peer = 0
+        self.peer_until = self.stranger_until = EXPIRED
         # 17.28 and 17.29: roles
         self.role = self.selected_role = Role.DISABLED
         self.selected = self.updt_info = False

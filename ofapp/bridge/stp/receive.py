@@ -13,6 +13,7 @@ def port_receive(core: Core, port: Port) -> None:
     if not port.enabled:
         port.rcvd_bpdu = port.rcvd_rstp = port.rcvd_stp = port.rcvd_msg = False
         port.edge_delay_while = HELD
+        port.peer = 0
     elif port.rcvd_bpdu:
         assert port.msg is not None
         # updtBPDUVersion (17.21.22)
@@ -20,9 +21,9 @@ def port_receive(core: Core, port: Port) -> None:
         port.rcvd_stp = not port.rcvd_rstp
         port.oper_edge = port.rcvd_bpdu = False
         port.rcvd_msg = True
-        port.edge_delay_while = core.now + MIGRATE_TIME
+        port.edge_delay_while = core.edge_delay(MIGRATE_TIME)
     elif port.edge_delay_while == HELD:
-        port.edge_delay_while = core.now + MIGRATE_TIME
+        port.edge_delay_while = core.edge_delay(MIGRATE_TIME)
 
 
 def protocol_migration(core: Core, port: Port) -> None:

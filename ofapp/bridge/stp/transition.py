@@ -144,6 +144,8 @@ def _root(core: Core, port: Port) -> bool:
 
 
 def _root_may_open(core: Core, port: Port) -> bool:
+    if port.unheard:
+        return False
     if not core.running(port.fd_while):
         port.state_reason = "forward delay is over"
         return True
@@ -178,7 +180,7 @@ def _designated(core: Core, port: Port) -> bool:
         # DESIGNATED_PROPOSE, with EdgeDelay (17.20.4)
         port.proposing = port.new_info = True
         delay = MIGRATE_TIME if port.point_to_point else port.designated_times.max_age
-        port.edge_delay_while = core.now + delay
+        port.edge_delay_while = core.edge_delay(delay)
     elif (port.sync and port.synced) or (
         not port.synced
         and (port.agreed or port.oper_edge or not (port.learning or port.forwarding))

@@ -59,6 +59,8 @@ def port_transmit(core: Core, port: Port) -> None:
     if port.params.bpdu_filter:
         port.new_info = False
         return
+    if port.unheard and port.role is not Role.DESIGNATED:
+        return  # whatever it agreed to may not be what its neighbour says now
     bpdu = _what_to_send(core, port)
     port.new_info = False
     if bpdu is None:

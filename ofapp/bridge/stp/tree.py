@@ -13,14 +13,16 @@ where to look is in `index`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.event import Severity
 from ofapp.bridge.stp import guards
+from ofapp.bridge.stp.absence import come_back
 from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
 from ofapp.bridge.stp.information import port_information
+from ofapp.bridge.stp.neighbour import forget_strangers, hear_from
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
 from ofapp.bridge.stp.port import Port
@@ -83,10 +85,12 @@ class SpanningTree:
         link: Link,
         now: float,
         address: int | None = None,
+        behind: int | None = None,
     ) -> list[Effect]:
         """Take in a port; its state is among the effects, discarding unless it is at once open.
 
         address: source of the port's BPDUs, the bridge's if None.
+        behind: the bridge that is remembered to be behind the port, as in `behind`.
 
         Raises ValueError for a port there is already, or when there are 4095.
         """
@@ -96,6 +100,8 @@ class SpanningTree:
         self._start(now)
         number = self._free_number(port_no)
         port = Port(port_no, number, params, link, core.address if address is None else address)
+        port.oper_edge = params.admin_edge or (behind == 0 and params.auto_edge and link.up)
+        port.peer = behind or 0
         core.add(port)
         core.before[port_no] = None
         core.effects.append(SetPortState(port_no, PortState.DISCARDING))
@@ -160,6 +166,53 @@ class SpanningTree:
         return self._finish()
 
     # -- the bridge ----------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """Another one when what the bridge or a port is or knows has changed, but for timers."""
+        return self._core.revision
+
+    @property
+    def cabling(self) -> int:
+        """Another one when `behind` has changed."""
+        return self._core.cabling
+
+    @property
+    def behind(self) -> Mapping[int, int]:
+        """The address of the bridge behind a port, 0 where there is none, as far as is known."""
+        return self._core.behind
+
+    def go_on(self, now: float, cautious_until: float) -> list[Effect]:
+        """Hear and be heard again after a time of being deaf and dumb: see `absence`.
+
+        cautious_until: until then silence does not prove that there is nobody behind a port.
+        """
+        core = self._core
+        core.now = max(core.now, now)
+        core.cautious_until = max(core.cautious_until, cautious_until)
+        for port in core.ports.values():
+            if port.enabled:
+                come_back(core, port)
+                core.mark(port)
+        self._start(now)
+        return self._finish()
+
+    def beware(self, now: float, until: float) -> list[Effect]:
+        """A neighbour's switch may forward from now on although nobody speaks for it."""
+        self._core.cautious_until = max(self._core.cautious_until, until)
+        return self.tick(now)
+
+    def calm(self, now: float) -> list[Effect]:
+        """Somebody speaks for every switch again: ask once more what could not be believed."""
+        core = self._core
+        self._start(now)
+        core.cautious_until = core.now
+        for port in core.ports.values():
+            if port.enabled:
+                forget_strangers(core, port)
+                port.new_info = port.new_info or port.proposing
+                core.mark(port)
+        return self._finish()
 
     def set_bridge_params(self, params: BridgeParams, now: float) -> list[Effect]:
         """Administer the bridge. Another version starts everything anew (17.13.4)."""
@@ -295,6 +348,7 @@ class SpanningTree:
                 **bpdu.describe(),
             )
         guards.hear_bpdu(core, port)
+        hear_from(core, port, bpdu)
         port.msg = bpdu
         port.rcvd_bpdu = True
 
@@ -330,6 +384,7 @@ class SpanningTree:
         looked_at, self._looked_at = self._looked_at, {}
         for port in looked_at.values():
             port_transmit(core, port)
+            core.note(port)
             wake = core.next_of(port)
             if wake != port.wake:
                 port.wake = wake

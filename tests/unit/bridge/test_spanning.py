@@ -198,6 +198,8 @@ class TestAway:
         assert bridge.next_wakeup() is None
         assert bridge.tick(50.0) == []
         bridge.resume(100.0)
+        assert bridge.next_wakeup() is None  # what does the switch hold?
+        bridge.go_on_stp(100.0)
         due = bridge.next_wakeup()
         assert due is not None
         assert due > 100.0

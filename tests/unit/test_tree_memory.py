@@ -1,0 +1,196 @@
+"""What is written down of a spanning tree, and when; whom a new process waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ofapp.absentees import CAUTION, Absentees
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect, SendFrame, SpokenFor, Unsettled
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import BridgeParams as StpParams
+from ofapp.bridge.stp import SetPortState
+from ofapp.state import State
+from ofapp.tree_memory import TreeMemory
+
+STP = BridgeParams(stp=StpParams())
+
+
+class Switch:
+    """A session: keeps what it is asked to confirm."""
+
+    def __init__(self) -> None:
+        self.asked: list[Callable[[], None]] = []
+
+    def confirm(self, done: Callable[[], None]) -> None:
+        self.asked.append(done)
+
+
+class Kept:
+    """A bridge whose tree has just begun, and its keeper."""
+
+    def __init__(self, directory: Path) -> None:
+        self.bridge = Bridge(1, STP)
+        self.switch = Switch()
+        self.sessions: dict[int, Switch] = {1: self.switch}
+        self.directory = directory
+        self.state = State(directory)
+        self.snapshots = self.state.snapshots
+        self.memory = TreeMemory(self.snapshots, {1: self.bridge}, self.sessions)
+        local = Port(LOCAL_PORT, "br1", 0x020000000001, True)
+        self.told(self.bridge.set_ports([local, port(1), port(2)], 0.0))
+
+    def told(self, effects: list[Effect]) -> list[Effect]:
+        for effect in effects:
+            if isinstance(effect, Unsettled):
+                self.memory.heed(self.bridge, effect)
+        return effects
+
+    def rest(self) -> None:
+        """Nothing moves until it is written down."""
+        assert self.memory.look()
+        assert self.memory.look()
+        self.switch.asked.pop()()
+        assert not self.memory.look()
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What another process would find."""
+        self.state.finish(5)
+        loaded = State(self.directory).snapshots.load(1)
+        assert isinstance(loaded, dict)
+        return loaded
+
+
+def port(number: int, up: bool = True) -> Port:
+    return Port(number, f"p{number}", number, up, 1000)
+
+
+class TestTreeMemory:
+    def test_a_tree_is_written_when_it_rests_and_the_switch_says_so(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        assert kept.document == {"behind": {}}
+        assert kept.memory.look()  # it has just moved
+        assert not kept.switch.asked
+        assert kept.memory.look()
+        kept.switch.asked.pop()()
+        assert "tree" in kept.document
+        assert not kept.memory.look()
+
+    def test_it_is_struck_out_before_it_moves(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        kept.rest()
+        effects = kept.bridge.tick(3.5)  # nobody was heard: edges
+        assert isinstance(effects[0], Unsettled)
+        assert any(isinstance(effect, SetPortState) for effect in effects)
+        kept.told(effects)
+        assert kept.document == {"behind": {"p1": 0, "p2": 0}}
+
+    def test_a_hello_is_no_move(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        kept.told(kept.bridge.tick(3.5))
+        kept.told(kept.bridge.tick(5.6))
+        kept.rest()
+        for now in (8.0, 10.0, 12.0):
+            effects = kept.bridge.tick(now)
+            assert [type(effect) for effect in effects] == [SendFrame, SendFrame]
+
+    def test_what_moves_while_the_switch_is_asked_is_not_written(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        assert kept.memory.look()
+        assert kept.memory.look()
+        kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
+        kept.switch.asked.pop()()
+        assert "tree" not in kept.document
+
+    def test_a_switch_that_is_away_is_not_asked(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        del kept.sessions[1]
+        assert not kept.memory.look()
+        assert not kept.memory.look()
+        assert "tree" not in kept.document
+
+    def test_a_tree_that_is_stopped_is_not_remembered(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        kept.told(kept.bridge.tick(3.5))
+        kept.rest()
+        kept.told(kept.bridge.set_stp(None, 9.0))
+        assert kept.document == {"behind": {}}
+        assert not kept.memory.look()
+
+    def test_the_bridges_of_which_there_are_snapshots(self, tmp_path: Path) -> None:
+        state = State(tmp_path)
+        state.snapshots.save(0xAB, {})
+        state.finish(5)
+        assert State(tmp_path).snapshots.known() == [0xAB]
+        assert State(None).snapshots.known() == []
+
+    def test_what_is_struck_is_gone_before_any_file_is_written(self, tmp_path: Path) -> None:
+        state = State(tmp_path)
+        state.snapshots.save(1, {"tree": 1})
+        state.snapshots.save(2, {"tree": 2})
+        state.finish(5)
+        state.snapshots.strike(1, {"behind": {}})  # and the process is killed
+        again = State(tmp_path).snapshots
+        assert (again.load(1), again.load(2)) == (None, {"tree": 2})
+
+    def test_marks_that_are_lost_leave_nothing_to_go_by(self, tmp_path: Path) -> None:
+        state = State(tmp_path)
+        state.snapshots.save(1, {"tree": 1})
+        state.finish(5)
+        (tmp_path / "marks").write_bytes(b"?")
+        assert State(tmp_path).snapshots.load(1) is None
+
+    def test_without_marks_nothing_is_remembered(self, tmp_path: Path) -> None:
+        (tmp_path / "marks").mkdir()
+        state = State(tmp_path)
+        state.snapshots.save(1, {"tree": 1})
+        state.finish(5)
+        assert State(tmp_path).snapshots.load(1) is None
+
+
+class TestAbsentees:
+    def made(self, remembered: list[int]) -> tuple[Absentees, dict[int, Bridge], list[int]]:
+        bridges: dict[int, Bridge] = {}
+        calmed: list[int] = []
+        absentees = Absentees(
+            bridges, lambda bridge, _effects: calmed.append(bridge.datapath_id), remembered, 100.0
+        )
+        return absentees, bridges, calmed
+
+    def met(self, absentees: Absentees, bridges: dict[int, Bridge], number: int) -> Bridge:
+        bridge = bridges[number] = Bridge(number, STP)
+        absentees.greet(bridge)
+        return bridge
+
+    def test_who_comes_waits_for_the_others_but_not_for_ever(self) -> None:
+        absentees, bridges, calmed = self.made([1, 2])
+        one, two = (self.met(absentees, bridges, number) for number in (1, 2))
+        assert one.cautious_until == 100.0 + CAUTION
+        absentees.back(one, 101.0)
+        assert calmed == []
+        absentees.back(two, 102.0)
+        assert calmed == [1, 2]
+        assert one.cautious_until == 102.0
+        assert self.met(absentees, bridges, 3).cautious_until == 102.0
+
+    def test_nobody_waits_where_nobody_was(self) -> None:
+        absentees, bridges, calmed = self.made([])
+        assert self.met(absentees, bridges, 1).cautious_until <= 100.0
+        absentees.back(bridges[1], 101.0)
+        assert calmed == []
+
+    def test_only_the_neighbours_of_who_goes_beware(self) -> None:
+        absentees, bridges, _ = self.made([])
+        gone, other = (self.met(absentees, bridges, number) for number in (1, 2))
+        stranger = self.met(absentees, bridges, 3)
+        for bridge in (gone, other, stranger):
+            bridge.set_ports([port(1)], 100.0)
+            assert SpokenFor() in bridge.go_on_stp(100.0)
+        hello = next(e for e in gone.tick(104.5) if isinstance(e, SendFrame))
+        other.bpdus([(1, hello.frame)], 104.5)
+        absentees.gone(gone, 105.0)
+        assert other.cautious_until == 105.0 + CAUTION
+        assert stranger.cautious_until < 105.0
