@@ -37,7 +37,7 @@ from ofapp.openflow.metering import Copy
 from ofapp.openflow.pipeline import PIPELINE, TableId, is_our_group
 from ofapp.openflow.program import Program
 from ofapp.openflow.questions import fixed_requests, flow_request
-from ofapp.openflow.requests import RequestError, ask, bodies, parsed
+from ofapp.openflow.requests import MOST_PORTS, RequestError, ask, bodies, parsed
 from ofapp.openflow.sweeper import Sweeper
 from ofapp.openflow.writer import EffectWriter
 
@@ -257,7 +257,8 @@ class Alignment:
             if not more:
                 self._apply(self._bridge.set_ports(ports, time.monotonic()))
 
-        parsed(self._channel, parser.OFPPortDescStatsRequest(self._channel, 0), arrived)
+        request = parser.OFPPortDescStatsRequest(self._channel, 0)
+        parsed(self._channel, request, arrived, most=MOST_PORTS)
 
     def _count_drops(self, held: list[HeldFlow]) -> None:
         """A rule that leads nowhere drops; its flow's counter says how often."""

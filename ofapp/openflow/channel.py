@@ -47,6 +47,8 @@ MOST_UNSENT = 1 << 22
 """Bytes not yet sent, above which nothing is read: who asks and does not listen."""
 UNREAD, LEAST_UNREAD, MOST_UNREAD = 1 << 28, 1 << 18, 1 << 24
 """Bytes read and not yet acted on: of all connections, and of one, at least and at most."""
+LEAST_HELD = 1 << 20
+"""The same of replies: who looks at them may wait for a barrier's, which is behind them."""
 UNINTRODUCED = 1 << 20
 """Bytes that a switch may say before it has introduced itself; a list of 4,096 ports has 2^18."""
 AT_ONCE, SAVED = 0.2, 0.05
@@ -108,6 +110,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._turns, self._share = turns, Share()
         self._budget = Budget(AT_ONCE, SAVED)
         self._read_bytes = 0
+        self._held = 0  # bytes of replies, see `hold`
         self._working = False
         self._work_ready = hub.Event()
         self._room = hub.Event()
@@ -211,6 +214,12 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         """No more replies are wanted."""
         self._replies.pop(xid, None)
 
+    def hold(self, count: int) -> None:
+        """Whoever asked has so many bytes more, or fewer, that it has not looked at yet."""
+        self._held += count
+        if count < 0:
+            self._room.set()
+
     # Receiving
 
     def _recv_loop(self) -> None:
@@ -264,8 +273,10 @@ class Channel(controller.Datapath):  # type: ignore[misc]
     def _let_others(self) -> None:
         """Between two reads: a busy switch must not starve the others, nor fill the memory."""
         self.drained(MOST_UNSENT)
-        most = min(max(UNREAD // max(Channel.open, 1), LEAST_UNREAD), MOST_UNREAD)
-        while self._inbox.weight > most and not self.dead:
+        share = UNREAD // max(Channel.open, 1)
+        most = min(max(share, LEAST_UNREAD), MOST_UNREAD)
+        most_held = min(max(share, LEAST_HELD), MOST_UNREAD)
+        while (self._inbox.weight > most or self._held > most_held) and not self.dead:
             self._room.clear()
             self._room.wait()
         if self._budget.left(time.perf_counter()) > 0:

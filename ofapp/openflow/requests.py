@@ -16,6 +16,13 @@ from ofapp.openflow.parse import EndlessError, parse
 PATIENCE = 10.0
 """Seconds without any reply after which a switch is taken to have nothing more to say."""
 
+MOST = 1 << 25
+"""Bytes of an answer: a switch with 4,094 VLANs on 48 ports tells of its flows in less."""
+MOST_PARSED = 1 << 23
+"""Bytes of an answer that is made os-ken's objects, which take some thirty times as many."""
+MOST_PORTS = 1 << 20
+"""Bytes of a list of ports: 16,384 of them."""
+
 _MULTIPART = struct.Struct("!HH4x")
 
 
@@ -23,17 +30,48 @@ class RequestError(Exception):
     """The switch refused, went away, or did not answer in time."""
 
 
+class EndlessAnswerError(RequestError):
+    """The switch answers, and answers, and does not come to an end: its connection is ended."""
+
+
+class _Size:
+    """Of one answer so far, in bytes, and what is too much."""
+
+    def __init__(self, channel: Channel, what: str, most: int) -> None:
+        self._channel, self._what, self._left = channel, what, most
+
+    def fits(self, reply: bytes) -> bool:
+        """Whether there is room for one more part; when there is none the connection ends."""
+        self._left -= len(reply)
+        if self._left < 0 and not self._channel.dead:
+            self._channel.fail(self.error())
+        return self._left >= 0
+
+    def error(self) -> EndlessAnswerError:
+        return EndlessAnswerError(f"the answer to {self._what} has no end")
+
+
 def replies(
-    channel: Channel, *messages: Any, arrived: Callable[[bytes], None] | None = None
+    channel: Channel,
+    *messages: Any,
+    arrived: Callable[[bytes], None] | None = None,
+    most: int = MOST,
 ) -> Iterator[bytes]:
     """Send os-ken requests, all at once, and give the messages that answer them, each whole.
 
-    A multipart answer is as many messages as the switch makes of it; a barrier's is one.
+    A multipart answer is as many messages as the switch makes of it; a barrier's is one.  Each is
+    given when it is this connection's turn.
     arrived: called for each reply at its place in the stream, before anything behind it is read.
+    most: bytes that all the answers may have.
     """
     queue: Any = hub.Queue()
+    size = _Size(channel, ", ".join({type(message).__name__ for message in messages}), most)
 
     def on_reply(reply: bytes) -> None:
+        if not size.fits(reply):
+            queue.put(None)
+            return
+        channel.hold(len(reply))
         queue.put(reply)
         if arrived is not None:
             arrived(reply)
@@ -49,6 +87,10 @@ def replies(
             except hub.QueueEmpty:
                 what = ", ".join(sorted(set(asked.values())))
                 raise RequestError(f"no answer to {what} within {PATIENCE:.0f} s") from None
+            if reply is None:
+                raise size.error()
+            channel.hold(-len(reply))
+            channel.turn()
             type_, more = _kind(reply)
             if type_ == ofp.OFPT_ERROR:
                 what = asked[int.from_bytes(reply[4:8], "big")]
@@ -58,10 +100,15 @@ def replies(
     finally:
         for xid in asked:
             channel.end_request(xid)
+        while not queue.empty():
+            channel.hold(-len(queue.get() or b""))
 
 
 def parsed(
-    channel: Channel, message: Any, arrived: Callable[[list[Any], bool], None] | None = None
+    channel: Channel,
+    message: Any,
+    arrived: Callable[[list[Any], bool], None] | None = None,
+    most: int = MOST_PARSED,
 ) -> list[Any]:
     """The bodies of a multipart answer as os-ken's objects; RequestError when malformed.
 
@@ -83,7 +130,7 @@ def parsed(
             if isinstance(error, EndlessError):
                 channel.close()
 
-    for _ in replies(channel, message, arrived=take):
+    for _ in replies(channel, message, arrived=take, most=most):
         pass
     if faults:
         what = type(message).__name__
@@ -99,8 +146,12 @@ def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) 
     """
     xid = channel.set_xid(message)
     parts: list[bytes] = []
+    size = _Size(channel, type(message).__name__, MOST)
 
     def on_reply(reply: bytes) -> None:
+        if not size.fits(reply):
+            channel.end_request(xid)
+            return
         type_, more = _kind(reply)
         parts.append(reply[16:])
         if not more:

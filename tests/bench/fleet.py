@@ -44,7 +44,7 @@ class Member(Model):
         """When hellos came, by port."""
         self.round_trips: list[float] = []
         self.in_line: float | None = None
-        """When the destination halves of learned addresses were asked for: the end of a look."""
+        """When learned addresses were asked for, which is the end of a look."""
         self.learned: list[tuple[bytes, bytes]] = []
         """(cookie, padded match) of the source halves installed."""
         self.spam: Callable[[], bytes] | None = None
@@ -191,11 +191,8 @@ _BROADCAST = b"\xff" * 6
 
 
 def _asks_learned(request: bytes) -> bool:
-    """Whether this asks for the flows of the last table a look comes to."""
-    return request[8:10] == b"\0\1" and request[16] == _DESTINATION_TABLE
-
-
-_DESTINATION_TABLE = 60
+    """Whether this asks for learned addresses: all else was looked at before."""
+    return request[8:10] == b"\0\1" and request[32:35] == _LEARNED
 
 
 class Fleet:

@@ -1,0 +1,118 @@
+"""Questions to a switch, and answers that do not come to an end."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+
+from ofapp import hub
+
+# isort: split
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.openflow import channel as channel_module
+from ofapp.openflow import requests
+from ofapp.openflow.channel import Channel
+from ofapp.openflow.requests import EndlessAnswerError, RequestError, ask, bodies, parsed, replies
+from tests.unit.openflow.test_channel import channel, message
+
+
+def part(channel: Channel, kind: int, body: bytes, more: bool = True) -> bytes:
+    """A part of the answer to the last question."""
+    return message(ofp.OFPT_MULTIPART_REPLY, struct.pack("!HH4x", kind, more) + body, channel.xid)
+
+
+def flow_stats(channel: Channel) -> Any:
+    return parser.OFPFlowStatsRequest(channel)
+
+
+def say(channel: Channel, *messages: bytes) -> None:
+    """The switch says it, and it is acted on."""
+    channel._take(b"".join(messages))
+    while channel._may_work():
+        channel.turn()
+        channel._work()
+
+
+def outcome(found: list[Any]) -> Any:
+    for _ in range(20):
+        hub.sleep(0)
+    return found[-1] if found else None
+
+
+def asking(function: Any, *arguments: Any, **options: Any) -> list[Any]:
+    """A greenlet that asks; gets its answer, or the error, in the list."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            answer = function(*arguments, **options)
+            found.append(answer if isinstance(answer, list) else list(answer))
+        except RequestError as error:
+            found.append(error)
+
+    hub.spawn(run)
+    hub.sleep(0)
+    return found
+
+
+def test_an_answer_of_several_messages_is_given_whole() -> None:
+    made, heard = channel([])
+    found = asking(bodies, made, flow_stats(made))
+    say(made, part(made, ofp.OFPMP_FLOW, b"a"), part(made, ofp.OFPMP_FLOW, b"b", more=False))
+    assert outcome(found) == [b"a", b"b"]
+    assert made._held == 0
+    assert heard.log == []
+
+
+@pytest.mark.parametrize("how", ["replies", "parsed", "ask"])
+def test_an_answer_without_end_ends_the_connection(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(requests, "MOST", 100_000)
+    made, heard = channel([])
+    arrived: list[Any] = []
+    if how == "ask":
+        found = asking(lambda: ask(made, flow_stats(made), arrived.append) or [])
+    elif how == "parsed":
+        request = parser.OFPPortDescStatsRequest(made, 0)
+        found = asking(parsed, made, request, most=100_000)
+    else:
+        found = asking(replies, made, flow_stats(made), most=100_000)
+    kind = ofp.OFPMP_PORT_DESC if how == "parsed" else ofp.OFPMP_FLOW
+    for _ in range(12):
+        say(made, part(made, kind, bytes(9_984)))
+    assert made.dead
+    assert [kind for kind, _ in heard.log] == ["fault"]
+    assert arrived == []
+    assert how == "ask" or isinstance(outcome(found), EndlessAnswerError)
+    assert made._held == 0
+
+
+def test_a_switch_is_not_read_from_while_its_answers_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channel_module, "MOST_UNREAD", 1 << 17)
+    said: list[bytes] = []
+    made, _ = channel(said)
+    answer = replies(made, flow_stats(made))
+    found: list[bytes] = []
+    asker = hub.spawn(lambda: found.append(next(answer)))
+    hub.sleep(0)
+    said += [part(made, ofp.OFPMP_FLOW, bytes(60_000))] * 40
+    reader = hub.spawn(made._recv_loop)
+    worker = hub.spawn(made._work_loop)
+    for _ in range(200):
+        hub.sleep(0)
+    assert found
+    assert made._held + made._inbox.weight < 600_000
+    assert len(said) > 20, "all was read, and nobody has looked at it"
+    hub.spawn(lambda: found.extend(answer))
+    for _ in range(1000):
+        hub.sleep(0)
+    assert said == []
+    for thread in (asker, reader, worker):
+        hub.kill(thread)
