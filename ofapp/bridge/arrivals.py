@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.event import Event
+from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.following import followed
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.ports import LOCAL_PORT, MAX_PORTS, Port
 from ofapp.bridge.spanning import Step
 
 if TYPE_CHECKING:
@@ -25,12 +25,17 @@ def put_ports(bridge: Bridge, ports: Iterable[Port], now: float) -> list[Effect]
     effects: list[Effect] = []
     new: list[Port] = []
     changed: list[tuple[Port, bool]] = []
+    added = 0
     for port in ports:
         old = bridge.ports.get(port.number)
         if old == port:
             continue
+        if old is None and not bridge.ports.has_room(added):
+            effects += _refuse(bridge)
+            continue
         changed.append((port, old is not None and bridge.usable(old)))
         if old is None:
+            added += 1
             effects.append(port_event("port.added", port, "was added"))
         elif old.name != port.name:
             bridge.pinned.rename(old.name, port.name)
@@ -79,7 +84,20 @@ def remove_ports(bridge: Bridge, numbers: Iterable[int], now: float) -> list[Eff
     effects += bridge.pinned.place({port.name: NO_PORT for port in gone})
     effects += bridge.reach_anew(now)
     effects += [port_event("port.removed", port, "was removed") for port in gone]
+    if bridge.ports.refused:
+        bridge.ports.refused = False
+        effects.append(Event("port.limit.cleared", "there is room for ports again"))
     return effects
+
+
+def _refuse(bridge: Bridge) -> list[Effect]:
+    """There are more ports than there can be: the next look at the switch finds those left out."""
+    bridge.learning.counters["ports_refused"] += 1
+    if bridge.ports.refused:
+        return []
+    bridge.ports.refused = True
+    message = f"there are {MAX_PORTS} ports, the most there can be: further ones stay closed"
+    return [Event("port.limit", message, Severity.ERROR)]
 
 
 def port_event(kind: str, port: Port, what: str) -> Event:

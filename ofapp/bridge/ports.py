@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+MAX_PORTS = 4095
+"""As many as spanning tree has numbers for (802.1D-2004 9.2.7); a switch may claim any number."""
+
 LOCAL_PORT = 0xFFFFFFFE  # OFPP_LOCAL: the host that the switch runs on
 
 
@@ -28,9 +31,13 @@ class Port:
 
 
 class PortTable:
-    """The ports by number, with a look-up by name."""
+    """The ports by number, with a look-up by name.
+
+    refused: there was no room for one, which nobody has been told to be over.
+    """
 
     def __init__(self) -> None:
+        self.refused = False
         self._by_number: dict[int, Port] = {}
         self._by_name: dict[str, int] = {}
 
@@ -53,6 +60,10 @@ class PortTable:
     def numbers(self) -> Mapping[str, int]:
         """The ports' numbers by their names."""
         return self._by_name
+
+    def has_room(self, more: int) -> bool:
+        """Whether one more can be, beside as many that are about to be."""
+        return len(self._by_number) + more < MAX_PORTS
 
     def put(self, port: Port) -> None:
         """Add a port or replace the one of the same number."""

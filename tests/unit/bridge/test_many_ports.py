@@ -8,8 +8,10 @@ import ofapp.hub  # noqa: F401
 import pytest
 
 from ofapp.bridge import multicast, stp
+from ofapp.bridge import ports as ports_module
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import SetFlood
+from ofapp.bridge.event import Event
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.vlan import access, trunk
@@ -94,3 +96,34 @@ def test_a_hello_costs_the_same_among_few_and_many() -> None:
         switch.bridge.bpdu(1, frame, 5.0)
         efforts.append(calls(lambda s=switch, f=frame: s.bridge.bpdu(1, f, 5.5)))
     assert efforts[1] < 1.1 * efforts[0]
+
+
+def test_ports_beyond_the_most_there_can_be_are_refused_counted_and_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ports_module, "MAX_PORTS", 9)
+    bridge = Switch(0).bridge
+
+    def told(number: int) -> list[str]:
+        effects = bridge.put_ports([Port(number, f"p{number}", number, True, 1000)], 0.0)
+        return [effect.kind for effect in effects if isinstance(effect, Event)]
+
+    told_of = [told(number) for number in range(1, 15)]
+    assert len(bridge.ports) == 9
+    assert [kinds.count("port.limit") for kinds in told_of] == [0] * 9 + [1] + [0] * 4
+    assert bridge.learning.counters["ports_refused"] == 5
+    assert "port.limit" not in told(3), "a port that is there already"
+    gone = bridge.remove_ports([3], 1.0)
+    assert any(effect.kind == "port.limit.cleared" for effect in gone if isinstance(effect, Event))
+    assert "port.added" in told(12)
+    assert "port.limit" in told(13)
+
+
+def test_a_list_with_too_many_ports_is_taken_in_as_far_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ports_module, "MAX_PORTS", 9)
+    switch = Switch(30)
+    switch.connect()
+    assert len(switch.bridge.ports) == 9
+    assert switch.bridge.ports.get(LOCAL_PORT), "the bridge's own port comes first"
