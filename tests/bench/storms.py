@@ -177,6 +177,7 @@ def together(switches: int) -> Row:
     with running(_controller()) as controller, emulator_core():
         fleet = Fleet()
         try:
+            _progress(f"{switches} connect")
             watch = Watch(fleet, controller)
             for number in range(1, switches + 1):
                 fleet.add(Member(controller.port, number))
@@ -323,6 +324,7 @@ def hostile(kind: str, seconds: float) -> Row:
         process.start()
         try:
             _watch(fleet, 4)
+            _progress(f"hostile: {kind}")
             watch = Watch(fleet, controller)
             fleet.run(seconds)
             row = watch.row(f"hostile: {kind}")
