@@ -1,7 +1,7 @@
 """What follows from the states of ports: the sets of ports that floods and multicast leave by.
 
 A thousand ports may open in one step, so the sets are worked out once for all that change together:
-before whatever waits for it, a barrier or a frame that is sent.
+before whatever waits for it, a barrier or, when a port has closed, a frame that is sent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def followed(bridge: Bridge, steps: Iterable[Step], now: float) -> list[Effect]:
     effects: list[Effect] = []
     states: dict[int, tuple[bool, bool]] = {}
     for step in steps:
-        if isinstance(step, (Barrier, SendFrame, TopologyChanged)) and states:
+        waits = isinstance(step, (Barrier, TopologyChanged))
+        if states and (waits or (isinstance(step, SendFrame) and _closes(bridge, states))):
             effects += _settled(bridge, states, now)
             states = {}
         if isinstance(step, TopologyChanged):
@@ -36,6 +37,11 @@ def followed(bridge: Bridge, steps: Iterable[Step], now: float) -> list[Effect]:
         elif isinstance(step, ClosePort):
             states[step.port] = False, True
     return effects + _settled(bridge, states, now)
+
+
+def _closes(bridge: Bridge, states: dict[int, tuple[bool, bool]]) -> bool:
+    """Whether a port that frames leave by is to be closed; opening can wait for those to come."""
+    return any(not forwards and port in bridge.flooded for port, (forwards, _) in states.items())
 
 
 def _settled(bridge: Bridge, states: dict[int, tuple[bool, bool]], now: float) -> list[Effect]:

@@ -55,6 +55,8 @@ AT_ONCE, SAVED = 0.2, 0.05
 """Reading and hearing protocols may take so long out of turn: seconds a second, and saved up."""
 FRAMES = 32
 """Frames of protocols heard together at most."""
+PORTS = 64
+"""Ports heard of together at most: what looks at all ports then looks once for all of these."""
 LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
@@ -74,7 +76,7 @@ class Listener(Protocol):
 
     def on_snooped(self, port: int, frame: bytes) -> None: ...
 
-    def on_port_status(self, message: bytes) -> None: ...
+    def on_port_news(self, messages: list[bytes]) -> None: ...
 
     def on_lag(self, lags: bool) -> None: ...
 
@@ -110,7 +112,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._turns, self._share = turns, Share()
         self._budget = Budget(AT_ONCE, SAVED)
         self._read_bytes = 0
-        self._held = 0  # bytes of replies, see `hold`
+        self._held = 0  # bytes of replies, see `unread`
         self._working = False
         self._work_ready = hub.Event()
         self._room = hub.Event()
@@ -214,7 +216,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         """No more replies are wanted."""
         self._replies.pop(xid, None)
 
-    def hold(self, count: int) -> None:
+    def unread(self, count: int) -> None:
         """Whoever asked has so many bytes more, or fewer, that it has not looked at yet."""
         self._held += count
         if count < 0:
@@ -327,6 +329,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         if frames := inbox.take_frames(FRAMES):
             self._hear(frames)
             return True
+        if news := inbox.take_port_news(PORTS):
+            self._hear_of_ports(news)
+            return True
         item: Message | Frame | Batch | None = inbox.take_prompt()
         if item is None and self._out_bytes <= BACKLOG:
             item = inbox.take_bulk()
@@ -372,6 +377,12 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 for _, port, data in group:
                     self.listener.on_snooped(port, data)
 
+    def _hear_of_ports(self, messages: list[bytes]) -> None:
+        if self.listener is not None:
+            self.listener.on_port_news(messages)
+        for message in messages:
+            self._pass_on(ofp.OFPT_PORT_STATUS, message)
+
     def _hand_over(self, batch: Batch) -> None:
         if self.listener is None:
             self.counters["packet_ins_before_ready"] += len(batch.samples)
@@ -395,16 +406,17 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         elif type_ == ofp.OFPT_FEATURES_REPLY and self.id is None and not self._admitted(message):
             self.close()
         else:
-            if type_ == ofp.OFPT_PORT_STATUS and self.listener is not None:
-                self.listener.on_port_status(message)
-            if not self.introduced or self._others_listen():
-                self._dispatch(type_, message)
+            self._pass_on(type_, message)
 
     def _admitted(self, features_reply: bytes) -> bool:
         if len(features_reply) < 32:
             self.counters["malformed_messages"] += 1
             return False
         return self._admit(self, int.from_bytes(features_reply[8:16], "big"))
+
+    def _pass_on(self, type_: int, message: bytes) -> None:
+        if not self.introduced or self._others_listen():
+            self._dispatch(type_, message)
 
     def _others_listen(self) -> bool:
         """Whether an app beside ours wants anything of what switches say.

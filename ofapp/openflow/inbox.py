@@ -159,6 +159,17 @@ class Inbox:
         self.weight -= OBJECT + len(item.data)
         return item
 
+    def take_port_news(self, most: int) -> list[bytes]:
+        """The next messages that are news of one port each, if there are any before others."""
+        news: list[bytes] = []
+        while self._prompt and len(news) < most:
+            item = self._prompt[0][1]
+            if not isinstance(item, Message) or item.type != ofp.OFPT_PORT_STATUS:
+                break
+            news.append(item.data)
+            self.take_prompt()
+        return news
+
     def take_bulk(self) -> Message | Batch | None:
         """The next of what comes in bulk: a message, or a batch of at most `BATCH` messages."""
         if not self._bulk:

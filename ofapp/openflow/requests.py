@@ -71,7 +71,7 @@ def replies(
         if not size.fits(reply):
             queue.put(None)
             return
-        channel.hold(len(reply))
+        channel.unread(len(reply))
         queue.put(reply)
         if arrived is not None:
             arrived(reply)
@@ -89,7 +89,7 @@ def replies(
                 raise RequestError(f"no answer to {what} within {PATIENCE:.0f} s") from None
             if reply is None:
                 raise size.error()
-            channel.hold(-len(reply))
+            channel.unread(-len(reply))
             channel.turn()
             type_, more = _kind(reply)
             if type_ == ofp.OFPT_ERROR:
@@ -101,7 +101,7 @@ def replies(
         for xid in asked:
             channel.end_request(xid)
         while not queue.empty():
-            channel.hold(-len(queue.get() or b""))
+            channel.unread(-len(queue.get() or b""))
 
 
 def parsed(

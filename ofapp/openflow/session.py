@@ -32,7 +32,7 @@ from ofapp.openflow.codec import serialize
 from ofapp.openflow.hits import AclHits
 from ofapp.openflow.learned import Expired
 from ofapp.openflow.pace import spread
-from ofapp.openflow.portnews import PortNews
+from ofapp.openflow.portnews import heed
 from ofapp.openflow.program import Changes, difference
 from ofapp.openflow.refusals import Refusal, Refusals
 from ofapp.openflow.removals import Removals
@@ -85,7 +85,6 @@ class Session:
         self._removals = Removals(bridge.learning)
         self._learns = False  # not before the switch is in line
         self._backlog: dict[Sample, None] = {}
-        self._port_news = PortNews(bridge)
         self._waiting: list[Effect] | None = None  # for a barrier's reply
         self._unsent: list[Effect] = []
         self._look = hub.Event()
@@ -144,7 +143,6 @@ class Session:
         """The connection is over."""
         self.channel.listener = None
         self.in_line = False
-        self._port_news.clear()
         self.bridge.pause(time.monotonic())
         for thread in self._threads:
             hub.kill(thread)
@@ -250,7 +248,6 @@ class Session:
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
         """Addresses were seen, others aged out."""
-        self._heed_ports()
         learning = self.bridge.learning
         effects: list[Effect] = []
         for notice in expired:
@@ -298,28 +295,22 @@ class Session:
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
-        self._heed_ports()
         self.apply(self.bridge.bpdus(frames, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
-        self._heed_ports()
         self.apply(self.bridge.snooped(port, frame, time.monotonic()))
 
-    def on_port_status(self, message: bytes) -> None:
-        """A port was added, changed or removed."""
-        if len(message) < 80:
-            self.channel.counters["malformed_messages"] += 1
-            return
-        port = read_port(parser.OFPPort.parser(message, 16))
-        if not self._port_news:
-            self._spawn(self._heed_ports)
-        self._port_news.add(port, gone=message[8] == ofp.OFPPR_DELETE)
-
-    def _heed_ports(self) -> None:
-        """All that was told of ports until now; before anything that comes after it is heeded."""
-        if self._port_news:
-            self._port_news.heed(time.monotonic(), self.apply)
+    def on_port_news(self, messages: list[bytes]) -> None:
+        """Ports were added, changed or removed."""
+        news = []
+        for message in messages:
+            if len(message) < 80:
+                self.channel.counters["malformed_messages"] += 1
+                continue
+            port = read_port(parser.OFPPort.parser(message, 16))
+            news.append((message[8] == ofp.OFPPR_DELETE, port))
+        heed(self.bridge, news, time.monotonic(), self.apply)
 
     def on_lag(self, lags: bool) -> None:
         """The switch says more than can be done in its share of the time; or not any more."""

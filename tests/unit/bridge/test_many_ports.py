@@ -10,10 +10,12 @@ import pytest
 from ofapp.bridge import multicast, stp
 from ofapp.bridge import ports as ports_module
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import SetFlood
+from ofapp.bridge.effects import SendFrame, SetFlood
 from ofapp.bridge.event import Event
+from ofapp.bridge.following import followed
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow.writer import EffectWriter
 from tests.unit.effort import calls
@@ -127,3 +129,19 @@ def test_a_list_with_too_many_ports_is_taken_in_as_far_as_there_is_room(
     switch.connect()
     assert len(switch.bridge.ports) == 9
     assert switch.bridge.ports.get(LOCAL_PORT), "the bridge's own port comes first"
+
+
+def test_ports_that_open_together_are_one_change_of_the_flood_set() -> None:
+    """Edge ports open at once, and each says so in a BPDU, which need not wait for it."""
+    edge = PortParams(stp=stp.PortParams(admin_edge=True))
+    bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams(), ports={"p*": edge}))
+    effects = bridge.put_ports(Switch(30).ports, 0.0)
+    assert [len(e.ports) for e in effects if isinstance(e, SetFlood)] == [31]
+
+
+def test_a_port_that_closes_leaves_the_flood_set_before_a_bpdu_says_so() -> None:
+    steps = [SetPortState(1, PortState.DISCARDING), SendFrame(frozenset({2}), b"agreed")]
+    bridge = Switch(3).bridge
+    bridge.flooded = frozenset({1, 2})
+    kinds = [type(effect) for effect in followed(bridge, steps, 0.0)]
+    assert kinds.index(SetFlood) < kinds.index(SendFrame)

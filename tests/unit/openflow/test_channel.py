@@ -65,8 +65,8 @@ class Heard:
     def on_refused(self, refusal: Refusal) -> None:
         self.log.append(("error", (refusal.what, refusal.why)))
 
-    def on_port_status(self, message: bytes) -> None:
-        self.log.append(("port", len(message)))
+    def on_port_news(self, messages: list[bytes]) -> None:
+        self.log += [("port", len(message)) for message in messages]
 
 
 def message(type_: int, body: bytes, xid: int = 0) -> bytes:

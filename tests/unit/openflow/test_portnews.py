@@ -10,7 +10,7 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
-from ofapp.openflow.portnews import PortNews
+from ofapp.openflow.portnews import heed
 
 
 def told(*news: tuple[int, str]) -> list[list[str]]:
@@ -20,12 +20,8 @@ def told(*news: tuple[int, str]) -> list[list[str]]:
     def apply(effects: list[Effect]) -> None:
         steps.append([f"{e.port} {e.kind}" for e in effects if isinstance(e, Event)])
 
-    waiting = PortNews(Bridge(1, BridgeParams()))
-    for number, what in news:
-        waiting.add(Port(number, f"p{number}", number, what == "up"), gone=what == "gone")
-    assert waiting
-    waiting.heed(1.0, apply)
-    assert not waiting
+    ports = [(what == "gone", Port(n, f"p{n}", n, what == "up")) for n, what in news]
+    heed(Bridge(1, BridgeParams()), ports, 1.0, apply)
     return steps
 
 

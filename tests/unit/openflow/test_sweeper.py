@@ -119,6 +119,12 @@ class Switch:
     def end_request(self, xid: int) -> None:
         pass
 
+    def unread(self, count: int) -> None:
+        pass
+
+    def turn(self) -> None:
+        pass
+
     def send(self, message: bytes) -> None:
         self._take(message)
 
