@@ -23,7 +23,7 @@ from ofapp.bridge.mac import format_mac, parse_mac
 from ofapp.bridge.naming import naming_ports
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.pausable import UNLIVED
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent import PermanentEntry, check_addresses
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.config import Config
@@ -321,10 +321,41 @@ class Network:
         self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
         return self._remember(bridge, asked=True)
 
-    def remove_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
+    def remove_permanent(self, bridge: Bridge, *entries: PermanentEntry) -> Ticket:
         """Undo `add_permanent`; saved with the ticket; InputError."""
-        self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
+        for entry in entries:
+            self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
         return self._remember(bridge, asked=True)
+
+    def join_group(self, bridge: Bridge, entry: PermanentEntry) -> None:
+        """Let a port be a member as if a host had asked for it: it ages; InputError."""
+        port, snooper = bridge.ports.named(entry.port), bridge.multicasting
+        if snooper is None:
+            raise InputError("type", f"bridge {bridge.name} does not snoop: nobody is a member")
+        if port is None:
+            raise InputError("port", f"bridge {bridge.name} has no port {entry.port!r}")
+        check_addresses(entry.group, entry.source, entry.exclude)
+        joined, effects = snooper.join(entry, port.number, time.monotonic())
+        self._apply(bridge, effects)
+        if not joined:
+            limit = "as many groups as it may (mcast_max_groups, mcast_hash_max)"
+            raise InputError("port", f"port {entry.port} has {limit}")
+
+    def forget_members(
+        self,
+        bridge: Bridge,
+        vid: int | None = None,
+        group: bytes | None = None,
+        port: int | None = None,
+        source: bytes | None = None,
+    ) -> int:
+        """Forget learned memberships that fit, or that source of them; gives how many."""
+        if bridge.multicasting is None:
+            return 0
+        now = time.monotonic()
+        count, effects = bridge.multicasting.forget(now, vid, group, port, source)
+        self._apply(bridge, effects)
+        return count
 
     def _set_traces(self) -> None:
         for bridge in self.bridges.values():
@@ -430,6 +461,7 @@ class Network:
                 multicast.text(entry.group),
                 entry.port,
                 None if entry.source is None else multicast.text(entry.source),
+                tuple(map(multicast.text, entry.exclude)),
             )
             for entry in bridge.permanent.all()
             if entry not in configured
@@ -458,8 +490,7 @@ class Network:
 
 
 def _permanent(entry: MdbEntry) -> PermanentEntry:
-    source = None if entry.source is None else multicast.parse(entry.source)
-    return PermanentEntry(entry.vlan, multicast.parse(entry.group), entry.port, source)
+    return PermanentEntry.parse(entry.vlan, entry.group, entry.port, entry.source, entry.exclude)
 
 
 def _address(channel: Channel) -> str:

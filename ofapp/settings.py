@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.multicast import parse
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
@@ -78,12 +77,7 @@ def static_entries(bridge: Bridge) -> list[StaticEntry]:
 def permanent_entries(bridge: Bridge) -> list[PermanentEntry]:
     """The permanent multicast entries of the file."""
     return [
-        PermanentEntry(
-            bridge.vid(own.vlan),
-            parse(own.group),
-            own.port,
-            None if own.source is None else parse(own.source),
-        )
+        PermanentEntry.parse(bridge.vid(own.vlan), own.group, own.port, own.source, own.exclude)
         for own in bridge.mdb
     ]
 

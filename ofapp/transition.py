@@ -43,9 +43,10 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
 
 def _permanent(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[Effect]:
     before, after = permanent_entries(filed), permanent_entries(new)
+    kept = {entry.key for entry in after}
     done: list[Effect] = []
     for entry in before:
-        if entry not in after and entry in bridge.permanent:
+        if entry.key not in kept and entry in bridge.permanent:
             done += bridge.remove_permanent(entry, now)
     for entry in after:
         if entry not in bridge.permanent:

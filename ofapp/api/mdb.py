@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import MemberInfo, Snapshot, parse, text
+from ofapp.bridge.permanent import PermanentEntry
 
 Key = tuple[int, int, bytes, int, int, bytes, bytes]
 """(vlan, octets of an address, group, port number, 0 temp or 1 permanent, source, port name)."""
@@ -22,7 +23,10 @@ _SIZE = 42  # at least, and in threes: no padding in base64
 
 
 class Row(NamedTuple):
-    """member: what was reported; None for a permanent entry.  number None: the port is away."""
+    """member: what was reported; None for a permanent entry, from all but those in `exclude`.
+
+    number None: the port is away.
+    """
 
     vlan: int
     group: bytes
@@ -30,6 +34,7 @@ class Row(NamedTuple):
     number: int | None
     name: str
     member: MemberInfo | None
+    exclude: tuple[bytes, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -57,8 +62,14 @@ def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
     for entry in bridge.permanent.all():
         port = bridge.ports.named(entry.port)
         number = None if port is None else port.number
-        found.append(Row(entry.vid, entry.group, entry.source, number, entry.port, None))
+        found.append(permanent_row(entry, number))
     return sorted(found, key=lambda row: row.key)
+
+
+def permanent_row(entry: PermanentEntry, number: int | None) -> Row:
+    """The row of a permanent entry."""
+    vid, group, name, source, exclude = entry
+    return Row(vid, group, source, number, name, None, exclude)
 
 
 def row_text(row: Row) -> tuple[str, str | None]:

@@ -10,7 +10,7 @@ from ofapp.api.changes import Change, fields_of
 from ofapp.api.models import BridgePath, DatapathId, Input, PageSize, PortRef, PortText, Vid
 from ofapp.bridge.multicast import parse
 from ofapp.bridge.multicast.address import is_host
-from ofapp.bridge.permanent import check_addresses
+from ofapp.bridge.permanent import MAX_EXCLUDED, check_addresses
 from ofapp.config.multicast import (
     GROUP4,
     HOST4,
@@ -72,6 +72,26 @@ Source = Annotated[
         }
     ),
 ]
+_HOST = f"({HOST4}|{ipv6_pattern(_FIRST)})"
+
+
+def _sources(value: object) -> tuple[bytes, ...]:
+    return tuple(map(_source, str(value).split(",")))
+
+
+Exclude = Annotated[
+    tuple[bytes, ...],
+    BeforeValidator(_sources),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^{_HOST}(,{_HOST}){{0,{MAX_EXCLUDED - 1}}}$",
+            "not": {"pattern": "(^|,)[0:]+[01](,|$)"},
+            "description": "hosts' addresses with commas between",
+            "example": "10.0.0.1,10.0.0.2",
+        }
+    ),
+]
 MdbCursor = Annotated[str, Field(pattern="^([A-Za-z0-9_-]{4}){14,100}$")]
 
 
@@ -101,6 +121,30 @@ class MdbSource(Input):
     """From whom."""
 
     source: Source | None = Field(None, description="only from this source; without it, from all")
+
+
+class MdbAddition(MdbSource):
+    """What kind of an entry."""
+
+    exclude: Exclude | None = Field(None, description="from all but these")
+    type: EntryType = Field(
+        "permanent", description="temp: as if a host had joined, so it ages as others do"
+    )
+
+
+class MdbRemoval(MdbSource):
+    """Which entry; without a type whatever there is."""
+
+    type: EntryType | None = None
+
+
+class MdbFilter(Input):
+    """Which entries; all that is given must fit."""
+
+    vlan: Vid | None = None
+    group: Group | None = None
+    port: PortText | None = None
+    type: EntryType = Field("temp", description="temp: what hosts have reported")
 
 
 class MulticastPortPath(BridgePath):

@@ -10,6 +10,7 @@ from ofapp.api import mdb, models, models_multicast, views, views_multicast
 from ofapp.api.answers import answer, listing
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.multicast import text
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.network import Network
 
@@ -44,47 +45,80 @@ def blueprint(network: Network) -> APIBlueprint:
             **UNSAVED,
         },
     )
-    def put_permanent(
-        path: models_multicast.MdbPath, query: models_multicast.MdbSource
-    ) -> Response:
-        """Forward a group to a port for good: 201, or 200 when it was so before.
+    def put(path: models_multicast.MdbPath, query: models_multicast.MdbAddition) -> Response:
+        """Forward a group to a port, for good or as a member: 201, or 200 when it was so before.
 
-        409: the source is not of the group's address family.  503, 507: it is in force, but not
-        saved yet.
+        409: a source is not of the group's address family, or the port may have no more groups.
+        503, 507: it is in force, but not saved yet.
         """
         bridge = views.find_bridge(network, path.dpid)
         port = views.find_port(bridge, path.port)
         if port is None:
             raise views.no_port(bridge, path.port, 404)
-        entry = PermanentEntry(path.vlan, path.group, port.name, query.source)
-        new = entry not in bridge.permanent
+        exclude = query.exclude or ()
+        entry = PermanentEntry(path.vlan, path.group, port.name, query.source, exclude)
+        known = {row.key: row for row in _all(network, bridge)}
+        row = mdb.permanent_row(entry, port.number)
         try:
-            saved = network.add_permanent(bridge, entry)
+            if query.type == "permanent":
+                saved = network.add_permanent(bridge, entry)
+            else:
+                network.join_group(bridge, entry)
+                saved, row = None, _learned(_all(network, bridge), row)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
-        row = mdb.Row(path.vlan, path.group, query.source, port.number, port.name, None)
-        told = answer(views_multicast.entries_json([row])[0], 201 if new else 200)
-        saved.wait()
+        told = answer(views_multicast.entries_json([row])[0], 200 if row.key in known else 201)
+        if saved is not None:
+            saved.wait()
         return told
 
     @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404), **UNSAVED})
-    def delete_permanent(
-        path: models_multicast.MdbPath, query: models_multicast.MdbSource
-    ) -> Response:
-        """Remove a permanent entry; what hosts have reported stays.
+    def delete(path: models_multicast.MdbPath, query: models_multicast.MdbRemoval) -> Response:
+        """Remove a permanent entry, and forget what hosts have reported, until they do again.
 
         The port may be away, and is then given by its name.  503, 507: as for PUT.
         """
         bridge = views.find_bridge(network, path.dpid)
         port = views.find_port(bridge, path.port)
         name = path.port if port is None else port.name
-        try:
-            entry = PermanentEntry(path.vlan, path.group, name, query.source)
-            saved = network.remove_permanent(bridge, entry)
-        except InputError as error:
-            raise field_problem(404, error.field, str(error)) from None
-        saved.wait()
+        entry = PermanentEntry(path.vlan, path.group, name, query.source)
+        known = query.type != "temp" and bridge.permanent.has(entry)
+        saved = network.remove_permanent(bridge, entry) if known else None
+        if query.type != "permanent" and port is not None:
+            about = path.vlan, path.group, port.number, query.source
+            known |= network.forget_members(bridge, *about) > 0
+        if not known:
+            source = "" if query.source is None else f" from {text(query.source)}"
+            what = f"{text(path.group)}{source} in VLAN {path.vlan}"
+            kind = "" if query.type is None else f"{query.type} "
+            raise field_problem(404, "group", f"{what} is no {kind}entry of port {name}")
+        if saved is not None:
+            saved.wait()
         return Response(status=204)
+
+    @api.delete("", responses={200: models.Flushed, **documented(404), **UNSAVED})
+    def flush(path: models.BridgePath, query: models_multicast.MdbFilter) -> Response:
+        """Forget the entries that fit all that is given; without a filter, all of one type.
+
+        Hosts that still want a group say so when they are asked next.
+        """
+        bridge = views.find_bridge(network, path.dpid)
+        name, number = _port(bridge, query.port)
+        if query.type == "temp":
+            if query.port is not None and number is None:
+                return answer({"flushed": 0})
+            return answer(
+                {"flushed": network.forget_members(bridge, query.vlan, query.group, number)}
+            )
+        fitting = [
+            entry
+            for entry in bridge.permanent.all()
+            if query.vlan in (None, entry.vid)
+            and query.group in (None, entry.group)
+            and name in (None, entry.port)
+        ]
+        network.remove_permanent(bridge, *fitting).wait()
+        return answer({"flushed": len(fitting)})
 
     return api
 
@@ -92,18 +126,35 @@ def blueprint(network: Network) -> APIBlueprint:
 def _selected(
     network: Network, bridge: Bridge, query: models_multicast.MdbListing
 ) -> list[mdb.Row]:
-    name = None
-    if query.port is not None:
-        port = views.find_port(bridge, query.port)
-        name = query.port if port is None else port.name
-        if port is None and not bridge.permanent.on(name):
-            raise views.no_port(bridge, query.port, 404)
+    name, _ = _port(bridge, query.port)
     permanent = None if query.type is None else query.type == "permanent"
     return [
         row
-        for row in mdb.rows(bridge, network.multicast_snapshot(bridge))
+        for row in _all(network, bridge)
         if query.vlan in (None, row.vlan)
         and query.group in (None, row.group)
         and name in (None, row.name)
         and permanent in (None, row.member is None)
     ]
+
+
+def _all(network: Network, bridge: Bridge) -> list[mdb.Row]:
+    return mdb.rows(bridge, network.multicast_snapshot(bridge))
+
+
+def _learned(rows: list[mdb.Row], like: mdb.Row) -> mdb.Row:
+    """The membership of the same group and port."""
+    wanted = like.vlan, like.group, like.number
+    return next(row for row in rows if row.member and (row.vlan, row.group, row.number) == wanted)
+
+
+def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
+    """The name and number of a port that is there, or has permanent entries; else 404."""
+    if given is None:
+        return None, None
+    port = views.find_port(bridge, given)
+    if port is not None:
+        return port.name, port.number
+    if not bridge.permanent.on(given):
+        raise views.no_port(bridge, given, 404)
+    return given, None

@@ -16,6 +16,7 @@ from ofapp.bridge.multicast import (
     SetUnregistered,
     Snapshot,
     VlanParams,
+    text,
 )
 from ofapp.bridge.multicasting import Multicasting
 from ofapp.bridge.ports import Port
@@ -84,7 +85,9 @@ def _entry(row: Row) -> Json:
             "type": "permanent",
             "filter_mode": mode,
             "timer": None,
-            "sources": [],
+            "sources": [
+                {"address": text(address), "timer": 0.0, "blocked": True} for address in row.exclude
+            ],
             "hosts": [],
         }
     return about | {

@@ -446,8 +446,7 @@ class Bridge:
         port = self.ports.named(entry.port)
         if self.multicasting is None or port is None:
             return []
-        vid, group, _, source = entry
-        return self.multicasting.add_permanent(vid, group, port.number, now, source)
+        return self.multicasting.add_permanent(entry, port.number, now)
 
     def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Undo `add_permanent`; InputError."""
@@ -459,8 +458,7 @@ class Bridge:
         """Take a permanent entry out of the datapath, the port being gone or not."""
         if self.multicasting is None:
             return []
-        vid, group, _, source = entry
-        return self.multicasting.remove_permanent(vid, group, port, now, source)
+        return self.multicasting.remove_permanent(entry, port, now)
 
     def snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Let snooping know of ports and their permanent entries.

@@ -29,6 +29,7 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast import SendFrame as SendUntagged
 from ofapp.bridge.params import PortParams
 from ofapp.bridge.pausable import PausableTime
+from ofapp.bridge.permanent import PermanentEntry
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.sending import frame_vid, sent, tagged
 
@@ -178,23 +179,38 @@ class Multicasting:
         """Administer a port; KeyError for an unknown one."""
         return self._carry_out(self.snooping.set_port_params(port, params, self.clock.at(now)))
 
-    def add_permanent(
-        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
-    ) -> list[Effect]:
+    def add_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Forward a group to a port for good; ValueError."""
         at = self.clock.at(now)
-        told = self.snooping.add_permanent(vid, group, port, at, source)
-        if vid not in self.vlans:
-            self.vlans.add(vid)
-            told += self._look_after(vid, at)
-        return self._carry_out(told)
+        vid, group, _, source, exclude = entry
+        told = self.snooping.add_permanent(vid, group, port, at, source, exclude)
+        return self._carry_out(told + self._begin(vid, at))
 
-    def remove_permanent(
-        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
-    ) -> list[Effect]:
+    def remove_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Undo `add_permanent`; KeyError."""
+        vid, group, _, source, _ = entry
         told = self.snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
         return self._carry_out(told)
+
+    def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
+        """As if a host at the port had asked for it; whether it is a member now.  ValueError."""
+        at = self.clock.at(now)
+        vid, group, _, source, exclude = entry
+        told = self._begin(vid, at)
+        joined, more = self.snooping.join(vid, group, port, at, source, exclude)
+        return joined, self._carry_out(told + more)
+
+    def forget(
+        self,
+        now: float,
+        vid: int | None = None,
+        group: bytes | None = None,
+        port: int | None = None,
+        source: bytes | None = None,
+    ) -> tuple[int, list[Effect]]:
+        """Forget members that fit all that is given, or that source of theirs; and how many."""
+        count, told = self.snooping.forget(self.clock.at(now), vid, group, port, source)
+        return count, self._carry_out(told)
 
     def snapshot(self, now: float) -> Snapshot:
         """The state for people."""
@@ -211,6 +227,13 @@ class Multicasting:
     def _vlans_anew(self, at: float) -> list[multicast.Effect]:
         self.vlans |= self._to_ask()
         return [effect for vid in sorted(self.vlans) for effect in self._look_after(vid, at)]
+
+    def _begin(self, vid: int, at: float) -> list[multicast.Effect]:
+        """Look after a VLAN, if that is not done yet: somebody has set something there."""
+        if vid in self.vlans:
+            return []
+        self.vlans.add(vid)
+        return self._look_after(vid, at)
 
     def _to_ask(self) -> frozenset[int]:
         """VLANs that our querier asks in though nobody may have spoken there."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json
+from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument, PortOption, VlanOption
 from ofapp.cli.output import age, print_json, print_table
 
@@ -33,15 +33,19 @@ class Type(StrEnum):
     PERMANENT = "permanent"
 
 
+GroupOption = Annotated[
+    str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
+]
+TypeOption = Annotated[Type | None, typer.Option("--type", help="Only these.")]
+
+
 @app.command()
 def show(
     bridge: AnyBridgeArgument = None,
-    group: Annotated[
-        str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
-    ] = None,
+    group: GroupOption = None,
     vlan: VlanOption = None,
     port: PortOption = None,
-    type_: Annotated[Type | None, typer.Option("--type", help="Only these.")] = None,
+    type_: TypeOption = None,
     json: Annotated[
         bool, typer.Option("-j", "--json", help="JSON as `bridge -j mdb show` has it.")
     ] = False,
@@ -94,11 +98,26 @@ def add(
     port: OnPort,
     vlan: InVlan = 0,
     source: FromSource = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="ADDRESS", help="From all but there; may be repeated."),
+    ] = None,
+    temp: Annotated[
+        bool, typer.Option("--temp", help="As if a host had joined: it ages as others do.")
+    ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Forward a group to a port for good: a permanent entry."""
+    """Forward a group to a port for good: a permanent entry.
+
+    The bridge's own port, which is called as the bridge is, lets its host have the group.
+    """
     client = Client(api)
-    client.put(_path(client, bridge, vlan, group, port), query={"source": source})
+    query = {
+        "source": source,
+        "exclude": ",".join(exclude) if exclude else None,
+        "type": "temp" if temp else None,
+    }
+    client.put(_path(client, bridge, vlan, group, port), query=query)
 
 
 @app.command("del")
@@ -108,11 +127,33 @@ def delete(
     port: OnPort,
     vlan: InVlan = 0,
     source: FromSource = None,
+    type_: TypeOption = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Remove a permanent entry; what hosts have reported stays."""
+    """Remove an entry, permanent or reported by hosts, who are asked again in their time."""
     client = Client(api)
-    client.delete(_path(client, bridge, vlan, group, port), {"source": source})
+    query = {"source": source, "type": None if type_ is None else type_.value}
+    client.delete(_path(client, bridge, vlan, group, port), query)
+
+
+@app.command()
+def flush(
+    bridge: BridgeArgument,
+    group: GroupOption = None,
+    vlan: VlanOption = None,
+    port: PortOption = None,
+    type_: Annotated[Type, typer.Option("--type", help="Entries of which kind.")] = Type.TEMP,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Forget entries that fit all that is given; without an option, all that hosts reported."""
+    client = Client(api)
+    query = {"group": group, "vlan": vlan, "port": port, "type": type_.value}
+    answer = client.delete(f"{client.path(bridge)}/mdb", query)
+    if json:
+        print_json(answer)
+    else:
+        typer.echo(f"{answer['flushed']} entries forgotten")
 
 
 def _path(client: Client, bridge: str, vlan: int, group: str, port: str) -> str:
@@ -121,7 +162,7 @@ def _path(client: Client, bridge: str, vlan: int, group: str, port: str) -> str:
 
 def _row(entry: Json) -> list[str]:
     timer, sources = entry["timer"], entry["sources"]
-    if timer is None and sources:
+    if timer is None and sources and entry["type"] == Type.TEMP:
         timer = max(source["timer"] for source in sources)
     return [
         entry["group"],

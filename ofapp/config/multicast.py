@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from ofapp.bridge.multicast import ParamError, Params, PortParams, VlanParams, parse, text
-from ofapp.bridge.permanent import check_addresses
+from ofapp.bridge.permanent import PermanentEntry, check_addresses
 from ofapp.config.base import Model, Number, PortName, VlanRef
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -214,15 +214,22 @@ class MdbEntry(Model):
     port: PortName = Field(description="the port's name")
     vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
     source: StrictStr | None = Field(None, description="only from here; without it from all")
+    exclude: tuple[StrictStr, ...] = Field((), description="from all but these")
 
     @field_validator("group", "source")
     @classmethod
     def _address(cls, address: str | None) -> str | None:
         return None if address is None else text(parse(address))
 
+    @field_validator("exclude")
+    @classmethod
+    def _addresses(cls, exclude: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(text(parse(address)) for address in exclude)
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        check_addresses(parse(self.group), None if self.source is None else parse(self.source))
+        entry = PermanentEntry.parse(0, self.group, self.port, self.source, self.exclude)
+        check_addresses(entry.group, entry.source, entry.exclude)
         return self
 
 

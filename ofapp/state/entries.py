@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ofapp.bridge.mac import is_group, parse_mac
-from ofapp.bridge.multicast import parse
-from ofapp.bridge.permanent import check_addresses
+from ofapp.bridge.permanent import PermanentEntry, check_addresses
 
 VERSION = 2
 FIRST_VERSION = 1
@@ -39,16 +38,19 @@ class StaticEntry:
 
 @dataclass(frozen=True, slots=True)
 class MdbEntry:
-    """A permanent multicast entry.  vlan: VID; group, source: text form; port: its name."""
+    """A permanent multicast entry.  vlan: VID; port: its name; addresses in text form."""
 
     vlan: int
     group: str
     port: str
     source: str | None = None
+    exclude: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_place(self.vlan, self.port)
-        check_addresses(parse(self.group), None if self.source is None else parse(self.source))
+        object.__setattr__(self, "exclude", tuple(self.exclude))  # a list in JSON
+        entry = PermanentEntry.parse(self.vlan, self.group, self.port, self.source, self.exclude)
+        check_addresses(entry.group, entry.source, entry.exclude)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,31 @@ def test_a_vlan_gets_a_querier_before_anybody_has_spoken(
     wait_entry(bridge, GROUP, {1}, vid=7)
 
 
+def test_what_is_set_and_deleted_by_hand_is_in_the_datapath(
+    bridge: Bridge, controller: Controller
+) -> None:
+    mdb = f"/v1/bridges/{bridge.dpid16}/mdb"
+    member, host = bridge.port_name(2), bridge.name
+    hear_querier(bridge, ROUTER)
+    assert controller.api("PUT", f"{mdb}/0/{GROUP}/{member}", type="temp").status == 201
+    assert controller.api("PUT", f"{mdb}/0/{GROUP}/{host}", exclude="10.9.0.1").status == 201
+    wait_entry(bridge, GROUP, {2, ROUTER, LOCAL})
+    wait_entry(bridge, GROUP, {2, ROUTER}, source="10.9.0.1")
+    bridge.inject(1, mcframes.join(1, GROUP))
+    wait_entry(bridge, GROUP, {1, 2, ROUTER, LOCAL})
+    assert controller.api("DELETE", f"{mdb}/0/{GROUP}/{bridge.port_name(1)}").status == 204
+    wait_entry(bridge, GROUP, {2, ROUTER, LOCAL})
+    assert controller.api("DELETE", mdb).body == {"flushed": 1}
+    wait_entry(bridge, GROUP, {ROUTER, LOCAL})
+    wait_entry(bridge, GROUP, {ROUTER}, source="10.9.0.1")
+    held = entries(bridge)
+    controller.restart()
+    controller.wait_ready(bridge)
+    assert entries(bridge) == held
+    assert controller.api("DELETE", mdb, type="permanent").body == {"flushed": 1}
+    wait_entry(bridge, GROUP, None)
+
+
 def test_a_permanent_entry_needs_nobody_to_ask_for_it_and_survives_kill_9(
     bridge: Bridge, controller: Controller
 ) -> None:

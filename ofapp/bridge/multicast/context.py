@@ -230,18 +230,20 @@ class Context(Timed):
         if not group.members and not group.static:
             self.groups.pop(group.address, None)
 
-    def keep(self, address: bytes, port: int, source: bytes | None) -> None:
-        """Add a permanent entry."""
+    def keep(
+        self, address: bytes, port: int, source: bytes | None, exclude: frozenset[bytes]
+    ) -> None:
+        """Add a permanent entry, or put it in the place of the one that there was."""
         group = self.groups.get(address)
         if group is None:
             group = self.groups[address] = Group(self, address)
-        group.static.setdefault(port, set()).add(source)
+        group.static.setdefault(port, {})[source] = exclude
         group.touch()
 
     def unkeep(self, address: bytes, port: int, source: bytes | None) -> None:
         """Remove a permanent entry."""
         group = self.groups[address]
-        group.static[port].remove(source)
+        del group.static[port][source]
         if not group.static[port]:
             del group.static[port]
         group.touch()

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Group:
-    """(VLAN, group). `sent` is what the datapath was told, by source, None for (*,G)."""
+    """(VLAN, group). `sent` is what the datapath was told, by source, None for (*,G).
+
+    static: permanent entries by port: the sources wanted, None for all but those in its value.
+    """
 
     __slots__ = (
         "address",
@@ -31,7 +34,7 @@ class Group:
         self.context = context
         self.address = address
         self.members: dict[int, Member] = {}
-        self.static: dict[int, set[bytes | None]] = {}
+        self.static: dict[int, dict[bytes | None, frozenset[bytes]]] = {}
         self.sent: dict[bytes | None, frozenset[int]] = {}
         self.owner: int | None = None  # the port its (*,G) is charged to; None: no members
         self.source_owner: dict[bytes, int] = {}
@@ -65,11 +68,12 @@ class Group:
             if None in kept:
                 star.add(port)
             sources.update(source for source in kept if source is not None)
+            sources.update(kept.get(None, ()))
         result: dict[bytes | None, frozenset[int]] = {}
         for source in sources:
             ports = set(routers)
             ports.update([port for port, state in filters if state.forwards(source)])
-            ports.update([port for port, kept in static if source in kept or None in kept])
+            ports.update([port for port, kept in static if _keeps(kept, source)])
             if ports != star:
                 result[source] = frozenset(ports)
         result[None] = frozenset(star)
@@ -133,3 +137,7 @@ class Group:
             else:
                 owner[source] = heir
                 core.ledger.move(number, heir)
+
+
+def _keeps(kept: dict[bytes | None, frozenset[bytes]], source: bytes) -> bool:
+    return source in kept or (None in kept and source not in kept[None])

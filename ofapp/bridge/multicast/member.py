@@ -244,6 +244,12 @@ class Member(Timed):
         self._settle(before)
         self.group.context.core.timers.update(self)
 
+    def forget_source(self, source: bytes) -> None:
+        """As if nobody had ever named it; KeyError if nobody has."""
+        before = self.state.view()
+        del self.state.sources[source]
+        self._settle(before)
+
     def _settle(self, before: tuple[bool, frozenset[bytes]]) -> None:
         """After a change: pay for new sources, let go of old ones, and tell the group."""
         state = self.state

@@ -17,14 +17,20 @@ def on_report(context: Context, report: Report, port: Port, now: float) -> None:
 
     While nothing is restricted it floods: nobody who asks is known here.
     """
-    to_routers = True
-    for record in report.records:
-        if is_snooped(record.group) and not _on_record(context, record, report, port, now):
-            to_routers = False
+    to_routers = follow(context, report, port, now)
     if not context.active:
         context.forward(context.live, port.number)
     elif to_routers:
         context.forward(context.routers_live, port.number)
+
+
+def follow(context: Context, report: Report, port: Port, now: float) -> bool:
+    """What a report says of its port's members; returns whether routers need to hear of it."""
+    to_routers = True
+    for record in report.records:
+        if is_snooped(record.group) and not _on_record(context, record, report, port, now):
+            to_routers = False
+    return to_routers
 
 
 def _on_record(context: Context, record: Record, report: Report, port: Port, now: float) -> bool:

@@ -29,7 +29,7 @@ class MemberInfo:
     """A port's membership of a group.
 
     mode: ``include`` or ``exclude``. timer: of the group, 0 in include mode.
-    permanent: set by configuration; `sources` then are what it was set for, none for all.
+    permanent: set by configuration; `sources` then are those it was set for or (blocked) without.
     hosts: Ethernet addresses, where they are tracked.
     """
 
@@ -121,6 +121,7 @@ def members(context: Context, now: float) -> list[MemberInfo]:
         found += [member_info(member, now) for member in group.members.values()]
         for port, kept in group.static.items():
             sources = sorted(source for source in kept if source is not None)
+            without = kept.get(None, frozenset())
             found.append(
                 MemberInfo(
                     context.vid,
@@ -129,7 +130,10 @@ def members(context: Context, now: float) -> list[MemberInfo]:
                     True,
                     "exclude" if None in kept else "include",
                     0.0,
-                    tuple(SourceInfo(text(source), 0.0, False) for source in sources),
+                    tuple(
+                        SourceInfo(text(source), 0.0, source in without)
+                        for source in sorted({*sources, *without})
+                    ),
                     (),
                 )
             )

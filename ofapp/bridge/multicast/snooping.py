@@ -13,9 +13,9 @@ from .context import Context
 from .core import Core, Port
 from .decode import decode
 from .effects import Effect, SetGroup, SetUnregistered
-from .message import Malformed, Other, Query, Report
+from .message import Malformed, Other, Query, Record, RecordType, Report
 from .params import Params, PortParams, VlanParams
-from .receive import on_hello, on_query, on_report
+from .receive import follow, on_hello, on_query, on_report
 from .restore import restore_group, restore_routers
 from .snapshot import Snapshot, members, querier, routers
 
@@ -32,7 +32,7 @@ class Snooping:
         self._core = Core(params, mac)
         self._vlans: dict[int, tuple[Context, Context]] = {}
         self._vlan_params: dict[int, VlanParams | None] = {}
-        self._permanent: dict[tuple[int, bytes, int, bytes | None], None] = {}
+        self._permanent: dict[tuple[int, bytes, int, bytes | None], frozenset[bytes]] = {}
 
     # Time.
 
@@ -74,9 +74,9 @@ class Snooping:
                 Context(core, vid, Family.IPV4, fallback),
                 Context(core, vid, Family.IPV6, fallback),
             )
-            for key in self._permanent:
+            for key, exclude in self._permanent.items():
                 if key[0] == vid:
-                    self._apply_permanent(*key)
+                    self._apply_permanent(*key, exclude)
         there = frozenset(ports)
         for context in self._vlans[vid]:
             context.set_ports(there)
@@ -179,25 +179,31 @@ class Snooping:
     # Permanent entries.
 
     def add_permanent(
-        self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
+        self,
+        vid: int,
+        group: bytes,
+        port: int,
+        now: float,
+        source: bytes | None = None,
+        exclude: Iterable[bytes] = (),
     ) -> list[Effect]:
-        """Forward a group (from one source, or all) to a port for good.
+        """Forward a group to a port for good: from one source, or from all but those to exclude.
 
-        ValueError if the group or the source cannot have an entry. The VLAN and the port may come
+        ValueError if the group or a source cannot have an entry. The VLAN and the port may come
         later.
         """
-        if len(group) not in (4, 16) or not is_snooped(group):
-            raise ValueError(f"group: {group.hex()} cannot have an entry")
-        if source is not None and (len(source) != len(group) or not is_host(source)):
-            raise ValueError(f"source: {source.hex()} is no host's address of the group's family")
+        without = frozenset(exclude)
+        _check_addresses(group, without if source is None else without | {source})
         self._core.timers.run(now)
-        self._permanent[vid, group, port, source] = None
+        self._permanent[vid, group, port, source] = without
         if vid in self._vlans:
-            self._apply_permanent(vid, group, port, source)
+            self._apply_permanent(vid, group, port, source, without)
         return self._done(now)
 
-    def _apply_permanent(self, vid: int, group: bytes, port: int, source: bytes | None) -> None:
-        self._vlans[vid][len(group) == 16].keep(group, port, source)
+    def _apply_permanent(
+        self, vid: int, group: bytes, port: int, source: bytes | None, exclude: frozenset[bytes]
+    ) -> None:
+        self._vlans[vid][len(group) == 16].keep(group, port, source, exclude)
 
     def remove_permanent(
         self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
@@ -208,6 +214,62 @@ class Snooping:
         if vid in self._vlans:
             self._vlans[vid][len(group) == 16].unkeep(group, port, source)
         return self._done(now)
+
+    # Members, set and forgotten by hand.
+
+    def join(
+        self,
+        vid: int,
+        group: bytes,
+        port: int,
+        now: float,
+        source: bytes | None = None,
+        exclude: Iterable[bytes] = (),
+    ) -> tuple[bool, list[Effect]]:
+        """As if a host at the port had reported; it ages like any member. Whether it is one now.
+
+        ValueError as for `add_permanent`; KeyError if there is no such port or VLAN.
+        """
+        core, without = self._core, tuple(exclude)
+        _check_addresses(group, without if source is None else (*without, source))
+        core.timers.run(now)
+        context, known = self._vlans[vid][len(group) == 16], core.ports[port]
+        kind, sources = (
+            (RecordType.IS_EX, without) if source is None else (RecordType.ALLOW, (source,))
+        )
+        record = Record(kind, group, sources)
+        host = core.mac.to_bytes(6, "big")
+        report = Report("by_hand", context.family, context.newest, host, b"", (record,))
+        follow(context, report, known, now)
+        joined = group in context.groups and port in context.groups[group].members
+        return joined, self._done(now)
+
+    def forget(
+        self,
+        now: float,
+        vid: int | None = None,
+        group: bytes | None = None,
+        port: int | None = None,
+        source: bytes | None = None,
+    ) -> tuple[int, list[Effect]]:
+        """Forget members that fit all that is given, or one of their sources; and how many."""
+        self._core.timers.run(now)
+        found = [
+            member
+            for context in self._contexts()
+            for known in context.groups.values()
+            for member in known.members.values()
+            if vid in (None, context.vid)
+            and group in (None, known.address)
+            and port in (None, member.port.number)
+            and (source is None or source in member.state.sources)
+        ]
+        for member in found:
+            if source is None:
+                member.remove()
+            else:
+                member.forget_source(source)
+        return len(found), self._done(now)
 
     # Frames.
 
@@ -309,3 +371,11 @@ class Snooping:
             self._core.ledger.total,
             self._core.params.mcast_hash_max,
         )
+
+
+def _check_addresses(group: bytes, sources: Iterable[bytes]) -> None:
+    if len(group) not in (4, 16) or not is_snooped(group):
+        raise ValueError(f"group: {group.hex()} cannot have an entry")
+    for source in sources:
+        if len(source) != len(group) or not is_host(source):
+            raise ValueError(f"source: {source.hex()} is no host's address of the group's family")

@@ -210,6 +210,70 @@ def test_put_of_a_source_is_an_entry_of_its_own(client: Any) -> None:
     assert lines(page(client, group="ff05::1")) == [(7, "ff05::1", "br0", "2001:db8::1")]
 
 
+def test_put_of_all_but_some_sources(client: Any) -> None:
+    path = f"{MDB}/0/239.9.9.9/eth2"
+    assert client.put(f"{path}?exclude=10.0.0.7,10.0.0.8").status_code == 201
+    assert client.put(f"{path}?exclude=10.0.0.9").status_code == 200  # in its place
+    (entry,) = page(client, group="239.9.9.9").entries
+    assert (entry.type, entry.filter_mode, entry.timer) == ("permanent", "exclude", None)
+    assert [source.model_dump() for source in entry.sources] == [
+        {"address": "10.0.0.9", "timer": 0.0, "blocked": True}
+    ]
+    assert client.delete(path).status_code == 204
+
+
+def test_a_temporary_entry_by_hand_ages_as_others_do(client: Any) -> None:
+    path = f"{MDB}/5/239.9.9.9/LOCAL"
+    answer = client.put(f"{path}?type=temp")
+    assert answer.status_code == 201
+    entry = MdbEntry.model_validate(answer.json)
+    assert (entry.type, entry.port.name, entry.vlan) == ("temp", "br0", 5)
+    assert entry.timer is not None
+    assert 240 < entry.timer <= 260
+    assert client.put(f"{path}?type=temp&exclude=10.0.0.7").status_code == 200
+    assert client.delete(f"{path}?type=temp").status_code == 204
+    assert lines(page(client)) == ALL
+
+
+def test_a_temporary_entry_needs_snooping(client: Any) -> None:
+    answer = client.put(f"/v1/bridges/{FULL}/mdb/0/239.9.9.9/eth1?type=temp")
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "type")
+
+
+def test_a_reported_entry_is_deleted_until_it_is_reported_again(client: Any) -> None:
+    assert client.delete(f"{MDB}/0/239.1.1.1/eth1").status_code == 204
+    assert lines(page(client)) == ALL[1:]
+    assert client.delete(f"{MDB}/0/239.1.1.3/eth2?source=10.9.0.1").status_code == 204
+    assert lines(page(client)) == [ALL[1], *ALL[3:]]
+    assert client.delete(f"{MDB}/0/239.1.1.1/eth1").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "gone"),
+    [
+        ({}, ALL[:4]),
+        ({"vlan": 7}, [ALL[3]]),
+        ({"group": "239.1.1.1"}, [ALL[0], ALL[3]]),
+        ({"port": "eth2"}, ALL[1:4]),
+        ({"type": "permanent"}, [ALL[4]]),
+        ({"type": "permanent", "port": "eth2"}, []),
+        ({"type": "permanent", "vlan": 7, "group": "239.7.7.7", "port": "1"}, [ALL[4]]),
+    ],
+    ids=str,
+)
+def test_flush(client: Any, query: dict[str, Any], gone: list[Line]) -> None:
+    answer = client.delete(MDB, query_string=query)
+    assert (answer.status_code, answer.json) == (200, {"flushed": len(gone)})
+    assert lines(page(client)) == [line for line in ALL if line not in gone]
+
+
+def test_flush_of_a_port_that_is_not_there(client: Any, bridge: Bridge) -> None:
+    assert client.delete(f"{MDB}?port=eth9").status_code == 404
+    bridge.remove_port(1, time.monotonic())
+    assert client.delete(f"{MDB}?port=eth1").json == {"flushed": 0}
+    assert client.delete(f"{MDB}?port=eth1&type=permanent").json == {"flushed": 1}
+
+
 def test_the_entry_of_a_port_that_is_away_is_seen_and_removed(client: Any, bridge: Bridge) -> None:
     bridge.remove_port(1, time.monotonic())
     (entry,) = page(client, port="eth1").entries
@@ -231,7 +295,13 @@ def test_the_entry_of_a_port_that_is_away_is_seen_and_removed(client: Any, bridg
         ("put", "0/ff01::7/eth1", 422, "group"),
         ("put", "4095/239.9.9.9/eth1", 422, "vlan"),
         ("delete", "0/239.9.9.9/eth1", 404, "group"),
-        ("delete", "0/239.1.1.1/eth1", 404, "group"),
+        ("delete", "0/239.1.1.1/eth1?type=permanent", 404, "group"),
+        ("delete", "7/239.7.7.7/eth1?type=temp", 404, "group"),
+        ("put", "0/239.9.9.9/eth1?exclude=10.0.0.1,me", 422, "exclude"),
+        ("put", "0/239.9.9.9/eth1?exclude=10.0.0.1,fe80::1", 409, "exclude"),
+        ("put", "0/239.9.9.9/eth1?exclude=10.0.0.1&source=10.0.0.2", 409, "exclude"),
+        ("put", "0/239.9.9.9/eth1?source=fe80::1&type=temp", 409, "source"),
+        ("put", "0/239.9.9.9/eth1?type=forever", 422, "type"),
         ("delete", "7/239.7.7.7/eth1?source=10.0.0.1", 404, "group"),
         ("delete", "7/239.7.7.7/eth9", 404, "group"),
     ],

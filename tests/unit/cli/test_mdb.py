@@ -166,6 +166,34 @@ def test_add_and_del(own_ofapp: Run) -> None:
     assert len(cells(own_ofapp("mdb", "show", "br0", "--type", "permanent"))) == 1
 
 
+def test_the_bridge_itself_joins_and_leaves(own_ofapp: Run) -> None:
+    """As the kernel's test has it: `bridge mdb add dev br0 port br0 grp 225.1.2.3`, and del."""
+    for group in ("225.1.2.3", "ff02::42"):
+        for options, type_ in (["--temp"], "temp"), ([], "permanent"):
+            assert own_ofapp("mdb", "add", "br0", group, "--port", "br0", *options).status == 0
+            ((name, _, _, port, told, _),) = cells(
+                own_ofapp("mdb", "show", "br0", "--group", group)
+            )
+            assert (name, port, told) == (group, "br0", type_)
+            assert own_ofapp("mdb", "del", "br0", group, "--port", "br0").status == 0
+            assert cells(own_ofapp("mdb", "show", "br0", "--group", group)) == []
+
+
+def test_all_but_some_sources(own_ofapp: Run) -> None:
+    add = ["br0", "239.9.9.9", "--port", "eth2", "--exclude", "10.0.0.7", "--exclude", "10.0.0.8"]
+    assert own_ofapp("mdb", "add", *add).status == 0
+    (row,) = cells(own_ofapp("mdb", "show", "br0", "--group", "239.9.9.9"))
+    assert row == ["239.9.9.9", "not", "10.0.0.7,10.0.0.8", "-", "eth2", "permanent", "-"]
+
+
+def test_flush(own_ofapp: Run) -> None:
+    assert own_ofapp("mdb", "flush", "br0", "--vlan", "7").out == "1 entries forgotten\n"
+    assert json.loads(own_ofapp("mdb", "flush", "br0", "-j").out) == {"flushed": 3}
+    assert [row[0] for row in cells(own_ofapp("mdb", "show", "br0"))] == ["239.7.7.7"]
+    said = own_ofapp("mdb", "flush", "br0", "--type", "permanent")
+    assert said.out == "1 entries forgotten\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -179,7 +207,12 @@ def test_add_and_del(own_ofapp: Run) -> None:
             ["add", "br0", "239.1.1.1", "--port", "eth1", "--source", "fe80::1"],
             "fe80::1 cannot be a source of 239.1.1.1",
         ),
-        (["del", "br0", "239.1.1.1", "--port", "eth1"], "is no permanent entry of port eth1"),
+        (["del", "br0", "239.1.9.1", "--port", "eth1"], "is no entry of port eth1"),
+        (
+            ["del", "br0", "239.1.1.1", "--port", "eth1", "--type", "permanent"],
+            "239.1.1.1 in VLAN 0 is no permanent entry of port eth1",
+        ),
+        (["flush", "br0", "--port", "eth9"], "has no port 'eth9'"),
     ],
 )
 def test_a_refusal_is_one_line(live_ofapp: Run, arguments: list[str], reason: str) -> None:
