@@ -19,6 +19,10 @@ _ATOMIC, _ORDERED = 1, 2
 _FLAGS = _ATOMIC | _ORDERED
 _MAX_BODY = 0xFFFF - 24
 
+LEARNED = 0x0FA90000
+"""The number of every bundle of learned addresses: one is committed before the next is opened."""
+
+_WHOLE, _PART = (struct.pack("!II", _ONF, kind) for kind in (_CONTROL, _ADD))
 _numbers = count(1)
 
 
@@ -28,16 +32,42 @@ def wrap(messages: Iterable[bytes]) -> bytes:
     if len(body) < 2 or any(len(message) > _MAX_BODY for message in body):
         return b"".join(body)
     number = next(_numbers) & 0xFFFFFFFF
-    opened, committed = (_control(number, kind) for kind in (_OPEN, _COMMIT))
-    return b"".join([opened, *(_add(number, message) for message in body), committed])
+    opened, committed = frame(number)
+    return b"".join([opened, *(add(number, message) for message in body), committed])
+
+
+def frame(number: int) -> tuple[bytes, bytes]:
+    """What opens a bundle, and what commits it."""
+    return _control(number, _OPEN), _control(number, _COMMIT)
+
+
+def add(number: int, message: bytes) -> bytes:
+    """A message, with transaction id 0 as all here, as part of a bundle."""
+    return _message(_ADD, struct.pack("!IHH", number, 0, _FLAGS) + message)
+
+
+def is_part(message: bytes) -> bool:
+    """Whether an experimenter message, or its beginning, is what `add` makes."""
+    return message[8:16] == _PART
+
+
+def part(message: bytes) -> bytes:
+    """What is in such a message."""
+    return message[24:]
+
+
+def is_reply(message: bytes) -> bool:
+    """Whether an experimenter message is about opening or committing a bundle."""
+    return message[8:16] == _WHOLE
+
+
+def is_of(number: int, message: bytes) -> bool:
+    """Whether an experimenter message is about the bundle of that number."""
+    return is_reply(message) and message[16:20] == number.to_bytes(4, "big")
 
 
 def _control(number: int, kind: int) -> bytes:
     return _message(_CONTROL, struct.pack("!IHH", number, kind, _FLAGS))
-
-
-def _add(number: int, message: bytes) -> bytes:
-    return _message(_ADD, struct.pack("!IHH", number, 0, _FLAGS) + message)
 
 
 def _message(kind: int, body: bytes) -> bytes:

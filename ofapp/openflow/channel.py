@@ -27,6 +27,7 @@ from os_ken.ofproto import ofproto_parser
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp import hub
+from ofapp.openflow.bundle import is_reply
 from ofapp.openflow.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.learned import Expired
 from ofapp.openflow.parse import EndlessError, parse
@@ -403,6 +404,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self._replies[xid](message)
         elif type_ == ofp.OFPT_ERROR and self.listener is not None:
             self._take_error(self.listener, message)
+        elif type_ == ofp.OFPT_EXPERIMENTER and is_reply(message):
+            pass  # what follows from a bundle that is refused, an error says
         elif type_ == ofp.OFPT_FEATURES_REPLY and self.id is None and not self._admitted(message):
             self.close()
         else:

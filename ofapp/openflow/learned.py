@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
@@ -23,7 +24,7 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.reach import Reach
-from ofapp.openflow import codec
+from ofapp.openflow import bundle, codec
 from ofapp.openflow.cookie import Feature, make_cookie
 from ofapp.openflow.flow import VID_MASK, Action, Output
 from ofapp.openflow.flows import learned_flows
@@ -44,9 +45,14 @@ _MARKERS = {
 
 
 class _Template:
-    """A message with holes.  `pack` takes the values of the holes in their order."""
+    """A message with holes.  `pack` takes the values of the holes in their order.
 
-    def __init__(self, message: bytes, *holes: str) -> None:
+    bundled: it is part of a bundle.
+    """
+
+    def __init__(self, message: bytes, *holes: str, bundled: bool = False) -> None:
+        if bundled:
+            message = bundle.add(bundle.LEARNED, message)
         layout, constants, at = "!", [], 0
         for hole in holes:
             marker, code = _MARKERS[hole]
@@ -60,6 +66,30 @@ class _Template:
         self.struct = struct.Struct(layout)
 
 
+class _Templates(NamedTuple):
+    """What adds the halves of an address, and what deletes them."""
+
+    destination: _Template
+    source: _Template
+    no_destination: _Template
+    no_source: _Template
+    no_source_any: _Template
+
+
+@lru_cache(16)
+def _templates(ageing_time: int | None, bundled: bool) -> _Templates:
+    """Made once: ports may come by the hundred, and each gives a bridge another `Reach`."""
+    destination, source = learned_flows(_PORT, _VID, _MAC, _SERIAL, ageing_time)
+    to, by = ("serial", "mac", "vid"), ("serial", "port", "mac", "vid")
+    return _Templates(
+        _Template(codec.add_flow(destination), *to, "port", bundled=bundled),
+        _Template(codec.add_flow(source), *by, bundled=bundled),
+        _Template(codec.delete_flow(destination), *to, bundled=bundled),
+        _Template(codec.delete_flow(source), *by, bundled=bundled),
+        _Template(codec.delete_flow(source, any_serial=True), *by, bundled=bundled),
+    )
+
+
 class LearnedWriter:
     """Effects on learned addresses to messages, for one ageing time.
 
@@ -68,22 +98,19 @@ class LearnedWriter:
     How frames leave by a port (see `leaving`) is known in advance for plain ports, which are
     nearly all, and made when it is first asked for others.
 
-    reach: who may reach whom, None where every port is plain.
+    reach: who may reach whom, None where every port is plain; bundled: the messages are parts of
+    a bundle.
     """
 
-    def __init__(self, ageing_time: int | None, reach: Reach | None = None) -> None:
+    def __init__(
+        self, ageing_time: int | None, reach: Reach | None = None, bundled: bool = False
+    ) -> None:
         self._ageing_time = ageing_time
         self.reach = reach
-        destination, source = learned_flows(_PORT, _VID, _MAC, _SERIAL, ageing_time)
-        self._add = (
-            _Template(codec.add_flow(destination), "serial", "mac", "vid", "port"),
-            _Template(codec.add_flow(source), "serial", "port", "mac", "vid"),
-        )
-        self._delete_destination = _Template(codec.delete_flow(destination), "serial", "mac", "vid")
-        self._delete_source = _Template(codec.delete_flow(source), "serial", "port", "mac", "vid")
-        self._delete_source_any = _Template(
-            codec.delete_flow(source, any_serial=True), "serial", "port", "mac", "vid"
-        )
+        self._bundled = bundled
+        made = _templates(ageing_time, bundled)
+        self._add, self._delete_destination = (made.destination, made.source), made.no_destination
+        self._delete_source, self._delete_source_any = made.no_source, made.no_source_any
         self._install = self._compile_install()
         self._special: dict[tuple[Action, ...], _Template] = {}
         self._instructions: dict[tuple[int, bool], bytes] = {}
@@ -135,7 +162,8 @@ class LearnedWriter:
         template = self._special.get(out)
         if template is None:
             destination, _ = learned_flows(port, _VID, _MAC, _SERIAL, self._ageing_time, out)
-            template = _Template(codec.add_flow(destination), "serial", "mac", "vid")
+            message = codec.add_flow(destination)
+            template = _Template(message, "serial", "mac", "vid", bundled=self._bundled)
             self._special[out] = template
         return template
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.event import Event, Severity
+from ofapp.openflow import bundle
 from ofapp.openflow.cookie import LEARNED_BIT, Feature, parse_cookie
 from ofapp.openflow.pipeline import TableId
 
@@ -74,8 +75,12 @@ def _about(sent: bytes, why: str) -> Refusal:
         return Refusal("meter_mods", _modified("meter", command, f"{meter:#x}"), why)
     if kind == ofp.OFPT_PACKET_OUT:
         return Refusal("packet_outs", "a frame that it should send", why, holds=False)
+    if kind == ofp.OFPT_EXPERIMENTER and bundle.is_part(sent):
+        return _about(bundle.part(sent), why)
     if kind == ofp.OFPT_EXPERIMENTER:
-        return Refusal("bundles", "several changes at once", why)
+        learned = bundle.is_of(bundle.LEARNED, sent)
+        what = "several addresses at once" if learned else "several changes at once"
+        return Refusal("bundles", what, why, learned=learned)
     return Refusal("others", f"a message of type {kind}", why, holds=False)
 
 
@@ -120,6 +125,11 @@ class Refusals:
     def in_line(self) -> bool:
         """Whether the switch holds what it should in spite of all that it refused."""
         return not any(standing.refusal.holds for standing in self._standing.values())
+
+    @property
+    def takes_addresses(self) -> bool:
+        """Whether nothing of what it refuses is a learned address."""
+        return not any(standing.refusal.learned for standing in self._standing.values())
 
     def add(self, refusal: Refusal, now: float) -> list[Event]:
         """One more; the event for the first of its kind."""

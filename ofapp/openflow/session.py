@@ -11,7 +11,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import Any, Protocol
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
@@ -30,6 +29,7 @@ from ofapp.openflow.alignment import Alignment, read_port
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import serialize
 from ofapp.openflow.hits import AclHits
+from ofapp.openflow.intake import Intake
 from ofapp.openflow.learned import Expired
 from ofapp.openflow.pace import spread
 from ofapp.openflow.portnews import heed
@@ -40,12 +40,6 @@ from ofapp.openflow.requests import PATIENCE, RequestError
 from ofapp.openflow.window import Window
 
 LOG = logging.getLogger(__name__)
-
-HELD_BACK = 10_000
-"""Sightings kept while a switch is not ready for them."""
-
-SLICE = 16
-"""Sightings learned at a time: two flow-mods each, together less than the smallest window."""
 
 PAUSE = 1.0
 """Least seconds between two looks at a switch."""
@@ -83,8 +77,7 @@ class Session:
         self._window = Window()
         self._opened = hub.Event()
         self._removals = Removals(bridge.learning)
-        self._learns = False  # not before the switch is in line
-        self._backlog: dict[Sample, None] = {}
+        self._intake = Intake(self._window, self._learn, channel.counters)
         self._waiting: list[Effect] | None = None  # for a barrier's reply
         self._unsent: list[Effect] = []
         self._look = hub.Event()
@@ -256,37 +249,27 @@ class Session:
             self.apply(effects)
         if not self._alignment.metered:
             samples = self._policer.admit(samples, time.monotonic())
-        at = 0
-        if self._learns and not self._backlog:
-            while at < len(samples) and self._window.is_open:
-                self._learn(samples[at : at + SLICE])
-                at += SLICE
-        self._hold_back(samples[at:])
+        self._intake.take_in(samples)
 
     def _learn(self, samples: list[Sample]) -> None:
         if effects := self.bridge.learning.learn(samples, time.monotonic()):
             self.apply(effects)
 
-    def _hold_back(self, samples: list[Sample]) -> None:
-        """Until the switch is ready for more; what there is no room for is seen again."""
-        room = HELD_BACK - len(self._backlog)
-        self._backlog.update(dict.fromkeys(samples[:room]))
-        if len(samples) > room:
-            self.channel.counters["sightings_dropped"] += len(samples) - room
-
     def _catch_up(self) -> None:
         """Learn what was held back and remove what was put off, as far as the window allows."""
-        while self._window.is_open and ((self._backlog and self._learns) or self._removals):
+        self._intake.answered()
+        while self._window.is_open and (self._intake or self._removals):
             if self._removals:
-                self.apply(self._removals.take(SLICE))
-            if self._learns:
-                batch = list(islice(self._backlog, SLICE))
-                for sample in batch:
-                    del self._backlog[sample]
-                self._learn(batch)
+                self.apply(self._removals.take(self._window.hosts))
+            self._intake.learn_some()
 
     def on_refused(self, refusal: Refusal) -> None:
-        """The switch refused something: the next look finds out what is missing."""
+        """The switch refused something: the next look finds out what is missing.
+
+        A bundle is refused as a whole, so addresses are told one by one for a while.
+        """
+        if refusal.learned:
+            self._alignment.writer.bundles = False
         for event in self._refusals.add(refusal, time.monotonic()):
             self._tell(self.bridge, event)
         if refusal.holds:
@@ -357,7 +340,8 @@ class Session:
         alignment.watch_rates(self._policer.dropped)
         for event in self._refusals.looked(began, time.monotonic()):
             self._tell(self.bridge, event)
-        self._learns = True
+        alignment.writer.bundles = self._refusals.takes_addresses
+        self._intake.opened = True
         self._catch_up()
         if not self.in_line and self._refusals.in_line:
             self.in_line = True

@@ -56,6 +56,18 @@ def test_an_error_tells_what_was_sent(sent: bytes, part: str, what: str, holds: 
     assert refusal.why == "OFPET_BAD_REQUEST(1), OFPBRC_EPERM(5)"
 
 
+def test_what_is_refused_of_a_bundle_is_told_and_not_only_that_something_is() -> None:
+    flow = Flow(TableId.SOURCE, 200, (Match("in_port", 1),), Feature.LEARNED, serial=7)
+    sent = bundle.add(bundle.LEARNED, codec.add_flow(flow))
+    refusal = read_refusal(error(*FULL, sent))
+    assert (refusal.part, refusal.what) == ("flow_mods", "a flow of table source (learned)")
+    assert refusal.learned
+    for number, learned in ((bundle.LEARNED, True), (1, False)):
+        for opened_or_committed in bundle.frame(number):
+            refusal = read_refusal(error(*PERM, opened_or_committed))
+            assert (refusal.part, refusal.learned) == ("bundles", learned)
+
+
 def test_a_full_table_is_called_so() -> None:
     assert read_refusal(error(*FULL, codec.add_flow(PORT_FLOW))).why == "the table is full"
 

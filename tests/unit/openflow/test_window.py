@@ -2,35 +2,107 @@
 
 from __future__ import annotations
 
-from ofapp.openflow.window import LARGEST, MARK, SMALLEST, Window
+from random import Random
+
+from ofapp.openflow.window import HOST, LARGEST, MARK, PATIENCE, SMALLEST, Window
 
 
 def test_it_closes_when_too_much_is_unanswered_and_opens_with_the_answer() -> None:
     window = Window()
     assert not window.sent(MARK - 1)
+    assert window.is_open
     assert window.sent(1)
     mark = window.mark()
-    assert not window.sent(MARK - 1)
-    window.sent(window.size)
     assert not window.is_open
+    assert not window.sent(MARK - 1)
     window.answered(mark, 1.0, 1.02)
+    assert window.is_open
+    assert window.sent(window.size)
     assert not window.is_open
     window.answered(window.mark(), 1.0, 1.02)
     assert window.is_open
 
 
-def test_it_follows_the_time_that_answers_take() -> None:
+class Switch:
+    """Answers `any_` seconds after any portion, and `each` later for each address in it."""
+
+    def __init__(self, any_: float, each: float, jitter: float = 0.0) -> None:
+        self.window = Window()
+        self._any, self._each, self._jitter = any_, each, jitter
+        self._random = Random(1)
+
+    def take(self, hosts: int) -> float:
+        """Be told of so many; the seconds it takes."""
+        self.window.sent(hosts * HOST)
+        took = self._any + hosts * self._each + self._random.expovariate(1) * self._jitter
+        self.window.answered(self.window.mark(), 0.0, took)
+        return took
+
+    def saturated(self, portions: int = 200) -> tuple[float, float]:
+        """Addresses a second and the longest portion, when more wait all the time."""
+        for _ in range(20):
+            self.take(self.window.hosts)
+        done = [(self.window.hosts, self.take(self.window.hosts)) for _ in range(portions)]
+        hosts, seconds = (sum(column) for column in zip(*done, strict=True))
+        return hosts / seconds, max(took for _, took in done)
+
+
+def test_a_fast_switch_gets_as_much_as_there_may_be() -> None:
+    switch = Switch(any_=0.0002, each=1e-6)
+    switch.saturated()
+    assert switch.window.size == LARGEST
+    assert switch.window.hosts in (LARGEST // HOST, LARGEST // 2 // HOST)
+
+
+def test_a_portion_takes_no_longer_than_a_quiet_port_may_wait() -> None:
+    rate, longest = Switch(any_=0.0005, each=25e-6).saturated()
+    assert rate > 0.9 / 25e-6
+    assert longest < 1.2 * PATIENCE
+
+
+def test_portions_that_cost_much_as_such_are_large() -> None:
+    """100,000 hosts in Open vSwitch: each portion costs 6 ms."""
+    rate, longest = Switch(any_=0.006, each=25e-6).saturated()
+    assert rate > 0.4 / 25e-6
+    assert longest < 0.02
+
+
+def test_a_slow_switch_gets_little() -> None:
+    switch = Switch(any_=0.001, each=0.002)
+    _, longest = switch.saturated()
+    assert switch.window.size == SMALLEST
+    assert longest < 0.1
+
+
+def test_a_busy_machine_does_not_end_in_the_smallest_portions() -> None:
+    """Whoever waits for a processor waits whatever there is to do."""
+    rate, _ = Switch(any_=0.02, each=50e-6, jitter=0.03).saturated(1000)
+    smallest = (SMALLEST // HOST) / (0.05 + 50e-6 * SMALLEST // HOST)
+    assert rate > 4 * smallest
+
+
+def test_a_switch_that_becomes_slow_is_told_less() -> None:
+    switch = Switch(any_=0.0005, each=10e-6)
+    switch.saturated()
+    switch._each = 100e-6
+    took = [switch.take(switch.window.hosts) for _ in range(100)]
+    assert took[0] > 2 * PATIENCE
+    assert max(took[70:]) < 2 * PATIENCE
+
+
+def test_quick_answers_to_little_say_nothing_about_much() -> None:
+    switch = Switch(any_=0.0001, each=1e-6)
+    size = switch.window.size
+    for _ in range(8):
+        switch.take(MARK // HOST + 1)
+    assert switch.window.size == size
+
+
+def test_answers_may_come_out_of_order() -> None:
     window = Window()
-    size = window.size
-    window.answered(0, 1.0, 1.02)
-    assert window.size == size
-    window.answered(0, 2.0, 2.5)
-    assert window.size == size // 2
-    window.answered(0, 2.1, 2.6)  # asked before it shrank
-    assert window.size == size // 2
-    for now in range(3, 30):
-        window.answered(0, now, now + 0.5)
-    assert window.size == SMALLEST
-    for now in range(30, 60):
-        window.answered(0, now, now + 0.001)
-    assert window.size == LARGEST
+    window.sent(MARK)
+    first = window.mark()
+    window.sent(MARK)
+    window.answered(window.mark(), 1.0, 1.01)
+    window.answered(first, 1.0, 1.02)
+    assert window.is_open

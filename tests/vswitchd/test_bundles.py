@@ -1,0 +1,77 @@
+"""Many new hosts at once go to the switch as a bundle; what it refuses of one is put right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ofapp.openflow.pipeline import TableId
+from tests.vswitchd import frames
+from tests.vswitchd.controller import Controller
+from tests.vswitchd.hosts import learn, learned_flows
+from tests.vswitchd.ovs import Bridge
+from tests.vswitchd.waiting import wait_for
+
+HOSTS = range(100, 700)
+
+
+@pytest.fixture(scope="module")
+def controller(controller_factory: Callable[[str], Controller]) -> Controller:
+    """One that hears of any number of hosts: the switch's clock, and its meters', stand still."""
+    return controller_factory("defaults: {packet_in_rate: 100000}\n")
+
+
+def see_together(controller: Controller, bridge: Bridge) -> None:
+    """All hosts are seen before the controller gets round to the first."""
+    controller.pause()
+    try:
+        for at in range(HOSTS.start, HOSTS.stop, 50):
+            macs = map(frames.host, range(at, at + 50))
+            bridge.inject(1, *(frames.arp_request(mac) for mac in macs))
+    finally:
+        controller.resume()
+
+
+def test_the_switch_looks_at_its_flows_for_bundles_and_not_for_messages(
+    bridge: Bridge, controller: Controller
+) -> None:
+    def changes() -> int:
+        return int(bridge.switch.appctl("coverage/read-counter", "rev_flow_table"))
+
+    learn(controller, bridge, 1, port=2)
+    one_by_one = sorted(flow.identity[3:] for flow in learned_flows(bridge))
+    before = changes()
+    see_together(controller, bridge)
+    wait_for(lambda: len(learned_flows(bridge)) == 2 * (1 + len(HOSTS)), "the hosts", seconds=30)
+    # It takes 50 messages at a time, so two flow-mods a host were at least 24 changes.
+    assert changes() - before < 12
+    # And they are what they are when they come one by one.
+    mac = frames.host(HOSTS[300])
+    source, destination = learned_flows(bridge, mac)
+    assert destination.actions == "output:1"
+    assert source.match == f"in_port=1,vlan_tci=0x0000/0x0fff,dl_src={mac}"
+    assert sorted(flow.identity[5:] for flow in (source, destination)) == sorted(
+        identity[2:] for identity in one_by_one
+    )
+
+
+def test_a_bundle_that_is_refused_costs_nobody_his_place(
+    bridge: Bridge, controller: Controller
+) -> None:
+    table = int(TableId.SOURCE)
+    bridge.switch.vsctl(
+        *("--", "--id=@small", "create", "Flow_Table", "flow_limit=50", "overflow_policy=refuse"),
+        *("--", "set", "Bridge", bridge.name, f"flow_tables:{table}=@small"),
+    )
+
+    see_together(controller, bridge)
+    wait_for(lambda: controller.events("openflow.refused"), "the refusal")
+    event = controller.events("openflow.refused")[0]
+    assert event["data"] == {"what": "a flow of table source (learned)", "why": "the table is full"}
+    # From then on they come one by one, as far as they fit.
+    see_together(controller, bridge)
+    wait_for(lambda: sum(flow.table == table for flow in bridge.flows()) == 50, "those that fit")
+    bridge.switch.vsctl("remove", "Bridge", bridge.name, "flow_tables", str(table))
+    see_together(controller, bridge)
+    wait_for(lambda: len(learned_flows(bridge)) == 2 * len(HOSTS), "all hosts", seconds=30)
