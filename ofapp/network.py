@@ -37,6 +37,7 @@ from ofapp.openflow.session import HEEDED, Session
 from ofapp.settings import Settings, permanent_entries, static_entries, static_keys
 from ofapp.state import Kept, MdbEntry, State, StaticEntry
 from ofapp.state.keeper import Ticket
+from ofapp.throttle import Throttle
 from ofapp.transition import effects
 from ofapp.tree_memory import TreeMemory
 
@@ -77,6 +78,7 @@ class Network:
         """Begin what happens by itself; returns at once."""
         self._memory.start()
         hub.spawn(self._beat)
+        hub.keep(lambda _error: None, Throttle(self.sessions).run)  # rates stay as they are
         hub.spawn(self._forget_in_time)
 
     def find(self, name: str) -> Bridge | None:

@@ -99,6 +99,11 @@ class NetworkCollector(Collector):
         refused = CounterMetricFamily(
             "ofapp_port_fdb_refused", "Sightings not learned: the port is full.", labels=about
         )
+        rate = GaugeMetricFamily(
+            "ofapp_port_packet_in_rate",
+            "Frames of unknown sources a second that the port may show to the controller now.",
+            labels=about,
+        )
         held_back = CounterMetricFamily(
             "ofapp_port_held_back",
             "Frames that came too fast for the controller and were kept from it.",
@@ -112,10 +117,11 @@ class NetworkCollector(Collector):
                 learned.add_metric(labels, bridge.fdb.learned_by_port.get(port.number, 0))
                 cap = bridge.learning.caps.ports.get(port.number)
                 refused.add_metric(labels, 0 if cap is None else cap.refused)
+                rate.add_metric(labels, bridge.sighting_rate(port.number))
                 if session is not None:
                     for kind, ports in session.held_back.items():
                         held_back.add_metric([*labels, kind], ports.get(port.number, 0))
-        yield from (up, learned, refused, held_back)
+        yield from (up, learned, refused, rate, held_back)
 
 
 def blueprint(network: Network) -> APIBlueprint:

@@ -293,7 +293,7 @@ class BridgeLimits(BaseModel):
 
     fdb_max_learned: int = Field(description="most learned entries")
     packet_in_rate: int = Field(
-        description="frames of unknown sources told to the controller, a second a port"
+        description="frames of unknown sources a second that each port is sure to show"
     )
     vlans: list[VlanLimit] = Field(description="the VLANs that have a limit of their own")
 
@@ -354,6 +354,9 @@ class Port(BaseModel):
     refused: int = Field(description="sightings not learned because of that limit")
     dropping: bool = Field(
         description="frames from unknown hosts are dropped now, because of that limit"
+    )
+    packet_in_rate: int = Field(
+        description="frames of unknown sources a second that it may show to the controller now"
     )
     held_back: dict[Literal["sighting", "bpdu", "snooped"], int] = Field(
         description="frames that came too fast for the controller and were kept from it, by kind,"

@@ -116,6 +116,7 @@ def port_json(network: Network, bridge: Bridge, port: Port) -> Json:
         "limit": None if cap is None else cap.limit,
         "refused": 0 if cap is None else cap.refused,
         "dropping": cap is not None and cap.closed,
+        "packet_in_rate": bridge.sighting_rate(port.number),
         "held_back": {kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
     }
 

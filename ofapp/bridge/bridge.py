@@ -27,6 +27,7 @@ from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.permanent import Permanent, PermanentEntry
 from ofapp.bridge.pinned import InputError, Pinned
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
+from ofapp.bridge.rates import Rates
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.reconfigure import reconfigure
 from ofapp.bridge.relay import Relay
@@ -44,6 +45,7 @@ class Bridge:
     spanning: its spanning tree; multicasting: its multicast snooping.  Both begin with the first
     port, when the bridge's address is known, and are None where they are off.
     flooded: the ports that frames to unknown destinations leave by, as was told last.
+    rates: how many sightings a second its ports may send.
     former_name: what it was called, while another bridge goes by that name.
     cautious_until: until then there may be switches that forward and nobody speaks for.
     """
@@ -69,6 +71,7 @@ class Bridge:
         self._trace = False
         self.multicasting: Multicasting | None = None
         self.permanent = Permanent()
+        self.rates = Rates()
         self.former_name: str | None = None
 
     @property
@@ -199,6 +202,10 @@ class Bridge:
             if self.usable(port) is not up[port.number]:
                 steps += self.set_link(port, up[port.number], now)
         return effects + self._followed(steps, now)
+
+    def sighting_rate(self, port: int) -> int:
+        """How many frames of unknown sources a second a port may show to the controller now."""
+        return self.rates.of(port, self.params.packet_in_rate)
 
     # Protocols
 

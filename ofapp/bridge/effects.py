@@ -172,6 +172,13 @@ class Reprogram:
     """Ports or parameters have changed: the datapath should hold what the bridge wants now."""
 
 
+@dataclass(frozen=True, slots=True)
+class SetRate:
+    """A port may show more or fewer unknown sources a second than before: see `Bridge.rates`."""
+
+    port: int
+
+
 Effect = (
     InstallEntry
     | InstallSticky
@@ -195,5 +202,6 @@ Effect = (
     | SetGate
     | HoldDown
     | LetGo
+    | SetRate
     | Event
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ofapp.bridge.event import Event, Severity
 
@@ -11,10 +11,10 @@ from ofapp.bridge.event import Event, Severity
 class Policer:
     """Lets so many sightings a second and port through.  For switches that have no meters.
 
-    dropped: sightings not let through, by port.
+    rate: a port's, when asked; dropped: sightings not let through, by port.
     """
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: Callable[[int], int]) -> None:
         self.dropped: Counter[int] = Counter()
         self._rate = rate
         self._second = -1
@@ -30,7 +30,7 @@ class Policer:
         admitted = []
         for sample in samples:
             port = sample[0]
-            if self._taken[port] < self._rate:
+            if self._taken[port] < self._rate(port):
                 self._taken[port] += 1
                 admitted.append(sample)
             else:

@@ -31,8 +31,9 @@ class BridgeParams:
 
     ageing_time: seconds until a silent host is forgotten, 0 for never (802.1D-2004 7.9.2).
     fdb_max_learned: most learned entries on the whole bridge.
-    packet_in_rate: copies of frames from unknown sources, per port and second, that may reach
-        the controller; the frames themselves are never held back.
+    packet_in_rate: copies of frames from unknown sources a second that each port is sure to get to
+        the controller; more while there is time for them (see `rates`), and the frames themselves
+        are never held back.
     stp: spanning tree, None for a bridge that runs none.
     multicast: IGMP and MLD snooping, None for a bridge that floods all multicast.
     ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;

@@ -134,7 +134,9 @@ class BridgeSettings(Model):
     )
     fdb_max_learned: Limit = Field(100_000, description="most learned entries of a bridge")
     packet_in_rate: Rate = Field(
-        1_000, description="frames of unknown sources told to the controller, a second a port"
+        1_000,
+        description="frames of unknown sources a second that each port is sure to show to the"
+        " controller; more while switch and controller have time for them",
     )
     stp: StpBridge = StpBridge()
     multicast: MulticastSettings = MulticastSettings()

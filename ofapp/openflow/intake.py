@@ -27,13 +27,15 @@ class Intake:
     """For one switch.
 
     window: what the switch takes; learn: what becomes of sightings whose turn it is; counters: gets
-    those that there was no room for.  opened: whether the switch is ready for any.
+    those that there was no room for.  opened: whether the switch is ready for any; seen: how many
+    came by each port since somebody took this.
     """
 
     def __init__(
         self, window: Window, learn: Callable[[list[Sample]], None], counters: Counter[str]
     ) -> None:
         self.opened = False
+        self.seen: Counter[int] = Counter()
         self._counters = counters
         self._window = window
         self._learn = learn
@@ -46,6 +48,7 @@ class Intake:
 
     def take_in(self, samples: list[Sample]) -> None:
         """They were seen, in this order."""
+        self.seen.update(map(_port, samples))
         if not self.opened:
             self._put(samples)
         elif not self._window.is_open:

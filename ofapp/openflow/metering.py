@@ -41,7 +41,7 @@ def desired_meters(bridge: Bridge) -> Iterator[Meter]:
 
 def port_meters(bridge: Bridge, port: int) -> Iterator[Meter]:
     """A port's: one for its sightings, one for its BPDUs and so on."""
-    yield Meter(meter_id(port), bridge.params.packet_in_rate)
+    yield sighting_meter(bridge, port)
     if bridge.traps(port):
         yield Meter(meter_id(port, Copy.BPDU), BPDU_RATE)
     if bridge.multicasting is not None:
@@ -55,6 +55,11 @@ def port_meters(bridge: Bridge, port: int) -> Iterator[Meter]:
     for kind, rate in rates.items():
         if rate is not None:
             yield Meter(meter_id(port, kind), rate)
+
+
+def sighting_meter(bridge: Bridge, port: int) -> Meter:
+    """That of a port's sightings."""
+    return Meter(meter_id(port), bridge.sighting_rate(port))
 
 
 def meter_id(port: int, copy: Copy = Copy.SIGHTING) -> int:

@@ -23,6 +23,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.limits import Policer
 from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.rates import Load
 from ofapp.bridge.sweep import Occasion
 from ofapp.openflow.acl import used_lists
 from ofapp.openflow.alignment import Alignment, read_port
@@ -40,6 +41,9 @@ from ofapp.openflow.requests import PATIENCE, RequestError
 from ofapp.openflow.window import Window
 
 LOG = logging.getLogger(__name__)
+
+BACKLOG = 500
+"""Sightings that may wait without the switch being too slow for them: a portion or two."""
 
 PAUSE = 1.0
 """Least seconds between two looks at a switch."""
@@ -72,12 +76,13 @@ class Session:
         self._tell = tell
         self._adopt_static = adopt_static
         self._alignment = Alignment(channel, bridge, self.apply, self._until_open)
-        self._policer = Policer(bridge.params.packet_in_rate)
+        self._policer = Policer(bridge.sighting_rate)
         self._refusals = Refusals()
         self._window = Window()
         self._opened = hub.Event()
         self._removals = Removals(bridge.learning)
         self._intake = Intake(self._window, self._learn, channel.counters)
+        self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
         self._waiting: list[Effect] | None = None  # for a barrier's reply
         self._unsent: list[Effect] = []
         self._look = hub.Event()
@@ -149,6 +154,15 @@ class Session:
             return bool(answered.wait(patience))
         finally:
             self.channel.end_request(xid)
+
+    def load(self, seconds: float) -> Load:
+        """What came of its sightings in the time since this was asked last."""
+        intake, was = self._intake, self._learned
+        seen, intake.seen = intake.seen, Counter()
+        self._learned = now = dict(self.bridge.fdb.learned_by_port)
+        learned = {port: max(now.get(port, 0) - was.get(port, 0), 0) for port in seen}
+        done = sum(learned.values())
+        return Load(seconds, seen, learned, busy=len(intake) > max(done, BACKLOG))
 
     def look_soon(self) -> None:
         """Look at the switch as soon as may be: the bridge wants other flows there than before."""

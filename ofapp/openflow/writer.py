@@ -28,6 +28,7 @@ from ofapp.bridge.effects import (
     SendFrame,
     SetFlood,
     SetGate,
+    SetRate,
     SpokenFor,
     Unpin,
     Unsettled,
@@ -166,6 +167,8 @@ class EffectWriter:
                 return self._flush(effect)
             case SetGate():
                 return self._set_gate(effect)
+            case SetRate(port):
+                return self._set_rate(port)
             case HoldDown():
                 return self._put(source.held_flow(effect))
             case LetGo(vid, mac):
@@ -242,6 +245,10 @@ class EffectWriter:
             wanted = gated and state is PortState.FORWARDING
             messages.append(self._put(flow) if wanted else self._take_out(flow))
         return b"".join(messages)
+
+    def _set_rate(self, port: int) -> bytes:
+        meter = metering.sighting_meter(self._bridge, port)
+        return self._put_meter(meter) if meter.id in self.held.meters else b""
 
     def _pinned(self, mac: int, vid: int | None) -> list[Flow]:
         """The flows held of a static or local address."""

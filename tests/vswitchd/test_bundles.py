@@ -14,6 +14,7 @@ from tests.vswitchd.ovs import Bridge
 from tests.vswitchd.waiting import wait_for
 
 HOSTS = range(100, 700)
+FEW = range(100, 200)
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +23,11 @@ def controller(controller_factory: Callable[[str], Controller]) -> Controller:
     return controller_factory("defaults: {packet_in_rate: 100000}\n")
 
 
-def see_together(controller: Controller, bridge: Bridge) -> None:
-    """All hosts are seen before the controller gets round to the first."""
+def see_together(controller: Controller, bridge: Bridge, hosts: range) -> None:
+    """All these hosts are seen before the controller gets round to the first."""
     controller.pause()
     try:
-        for at in range(HOSTS.start, HOSTS.stop, 50):
-            macs = map(frames.host, range(at, at + 50))
-            bridge.inject(1, *(frames.arp_request(mac) for mac in macs))
+        bridge.inject(1, *(frames.arp_request(frames.host(host)) for host in hosts))
     finally:
         controller.resume()
 
@@ -42,7 +41,7 @@ def test_the_switch_looks_at_its_flows_for_bundles_and_not_for_messages(
     learn(controller, bridge, 1, port=2)
     one_by_one = sorted(flow.identity[3:] for flow in learned_flows(bridge))
     before = changes()
-    see_together(controller, bridge)
+    see_together(controller, bridge, HOSTS)
     wait_for(lambda: len(learned_flows(bridge)) == 2 * (1 + len(HOSTS)), "the hosts", seconds=30)
     # It takes 50 messages at a time, so two flow-mods a host were at least 24 changes.
     assert changes() - before < 12
@@ -65,13 +64,20 @@ def test_a_bundle_that_is_refused_costs_nobody_his_place(
         *("--", "set", "Bridge", bridge.name, f"flow_tables:{table}=@small"),
     )
 
-    see_together(controller, bridge)
+    def held() -> int:
+        return sum(flow.table == table for flow in bridge.flows())
+
+    before = held()
+    see_together(controller, bridge, FEW)
     wait_for(lambda: controller.events("openflow.refused"), "the refusal")
     event = controller.events("openflow.refused")[0]
     assert event["data"] == {"what": "a flow of table source (learned)", "why": "the table is full"}
-    # From then on they come one by one, as far as they fit.
-    see_together(controller, bridge)
-    wait_for(lambda: sum(flow.table == table for flow in bridge.flows()) == 50, "those that fit")
+
+    def seen_again(flows: int) -> bool:
+        see_together(controller, bridge, FEW)
+        return held() == flows
+
+    # From then on they come one by one when they are seen again, as far as they fit.
+    wait_for(lambda: seen_again(50), "those that fit", seconds=30)
     bridge.switch.vsctl("remove", "Bridge", bridge.name, "flow_tables", str(table))
-    see_together(controller, bridge)
-    wait_for(lambda: len(learned_flows(bridge)) == 2 * len(HOSTS), "all hosts", seconds=30)
+    wait_for(lambda: seen_again(before + len(FEW)), "all hosts", seconds=30)

@@ -6,7 +6,7 @@ from ofapp.bridge.limits import Policer, RateWatch
 
 
 def test_a_port_above_the_rate_harms_nobody_else() -> None:
-    policer = Policer(2)
+    policer = Policer(lambda _port: 2)
     flood = [(1, 0, mac) for mac in range(5)]
     assert policer.admit([*flood, (2, 0, 9)], 10.2) == [(1, 0, 0), (1, 0, 1), (2, 0, 9)]
     assert policer.dropped == {1: 3}

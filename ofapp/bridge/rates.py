@@ -1,0 +1,144 @@
+"""How many sightings of unknown sources a second each port may send to the controller.
+
+Every port is sure of `BridgeParams.packet_in_rate`.  A port that uses it up and has new hosts to
+tell of gets twice as much, and again, as long as neither its switch nor the controller has more to
+do than it can: an uplink with 100,000 hosts is learned in seconds after a topology change, and not
+in minutes.  When there is too much to do, what was done last is shared out: each switch gets as
+much as any other, and so does each port of a switch, but none more than it uses (max-min fairness),
+and none less than it is sure of.  A port that tells of nothing new, as somebody who invents
+addresses when there is no more room for them, falls back, as does one that has become quiet.
+
+Rates change seldom, as each change of one is a message to the switch and a new burst for the port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+K = TypeVar("K")
+
+USED = 0.8
+"""The share of its rate that a port uses when it could do with more."""
+NEWS = 1 / 8
+"""The share of its sightings that must be new hosts for a port to get more."""
+KEPT = 0.8
+"""The share of what was done last that is given out when there is too much to do."""
+FASTEST = 1_000_000
+HOLD = 3.0
+"""Seconds without an increase after a decrease."""
+CAREFUL = 10.0
+"""Seconds after a decrease in which rates grow by a quarter each second, and not twofold."""
+QUIET = 10.0
+"""Seconds after which a port that did not use its rate falls back."""
+STALE = 1.0
+"""Seconds after which one that tells of nothing new does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What came of a switch's sightings in the last `seconds`.
+
+    seen: sightings by port; learned: new addresses by port; busy: more waits than it could take
+    in this time.
+    """
+
+    seconds: float
+    seen: Mapping[int, int]
+    learned: Mapping[int, int]
+    busy: bool
+
+    @property
+    def done(self) -> float:
+        """New addresses a second."""
+        return sum(self.learned.values()) / self.seconds
+
+
+def shares(demands: Mapping[K, float], capacity: float) -> dict[K, float]:
+    """What each gets of a capacity: as much as anybody else, but not more than it demands."""
+    given: dict[K, float] = {}
+    for number, (key, demand) in enumerate(sorted(demands.items(), key=lambda item: item[1])):
+        given[key] = min(demand, capacity / (len(demands) - number))
+        capacity -= given[key]
+    return given
+
+
+class Rates:
+    """Those of one bridge's ports; times in seconds, monotonic.
+
+    raised: ports that may have more than they are sure of.
+    """
+
+    def __init__(self) -> None:
+        self.raised: dict[int, int] = {}
+        self._news: dict[int, float] = {}  # when a raised port last made use of that
+        self._lowered = -CAREFUL
+        self._raised_at = 0.0
+
+    def of(self, port: int, sure: int) -> int:
+        """A port's rate, of which `sure` it has in any case."""
+        return max(self.raised.get(port, 0), sure)
+
+    def observe(self, load: Load, sure: int, capacity: float | None, now: float) -> list[int]:
+        """Let rates follow a load; gives the ports whose rate has changed.
+
+        capacity: sightings a second that the controller can take of this switch, None when it has
+        time for more.
+        """
+        before = dict(self.raised)
+        if load.busy:
+            most = load.done * KEPT
+            capacity = most if capacity is None else min(capacity, most)
+        self._fall_back(load, sure, now)
+        if capacity is not None:
+            self._share_out(load, capacity, sure, now)
+        elif now - self._lowered >= HOLD:
+            self._raise(load, sure, now)
+        ports = before.keys() | self.raised.keys()
+        return sorted(port for port in ports if before.get(port) != self.raised.get(port))
+
+    def _fall_back(self, load: Load, sure: int, now: float) -> None:
+        for port in list(self.raised):
+            needs = load.seen.get(port, 0) >= USED * sure * load.seconds
+            if needs and _tells_news(load, port):
+                self._news[port] = now
+            elif now - self._news.setdefault(port, now) > (STALE if needs else QUIET):
+                self._set(port, 0, sure)
+
+    def _share_out(self, load: Load, capacity: float, sure: int, now: float) -> None:
+        self._lowered = now
+        demands = {port: count / load.seconds for port, count in load.seen.items()}
+        for port, share in shares(demands, capacity).items():
+            if share < KEPT * self.raised.get(port, 0):
+                self._set(port, int(share), sure)
+
+    def _raise(self, load: Load, sure: int, now: float) -> None:
+        careful = now - self._lowered < CAREFUL
+        if careful and now - self._raised_at < 1.0:
+            return
+        factor = 1.25 if careful else 2.0
+        for port, count in load.seen.items():
+            rate = self.of(port, sure)
+            if count >= USED * rate * load.seconds and _tells_news(load, port):
+                self._set(port, int(rate * factor) + 1, sure)
+                self._raised_at = now
+
+    def _set(self, port: int, rate: int, sure: int) -> None:
+        if rate > sure and sure < FASTEST:
+            self.raised[port] = min(rate, FASTEST)
+        else:
+            self.raised.pop(port, None)
+            self._news.pop(port, None)
+
+
+def _tells_news(load: Load, port: int) -> bool:
+    return load.learned.get(port, 0) >= load.seen.get(port, 0) * NEWS > 0
+
+
+def share_controller(loads: Mapping[K, Load], lags: bool) -> Mapping[K, float | None]:
+    """What the controller can take of each switch; None while it has time for more."""
+    if not lags:
+        return dict.fromkeys(loads)
+    demands = {key: sum(load.seen.values()) / load.seconds for key, load in loads.items()}
+    return dict(shares(demands, KEPT * sum(load.done for load in loads.values())))
