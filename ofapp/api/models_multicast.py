@@ -159,15 +159,19 @@ class MulticastVlanPath(BridgePath):
     vlan: Vid
 
 
+class MulticastVlanChange(Change, fields_of(MulticastVlan, Fields)):  # type: ignore[misc]
+    """Parameters of a VLAN; what is not given stays as it is."""
+
+
 class MulticastBridgeChange(
     Change,
     fields_of(MulticastBridge, Fields, leave_out=("vlans",)),  # type: ignore[misc]
 ):
-    """Parameters of a bridge; what is not given stays as it is."""
+    """Parameters of a bridge and of its VLANs; what is not given stays as it is."""
 
-
-class MulticastVlanChange(Change, fields_of(MulticastVlan, Fields)):  # type: ignore[misc]
-    """Parameters of a VLAN; what is not given stays as it is."""
+    vlans: dict[Vid, MulticastVlanChange] = Field(
+        {}, description="by VID, 0 = untagged: for values that only go together with the bridge's"
+    )
 
 
 class MulticastPortChange(Change, fields_of(MulticastPort, Fields)):  # type: ignore[misc]

@@ -51,12 +51,13 @@ def blueprint(network: Network) -> APIBlueprint:
         """Set parameters of a bridge, or turn snooping on or off, until ofapp restarts.
 
         What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: the values do not go together with each other, with those
-        that stay, or with those of a VLAN.
+        reload goes by the file.  All that is given takes effect at once.  409: the values do not go
+        together with each other, with those that stay, or with those of a VLAN.
         """
         bridge = views.find_bridge(network, path.dpid)
         settings = network.admin.multicast(bridge)
-        network.admin.set_multicast(bridge, _changed(settings, body.values()))
+        values = body.values() | {"vlans": _vlans(settings, body.vlans)}
+        network.admin.set_multicast(bridge, _changed(settings, values))
         return done(bridge)
 
     @api.patch("/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **_CHANGE})
@@ -73,9 +74,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge = views.find_bridge(network, path.dpid)
         settings = network.admin.multicast(bridge)
-        before = settings.vlans.get(path.vlan, MulticastVlan())
-        vlan = MulticastVlan(**before.model_dump(exclude_unset=True) | body.values())
-        vlans = {**settings.vlans, path.vlan: vlan}
+        vlans = _vlans(settings, {path.vlan: body})
         network.admin.set_multicast(bridge, _changed(settings, {"vlans": vlans}))
         return done(bridge)
 
@@ -115,9 +114,21 @@ def blueprint(network: Network) -> APIBlueprint:
     return api
 
 
+def _vlans(
+    settings: MulticastBridge, changes: Mapping[int, models_multicast.MulticastVlanChange]
+) -> dict[int, MulticastVlan]:
+    """The VLANs with parameters of their own, some of them with others than before."""
+    vlans = dict(settings.vlans)
+    for vid, change in changes.items():
+        own = settings.vlan(vid).model_dump(exclude_unset=True)
+        vlans[vid] = MulticastVlan(**own | change.values())
+    return vlans
+
+
 def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """The settings with other values; 409 for a combination, as each alone was checked before."""
     try:
         return settings.changed(values)
     except ParamError as error:
-        raise field_problem(409, error.field, str(error)) from None
+        hint = "values that depend on each other can be set in one go"
+        raise field_problem(409, error.field, f"{error}; {hint}") from None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-import yaml
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
 from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.values import key_values
 from ofapp.cli.vlan import PortArgument
 
 bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
@@ -79,17 +79,7 @@ def set_port(
     It lasts until the controller restarts, or its file changes the same values.
     """
     client = Client(api)
-    client.patch(f"{client.path(bridge)}/ports/{port}", dict(map(_value, values)))
-
-
-def _value(text: str) -> tuple[str, object]:
-    key, equals, value = text.partition("=")
-    try:
-        if not equals:
-            raise ValueError("KEY=VALUE is wanted")
-        return key, yaml.safe_load(value)
-    except (ValueError, yaml.YAMLError) as error:
-        raise typer.BadParameter(f"{text}: {error}") from None
+    client.patch(f"{client.path(bridge)}/ports/{port}", key_values(values))
 
 
 def _bridge_row(bridge: Json) -> list[str]:

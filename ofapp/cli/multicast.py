@@ -1,12 +1,16 @@
-"""ofapp multicast: how multicast snooping stands."""
+"""ofapp multicast: how multicast snooping stands, and its parameters."""
 
 from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument
+from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
 from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.values import key_values
 
 app = typer.Typer(help="Multicast snooping.", no_args_is_help=True)
 
@@ -26,6 +30,37 @@ def show(
         return
     header = ["BRIDGE", "VLAN", "FAMILY", "GROUPS", "FORWARDING", "QUERIER", "ROUTER PORTS"]
     print_table(header, [row for status in told for row in _rows(status)])
+
+
+@app.command("set")
+def set_(
+    bridge: BridgeArgument,
+    values: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="As in the configuration file: mcast_querier=true mcast_query_interval=60, "
+            "vlans={7: {mcast_querier: false}}",
+        ),
+    ],
+    vlan: Annotated[
+        int | None, typer.Option("--vlan", metavar="VID", help="Of this VLAN; 0 = untagged.")
+    ] = None,
+    port: Annotated[
+        str | None, typer.Option("--port", metavar="PORT", help="Of this port.")
+    ] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Set parameters of a bridge, a VLAN or a port, all at once: so in any order.
+
+    It lasts until the controller restarts, or its file changes the same values.
+    """
+    if vlan is not None and port is not None:
+        raise typer.BadParameter("a VLAN or a port, not both")
+    client = Client(api)
+    about = "" if vlan is None else f"/vlans/{vlan}"
+    about = about if port is None else f"/ports/{quote(port, safe='')}"
+    client.patch(f"{client.path(bridge)}/multicast{about}", key_values(values))
 
 
 def _rows(status: Json) -> list[list[str]]:

@@ -266,7 +266,8 @@ def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> Non
         ("", {"mcast_querier": 1}, "mcast_querier", ""),
         ("", {"mcast_querier_address4": "10.0.0"}, "mcast_querier_address4", "must be an IPv4"),
         ("", {"mcast_querier_address6": "2001:db8::1"}, "mcast_querier_address6", "link-local"),
-        ("", {"vlans": {}}, "vlans", ""),
+        ("", {"vlans": {"4095": {}}}, "vlans.4095", ""),
+        ("", {"vlans": {"7": {"mcast_mld_version": 3}}}, "vlans.7.mcast_mld_version", "from 1"),
         ("/vlans/7", {"mcast_hash_max": 1}, "mcast_hash_max", ""),
         ("/vlans/7", {"mcast_mld_version": 3}, "mcast_mld_version", "from 1 to 2"),
         ("/vlans/4095", {}, "vlan", ""),
@@ -297,6 +298,20 @@ def test_values_that_do_not_go_together_are_named(client: Any, path: str, field:
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, field)
     both = {"mcast_query_interval": 5, "mcast_query_response_interval": 1}
     assert client.patch(MULTICAST + path, json=both).status_code == 200
+
+
+def test_values_of_a_bridge_and_its_vlans_that_go_together_are_taken_together(client: Any) -> None:
+    client.patch(f"{MULTICAST}/vlans/7", json={"mcast_query_interval": 20})
+    slow = {"mcast_query_response_interval": 30}
+    answer = client.patch(MULTICAST, json=slow)
+    assert answer.status_code == 409
+    assert "in one go" in answer.json["detail"]
+    answer = client.patch(MULTICAST, json=slow | {"vlans": {"7": {"mcast_query_interval": 60}}})
+    assert answer.status_code == 200, answer.text
+    assert answer.json["parameters"]["vlans"] == {
+        "7": {"mcast_query_interval": 60},
+        "10": {"mcast_querier": True},
+    }
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,25 @@ def test_multicast_show(live_ofapp: Run) -> None:
     assert rows[-1] == ["br1", "-", "-", "-", "flood", "off", "-"]
 
 
+def test_multicast_set(own_ofapp: Run) -> None:
+    assert own_ofapp("multicast", "set", "br0", "mcast_query_interval=5").status == 1
+    both = ["mcast_query_interval=5", "mcast_query_response_interval=2", "vlans={7: {strict: 1}}"]
+    refused = own_ofapp("multicast", "set", "br0", *both)
+    assert (refused.status, refused.out) == (1, "")
+    for values in (both[:2], both[1::-1]):
+        assert own_ofapp("multicast", "set", "br0", *values) == Said(0, "", "")
+    assert own_ofapp("multicast", "set", "br0", "mcast_querier=true", "--vlan", "7").status == 0
+    assert own_ofapp("multicast", "set", "br0", "mcast_router=2", "--port", "eth1").status == 0
+    (told,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
+    assert told["parameters"]["mcast_query_response_interval"] == 2
+    assert told["parameters"]["vlans"]["7"] == {"mcast_querier": True}
+    assert {port["name"]: port["parameters"]["mcast_router"] for port in told["ports"]}["eth1"] == 2
+    refused = own_ofapp(
+        "multicast", "set", "br0", "mcast_router=2", "--port", "eth1", "--vlan", "7"
+    )
+    assert refused.status == 2
+
+
 def test_multicast_show_json(live_ofapp: Run) -> None:
     (told,) = json.loads(live_ofapp("multicast", "show", "br0", "-j").out)
     assert (told["bridge"], told["enabled"]) == ("br0", True)
