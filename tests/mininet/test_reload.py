@@ -5,9 +5,6 @@ from __future__ import annotations
 from tests.mininet.lab import Lab, Stream
 from tests.vswitchd.waiting import wait_for
 
-TRIES = 4
-"""What a busy machine loses it loses now and then, what a reload loses every time."""
-
 
 def test_no_reload_costs_a_frame_between_hosts_it_is_not_about(network, controller):
     lab = network(Lab.single, 4)
@@ -24,7 +21,7 @@ def test_no_reload_costs_a_frame_between_hosts_it_is_not_about(network, controll
     ):
         told = ", ".join(f"{name}: {own}" for name, own in ports.items())
         own = f"bridges: {{'{switch}': {{ports: {{{told}}}, acls: {{web: [{{action: allow}}]}}}}}}"
-        assert any(lost_in(controller, lab, own) == 0 for _ in range(TRIES)), told
+        assert lost_in(controller, lab, own) == 0, told
     assert lab.unreachable() == []
 
 
