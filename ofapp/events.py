@@ -4,6 +4,10 @@ The core's events come here, with the bridge they are about; so do the shell's o
 that does not keep up loses its oldest events and sees a gap in the numbers; it never holds
 anybody up.
 
+What a peer can bring about it can bring about a thousand times a second.  So of one kind and
+source, and of one kind, so many are told at once and so many a second from then on; what is beyond
+is counted, and that there is more is told.  And none pushes out what is rare (`history`).
+
 Events of severity DEBUG are a trace: every BPDU of every port, a thousand in minutes.  They are
 passed on and logged, but neither remembered, where they would push out what somebody looks for
 tomorrow, nor counted, as whether they are told at all depends on who listens (`wanted`).
@@ -13,13 +17,25 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ofapp import hub
 from ofapp.bridge.event import Event, Severity
+from ofapp.buckets import Buckets
+from ofapp.history import History
+from ofapp.printable import printable
+
+SOURCE_BURST, SOURCE_RATE = 200, 1
+"""Events of one kind, bridge and port: told at once, and a second from then on."""
+
+KIND_BURST, KIND_RATE = 2000, 20
+"""Likewise of one kind, whoever is behind them: sources, datapath ids say, are easily invented."""
+
+CALM = 10.0
+"""Seconds without any that is held back until that is over."""
 
 LOG = logging.getLogger("ofapp")
 
@@ -80,15 +96,24 @@ class EventLog:
         self.last = 0
         self.life = f"{time.time_ns() // 1_000_000:x}"
         self.audience_changed: Callable[[], None] = lambda: None
-        self._records: deque[Record] = deque(maxlen=size)
+        self._records: History[Record] = History(size)
         self._listeners: set[tuple[Any, Interest]] = set()
         self._size = size
         self._counts: Counter[str] = Counter()
+        self._held_back: Counter[str] = Counter()
+        self._sources = Buckets(SOURCE_BURST, SOURCE_RATE)
+        self._kinds = Buckets(KIND_BURST, KIND_RATE)
+        self._limited: dict[str, int] = {}  # kinds, and how many were held back at the last look
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each kind was told since the start."""
+        """How often each kind has happened since the start, told or not."""
         return self._counts
+
+    @property
+    def held_back(self) -> Mapping[str, int]:
+        """How many of each kind were not told, as there were too many."""
+        return self._held_back
 
     def wanted(self, bridge: int | None, kind: str, severity: Severity) -> bool:
         """Whether the log or a listener wants such events."""
@@ -98,20 +123,58 @@ class EventLog:
 
     def tell(self, bridge: int | None, event: Event, name: str | None = None) -> None:
         """Record, log and pass on; `name` is the bridge's for people."""
+        remembered = event.severity is not Severity.DEBUG
+        if remembered:
+            self._counts[event.kind] += 1
+            if not self._is_told(bridge, event):
+                self._hold_back(bridge, event)
+                return
+        if not event.message.isprintable():
+            event = replace(event, message=printable(event.message))
         self.last += 1
         record = Record(self.last, time.time(), bridge, event)
-        if event.severity is not Severity.DEBUG:
-            self._counts[event.kind] += 1
-            self._records.append(record)
+        if remembered:
+            self._records.add(event.kind, (bridge, event.port), record)
         level = _LEVELS[event.severity]
         if LOG.isEnabledFor(level):
-            about = "" if bridge is None else f"bridge {name or f'{bridge:016x}'}: "
+            about = "" if bridge is None else f"bridge {printable(name or f'{bridge:016x}')}: "
             LOG.log(level, "%s%s [%s]", about, event.message, event.kind)
         for queue, interest in self._listeners:
             if interest.covers(bridge, event.kind, event.severity):
                 if queue.qsize() >= self._size:
                     queue.get_nowait()
                 queue.put(record)
+
+    def _is_told(self, bridge: int | None, event: Event) -> bool:
+        now = time.monotonic()
+        source = event.kind, bridge, event.port
+        return self._sources.take(source, now) and self._kinds.take(event.kind, now)
+
+    def _hold_back(self, bridge: int | None, event: Event) -> None:
+        kind = event.kind
+        self._held_back[kind] += 1
+        if kind in self._limited:
+            return
+        self._limited[kind] = 0
+        message = f"there are too many events {kind}: some are only counted from now on"
+        data = {"kind": kind, "last": printable(event.message)}
+        told = Event("events.limited", message, Severity.WARNING, event.port, data)
+        self.tell(bridge, told)
+        if len(self._limited) == 1:
+            hub.spawn(self._watch_limits)
+
+    def _watch_limits(self) -> None:
+        while self._limited:
+            hub.sleep(CALM)
+            for kind, before in list(self._limited.items()):
+                count = self._held_back[kind]
+                if count > before:
+                    self._limited[kind] = count
+                    continue
+                del self._limited[kind]
+                message = f"every event {kind} is told again; {count} were not since the start"
+                data = {"kind": kind, "held_back": count}
+                self.tell(None, Event("events.limited.cleared", message, data=data))
 
     def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
         """The remembered events with a higher number, oldest first."""

@@ -30,6 +30,7 @@ from typing import Any
 
 import ofapp
 from ofapp import hub, preflight, watchdog
+from ofapp.logs import Tidy
 from ofapp.options import CONF
 from ofapp.preflight import StartError
 
@@ -162,6 +163,8 @@ def _start_logging() -> None:
         os_ken.log.init_log()
     except (OSError, ValueError) as error:
         raise StartError(f"cannot log as asked: {error}") from None
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Tidy())
     if CONF.log_config_file:
         return
     for handler in logging.getLogger().handlers:

@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from ofapp.api import metrics_acl, metrics_multicast, metrics_stp, models
 from ofapp.api.problems import COMMON
 from ofapp.network import Network
+from ofapp.printable import printable
 
 TAG = Tag(name="metrics", description="For Prometheus.")
 
@@ -26,18 +27,32 @@ class NetworkCollector(Collector):
         self._network = network
 
     def collect(self) -> Iterator[Metric]:
-        """All families."""
+        """All families, with labels that can be shown."""
+        for family in self._families():
+            family.samples = [
+                sample._replace(labels={name: printable(v) for name, v in sample.labels.items()})
+                for sample in family.samples
+            ]
+            yield family
+
+    def _families(self) -> Iterator[Metric]:
         yield from self._bridges()
         yield from self._ports()
         yield from metrics_multicast.families(self._network)
         yield from metrics_stp.families(self._network)
         yield from metrics_acl.families(self._network)
         events = CounterMetricFamily(
-            "ofapp_events", "Events told since the start.", labels=["kind"]
+            "ofapp_events", "What has happened since the start, told or not.", labels=["kind"]
         )
         for kind, count in self._network.events.counts.items():
             events.add_metric([kind], count)
         yield events
+        held_back = CounterMetricFamily(
+            "ofapp_events_held_back", "Events counted but not told: too many.", labels=["kind"]
+        )
+        for kind, count in self._network.events.held_back.items():
+            held_back.add_metric([kind], count)
+        yield held_back
 
     def _bridges(self) -> Iterator[Metric]:
         about = ["datapath_id", "bridge"]

@@ -19,12 +19,14 @@ def main() -> None:
         run(sys.argv[2:])
     from ofapp.cli.app import app
     from ofapp.cli.client import ApiError
+    from ofapp.printable import printable
 
     try:
         app(prog_name="ofapp")
     except ApiError as error:
         sys.stdout.flush()
-        print(f"ofapp: {error}", file=sys.stderr)
+        for line in f"ofapp: {error}".split("\n"):
+            print(printable(line), file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,7 +9,7 @@ import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument
-from ofapp.cli.output import print_json, print_table
+from ofapp.cli.output import print_json, print_table, say
 
 app = typer.Typer(help="Access lists.", no_args_is_help=True)
 
@@ -58,11 +58,11 @@ def _rows(acl: Json) -> list[list[str]]:
 def _print_details(told: list[Json]) -> None:
     for at, acl in enumerate(told):
         if at:
-            typer.echo()
+            say()
         ports = ", ".join(port["name"] for port in acl["ports"]) or "no port"
-        typer.echo(f"{acl['bridge']} {acl['name']}, on {ports}")
+        say(f"{acl['bridge']} {acl['name']}, on {ports}")
         if acl["metered"] is False and any(rule["rate"] for rule in acl["rules"]):
-            typer.echo("The switch has no meters: rates are not kept.")
+            say("The switch has no meters: rates are not kept.")
         header = ["#", "RULE", "MATCH", "ACTION", "PACKETS", "BYTES", "OVER RATE", "SINCE"]
         print_table(header, [_detailed(n, rule) for n, rule in enumerate(acl["rules"], 1)])
 

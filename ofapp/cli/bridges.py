@@ -8,7 +8,7 @@ import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
-from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.output import age, print_json, print_table, say
 from ofapp.cli.values import key_values
 from ofapp.cli.vlan import PortArgument
 
@@ -39,7 +39,7 @@ def forget_bridge(bridge: BridgeArgument, api: ApiOption = DEFAULT_URL) -> None:
     gone = [known for known in client.bridges() if known["former_name"] == bridge]
     for known in gone or client.bridges(bridge):
         client.delete(f"/v1/bridges/{known['datapath_id']}")
-        typer.echo(f"forgot {known['datapath_id']}")
+        say(f"forgot {known['datapath_id']}")
 
 
 @port_app.command("show")

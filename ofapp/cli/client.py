@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import httpx
 import typer
 
+from ofapp.cli.output import say
+
 Json = dict[str, Any]
 Query = Mapping[str, str | int | None]
 
@@ -101,7 +103,7 @@ class Client:
                 for line in self._stream("/v1/events/stream", query, last):
                     if waiting:
                         waiting = False
-                        typer.echo("ofapp: the controller is back", err=True)
+                        say("ofapp: the controller is back", err=True)
                     name, _, value = line.partition(": ")
                     if name == "id":
                         last = value
@@ -112,7 +114,7 @@ class Client:
                     raise
                 if not waiting:
                     waiting = True
-                    typer.echo(f"ofapp: {error}; waiting for it", err=True)
+                    say(f"ofapp: {error}; waiting for it", err=True)
                 time.sleep(RETRY)
 
     def _stream(self, path: str, query: Query, last: str | None) -> Iterator[str]:

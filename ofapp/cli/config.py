@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.output import print_json
+from ofapp.cli.output import print_json, say
 
 app = typer.Typer(help="The configuration file, and what runs.", no_args_is_help=True)
 
@@ -26,12 +26,13 @@ def check(
     try:
         config = load_config(file)
     except ConfigError as error:
-        typer.echo(str(error), err=True)
+        for fault in error.faults:
+            say(str(fault), err=True)
         raise typer.Exit(1) from None
     for warning in config.warnings():
-        typer.echo(f"{file}: warning: {warning}", err=True)
+        say(f"{file}: warning: {warning}", err=True)
     count = len(config.bridges)
-    typer.echo(f"{file}: valid, {count} bridge{'' if count == 1 else 's'}")
+    say(f"{file}: valid, {count} bridge{'' if count == 1 else 's'}")
 
 
 @app.command()
@@ -58,7 +59,8 @@ def show(
     if as_json:
         print_json({"bridges": {own["datapath_id"]: own["config"] for own in bridges}})
         return
-    typer.echo("".join(_lines(status, bridges)), nl=False)
+    for line in _lines(status, bridges):
+        say(line.rstrip("\n"))
 
 
 @app.command()
@@ -86,14 +88,14 @@ def reload(
         print_json(told)
         return
     for warning in told["warnings"]:
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}", err=True)
     for own in told["bridges"]:
-        typer.echo(f"{own['name']} ({own['datapath_id']}){_counts(own)}")
+        say(f"{own['name']} ({own['datapath_id']}){_counts(own)}")
         for change in own["changes"]:
-            typer.echo(f"  {change}{_RUN_TIME if change in own['dropped'] else ''}")
+            say(f"  {change}{_RUN_TIME if change in own['dropped'] else ''}")
         for line in own["lines"]:
-            typer.echo(f"    {line}")
-    typer.echo(f"{'would be: ' if dry_run else ''}{told['message']}")
+            say(f"    {line}")
+    say(f"{'would be: ' if dry_run else ''}{told['message']}")
 
 
 _RUN_TIME = " (was set at run time, and is taken back)"

@@ -9,7 +9,7 @@ import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiError, ApiOption, Client, Json, JsonOption
 from ofapp.cli.deploy_options import DatabaseOption
-from ofapp.cli.output import print_json
+from ofapp.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from ofapp.deploy.diagnose import Finding, Told
@@ -62,11 +62,11 @@ def _ask(url: str) -> Told:
 
 def _show(found: tuple[Finding, ...]) -> None:
     if not found:
-        typer.echo("nothing is wrong")
+        say("nothing is wrong")
     for finding in found:
         kind = "error" if finding.fatal else "warning"
-        typer.secho(f"{kind}: {finding.where}: {finding.problem}", bold=True)
-        typer.echo(f"    {finding.fix}")
+        say(f"{kind}: {finding.where}: {finding.problem}", bold=True)
+        say(f"    {finding.fix}")
 
 
 def _as_json(finding: Finding) -> Json:

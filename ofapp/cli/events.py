@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.output import print_json
+from ofapp.cli.output import print_json, say
 
 
 def events(
@@ -43,7 +43,7 @@ def _show(event: Json, json: bool) -> None:
         print_json(event)
         return
     told = datetime.fromisoformat(event["time"]).astimezone()
-    typer.echo(
+    say(
         f"{event['number']} {told:%Y-%m-%d %H:%M:%S} {event['datapath_id'] or '-'}"
         f" {event['severity']} {event['kind']}: {event['message']}"
     )

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.output import age, print_json, print_table, say
 
 app = typer.Typer(help="Forwarding databases: who is behind which port.", no_args_is_help=True)
 
@@ -119,7 +119,7 @@ def flush(
     if json:
         print_json(answer)
     else:
-        typer.echo(f"{answer['flushed']} entries forgotten")
+        say(f"{answer['flushed']} entries forgotten")
 
 
 @app.command()

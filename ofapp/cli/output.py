@@ -10,7 +10,14 @@ from collections.abc import Sequence
 
 import typer
 
+from ofapp.printable import printable
+
 WIDTH = 80
+
+
+def say(text: str = "", *, bold: bool = False, err: bool = False) -> None:
+    """One line, whatever is in it."""
+    typer.secho(printable(text), bold=bold or None, err=err)
 
 
 def print_json(value: object) -> None:
@@ -20,6 +27,7 @@ def print_json(value: object) -> None:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Left-aligned columns, two spaces apart where that fits a terminal of 80 columns."""
+    rows = [[*map(printable, row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     wide = sum(widths) + 2 * (len(widths) - 1) <= WIDTH
     gap = "  " if wide else " "

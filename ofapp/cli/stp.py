@@ -11,7 +11,7 @@ import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
-from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.output import age, print_json, print_table, say
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
 
@@ -47,14 +47,14 @@ def show(
         return
     for number, status in enumerate(bridges):
         if number:
-            typer.echo()
+            say()
         _show_bridge(status, detail)
 
 
 def _show_bridge(status: Json, detail: bool) -> None:
     own = status["parameters"]
     version = "STP" if own["force_version"] == 0 else "RSTP"
-    typer.secho(f"{status['bridge']}: {version if status['enabled'] else 'off'}", bold=True)
+    say(f"{status['bridge']}: {version if status['enabled'] else 'off'}", bold=True)
     if status["bridge_id"] is not None:
         _show_pairs(_bridge_pairs(status, detail))
     if not detail:
@@ -62,7 +62,7 @@ def _show_bridge(status: Json, detail: bool) -> None:
         print_table(header, [_port_row(port) for port in status["ports"]])
         return
     for port in status["ports"]:
-        typer.secho(f"{port['name']} ({port['number']})", bold=True)
+        say(f"{port['name']} ({port['number']})", bold=True)
         _show_pairs(_port_pairs(port))
 
 
@@ -168,7 +168,7 @@ def _yes(value: bool) -> str:
 
 def _show_pairs(pairs: list[tuple[str, str]]) -> None:
     for name, value in pairs:
-        typer.echo(f"  {name:16}  {value or '-'}")
+        say(f"  {name:16}  {value or '-'}")
 
 
 # Administering it
@@ -326,7 +326,7 @@ def trace(
             datapath_id = event["datapath_id"]
             if datapath_id not in names or event["kind"] == "bridge.ready":
                 names |= {known["datapath_id"]: known["name"] for known in client.bridges()}
-            typer.echo(_told(event, names.get(datapath_id) or datapath_id or "-"))
+            say(_told(event, names.get(datapath_id) or datapath_id or "-"))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

@@ -302,15 +302,5 @@ def session_of(net: Network, datapath_id: int) -> Any:
     return net.sessions[datapath_id]
 
 
-class TestEvents:
-    def test_only_the_last_are_remembered_and_all_are_counted(self) -> None:
-        log = EventLog(size=3)
-        for number in range(5):
-            log.tell(1, Event("x", str(number)))
-        assert [record.number for record in log.since(0)] == [3, 4, 5]
-        assert [record.event.message for record in log.since(4)] == ["4"]
-        assert log.counts["x"] == 5
-
-
 def test_the_session_is_the_real_ones_shape() -> None:
     assert {"start", "stop", "apply", "alive"} <= set(dir(Session))

@@ -1,0 +1,128 @@
+"""Events that a peer can bring about do not drown the others."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ofapp import events as module
+from ofapp import hub
+from ofapp.bridge.event import Event, Severity
+from ofapp.buckets import MOST, Buckets
+from ofapp.events import EventLog
+from ofapp.history import History
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.waiting: list[Any] = []
+
+    def monotonic(self) -> float:
+        return self.now
+
+    time_ns = staticmethod(time.time_ns)
+    time = staticmethod(time.time)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(module, "time", made)
+    return made
+
+
+def kinds(log: EventLog) -> Counter[str]:
+    return Counter(record.event.kind for record in log.since(0))
+
+
+class TestEventLog:
+    def test_only_the_last_are_remembered_and_all_are_counted(self) -> None:
+        log = EventLog(size=3)
+        for number in range(5):
+            log.tell(1, Event("x", str(number)))
+        assert [record.number for record in log.since(0)] == [3, 4, 5]
+        assert [record.event.message for record in log.since(4)] == ["4"]
+        assert log.counts["x"] == 5
+
+    def test_a_port_that_flaps_is_told_so_often_and_counted(
+        self, clock: Clock, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("INFO", "ofapp")
+        log = EventLog()
+        log.tell(2, Event("config.reloaded", "the file was read"))
+        for second in range(60):
+            clock.now = 1000.0 + second
+            for _ in range(1000):
+                log.tell(1, Event("port.up", "port 3 is up", port=3))
+                log.tell(1, Event("port.down", "port 3 is down", port=3))
+        log.tell(1, Event("port.up", "port 4 is up", port=4))
+        assert log.counts["port.up"] == 60_001
+        told = 60_001 - log.held_back["port.up"]
+        assert told == module.SOURCE_BURST + 59 + 1
+        assert kinds(log)["config.reloaded"] == 1
+        assert kinds(log)["events.limited"] == 2
+        assert log.since(0)[-1].event.port == 4
+        assert len(caplog.messages) == log.last == 1 + 2 * (told - 1) + 2 + 1
+
+    def test_invented_sources_are_bounded_together(self, clock: Clock) -> None:
+        log = EventLog()
+        log.tell(None, Event("state.unsaved", "the disk is full", Severity.ERROR))
+        for datapath_id in range(20_000):
+            clock.now += 0.001
+            log.tell(datapath_id, Event("bridge.limit", "there is no room"))
+        assert log.last < module.KIND_BURST + 20 * module.KIND_RATE + 10
+        assert kinds(log)["state.unsaved"] == 1
+
+    def test_it_is_told_when_it_is_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "CALM", 0.01)
+        log = EventLog()
+        for _ in range(module.SOURCE_BURST + 50):
+            log.tell(1, Event("x", "again"))
+        deadline = time.monotonic() + 20
+        while not kinds(log)["events.limited.cleared"]:
+            assert time.monotonic() < deadline
+            hub.sleep(0.01)
+        over = log.since(0)[-1].event
+        held_back = log.held_back["x"]
+        assert 45 <= held_back <= 50
+        assert over.data == {"kind": "x", "held_back": held_back}
+
+    def test_a_trace_is_not_limited(self) -> None:
+        log = EventLog()
+        for _ in range(10_000):
+            log.tell(1, Event("stp.bpdu", "a BPDU", Severity.DEBUG, port=1))
+        assert log.last == 10_000
+        assert not log.held_back
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 3)), max_size=60), st.integers(1, 20)
+)
+def test_a_history_keeps_an_equal_part_of_every_kind(
+    records: list[tuple[str, int]], size: int
+) -> None:
+    history: History[tuple[int, str]] = History(size)
+    for at, (kind, source) in enumerate(records):
+        history.add(kind, source, (at, kind))
+    left = [*history]
+    assert left == sorted(left)
+    assert len(left) == min(size, len(records))
+    came, stayed = Counter(kind for kind, _ in records), Counter(kind for _, kind in left)
+    for kind, count in came.items():
+        assert stayed[kind] >= min(count, size // len(came))
+
+
+def test_buckets_of_keys_that_nobody_asks_for_are_forgotten() -> None:
+    buckets = Buckets(1, 1)
+    assert buckets.take("mine", 0.0)
+    assert not buckets.take("mine", 0.5)
+    assert buckets.take("mine", 1.5)
+    for key in range(2 * MOST):
+        assert buckets.take(key, 1.5)
+    assert len(buckets._left) == MOST
