@@ -176,7 +176,7 @@ class Network:
 
     # Bridges whose switch is away
 
-    def forget(self, bridge: Bridge) -> None:
+    def forget(self, bridge: Bridge) -> Ticket:
         """Know nothing of the bridge any more, not even its static entries; InputError."""
         if bridge.datapath_id in self.sessions:
             raise InputError(
@@ -184,8 +184,8 @@ class Network:
                 f"the switch of bridge {bridge.name} is connected: delete the bridge there, or "
                 f"take its controller from it, first (ovs-vsctl del-controller {bridge.name})",
             )
-        self._state.forget(bridge.datapath_id)
         self._forget(bridge.datapath_id, "as somebody wished")
+        return self._state.forget(bridge.datapath_id)
 
     def forget_overdue(self, now: float) -> None:
         """Forget the bridges whose switch has been away for as long as the file says.

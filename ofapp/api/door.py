@@ -93,6 +93,7 @@ class Door:
     def accept(self) -> tuple[Any, Any]:
         """The next connection; what cannot be taken is waited for."""
         while True:
+            hub.sleep(0)  # who has been let in is served before the next, however many there are
             try:
                 client, address = self._listening.accept()
             except OSError as error:
@@ -110,13 +111,14 @@ class Door:
             guest.dismiss(_FULL)
             client.close()
 
-    def guest(self, address: Any) -> Guest:
-        """Who came from there."""
-        return self._guests[address]
+    def guest(self, address: Any) -> Guest | None:
+        """Who came from there; None when it has been ended already."""
+        return self._guests.get(address)
 
-    def leave(self, address: Any) -> None:
-        """A connection has ended."""
-        self._guests.pop(address, None)
+    def leave(self, address: Any, guest: Guest) -> None:
+        """A connection has ended; another one may have come from there since it was displaced."""
+        if self._guests.get(address) is guest:
+            del self._guests[address]
         if len(self._guests) <= PEER_CONNECTIONS // 2:
             self._clear("api.crowded", "the API has room for connections again")
 
@@ -167,12 +169,14 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
     def handle(self) -> None:
         """Serve until the connection ends."""
         door = self.server.socket
-        self._guest = door.guest(self.client_address)
-        self._guest.enter(Stage.IDLE)
+        guest = door.guest(self.client_address)
+        if guest is None:
+            return
+        self._guest = guest
         try:
             super().handle()
         finally:
-            door.leave(self.client_address)
+            door.leave(self.client_address, guest)
 
     def _read_request_line(self) -> Any:
         self._guest.enter(Stage.IDLE)

@@ -8,7 +8,7 @@ from flask_openapi3.models.tag import Tag
 
 from ofapp.api import models, views
 from ofapp.api.answers import answer
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import InputError
 from ofapp.network import Network
 
@@ -32,16 +32,18 @@ def blueprint(network: Network) -> APIBlueprint:
         """One bridge."""
         return answer(views.bridge_json(network, views.find_bridge(network, path.dpid)))
 
-    @api.delete("/<dpid>", responses={204: None, **documented(404, 409)})
+    @api.delete("/<dpid>", responses={204: None, **documented(404, 409), **UNSAVED})
     def forget(path: models.BridgePath, query: models.NoQuery) -> Response:
         """Forget a bridge whose switch is away, with its static and permanent entries.
 
         Should the switch come back, it is one that was never seen before.  409: it is connected.
+        503, 507: it is forgotten, but not on disk yet.
         """
         try:
-            network.forget(views.find_bridge(network, path.dpid))
+            saved = network.forget(views.find_bridge(network, path.dpid))
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
+        saved.wait()
         return Response(status=204)
 
     @api.get("/<dpid>/ports", responses={200: models.PortList, **documented(404)})

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from eventlet import patcher
 
 from ofapp import hub
 from ofapp.api import door as module
@@ -187,6 +188,29 @@ def test_when_descriptors_are_out_it_waits_for_some_and_tells(
     assert len(server.get()["bridges"]) == 2
     assert "api.starved.cleared" in server.kinds()
     assert server.kinds().count("api.starved") == 1
+
+
+def test_hundreds_at_once_are_let_in_and_out(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clients = []
+    for number in range(400):  # all of them before the server runs again
+        client = native_socket()
+        client.bind((f"127.0.1.{number % 200 + 1}", 0))
+        client.connect(("127.0.0.1", server.api.port))
+        clients.append(client)
+    try:
+        assert len(server.get()["bridges"]) == 2
+    finally:
+        for client in clients:
+            client.close()
+    server.wait_for(lambda: "api.crowded.cleared" in server.kinds(), "room to be told")
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def native_socket() -> Any:
+    """One that lets no greenlet run."""
+    return patcher.original("socket").socket()
 
 
 def test_a_listener_that_is_closed_ends() -> None:
