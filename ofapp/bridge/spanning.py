@@ -7,6 +7,12 @@ What is remembered of a tree for the next process is either the whole tree, writ
 had carried out all of it and nothing moved any more, or only who is behind its ports, written
 before anything moves. So a controller that dies in a change finds no tree that was true a moment
 before, or would have been a moment later; such a bridge begins anew, with its edges open.
+
+The only port that is up is open at once, whatever the tree waits for: what comes in there could
+leave by no other port, so it can be part of no loop, and a host that moves onto a new bridge with
+its one uplink loses nothing. The tree does not know. The moment a second port comes up the first
+is what the tree says again, closed as a rule, before that port is heard of: so with two ports or
+more the relay is always in a state that the standard knows, and never less safe.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from typing import Any, Self
 
 from ofapp.bridge import stp
 from ofapp.bridge.effects import Barrier, Effect, SendFrame, Unsettled
+from ofapp.bridge.event import Event
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
 from ofapp.bridge.relay import Relay
@@ -31,6 +38,9 @@ from ofapp.bridge.stp import (
 )
 from ofapp.bridge.stp.dumped import whole
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
+
+_FORWARDING = PortState.FORWARDING
+_ALONE = "no other port is up that it could relay to"
 
 Step = Effect | TopologyChanged
 """What a spanning tree wants of its bridge, which hears of topology changes itself."""
@@ -59,6 +69,7 @@ class Spanning:
         self.ports: dict[int, str] = {}
         self._relay = relay
         self._up: set[int] = set()
+        self._early: int | None = None  # the port that is open before the tree opens it
         self.clock = PausableTime()
         self.settled = True
         self._told = 0.0  # the last time the tree was told, of its own
@@ -91,6 +102,7 @@ class Spanning:
         revived._cabling = revived.tree.cabling
         revived.clock = PausableTime(paused=revived._told)
         revived._up = {port.port for port in revived.tree.snapshot().ports if port.link.up}
+        revived._early = revived._alone()
         return revived
 
     def dump(self) -> dict[str, Any]:
@@ -114,11 +126,12 @@ class Spanning:
     def retain(self, names: Mapping[int, str], now: float) -> list[Step]:
         """Let go of ports that are not there under the same number and name any more."""
         gone = [number for number, name in self.ports.items() if names.get(number) != name]
+        self._up.difference_update(gone)
         return [effect for number in gone for effect in self.remove(number, now)]
 
     def states(self) -> dict[int, PortState]:
         """The state of each port whose link is up, as the datapath should have it."""
-        ports = self.tree.snapshot().ports
+        ports = map(self._as_it_is, self.tree.snapshot().ports)
         return {port.port: port.state for port in ports if port.link.up}
 
     def status(self, now: float) -> stp.BridgeStatus:
@@ -127,7 +140,10 @@ class Spanning:
         changed = snapshot.time_since_topology_change
         if changed is not None and not snapshot.topology_change:
             changed += since
-        ports = tuple(replace(port, timers=_later(port.timers, since)) for port in snapshot.ports)
+        ports = tuple(
+            replace(self._as_it_is(port), timers=_later(port.timers, since))
+            for port in snapshot.ports
+        )
         return replace(snapshot, time_since_topology_change=changed, ports=ports)
 
     def traps(self, port: int) -> bool:
@@ -144,17 +160,17 @@ class Spanning:
         (self._up.add if port.up else self._up.discard)(port.number)
         known = port.number in self.ports
         self.ports[port.number] = port.name
+        effects = [] if self._up == {self._early} else self._close_early()
         if known:
-            effects: list[Step] = []
             if port.up and port.number not in self._relay.states:
                 # The tree knows a state, blocked if the link was down; the datapath does not.
                 state = self.tree.port(port.number).state
                 effects += self._relay.set_state(port.number, state)
             told = self.tree.set_link(port.number, link, self._time(now))
-            return effects + self._carry_out(told)
-        behind = self._remembered.get(port.name)
-        added = self.tree.add_port(port.number, params, link, self._time(now), port.mac, behind)
-        return self._carry_out(added)
+        else:
+            behind = self._remembered.get(port.name)
+            told = self.tree.add_port(port.number, params, link, self._time(now), port.mac, behind)
+        return effects + self._carry_out(told, blocked=bool(effects))
 
     def remove(self, port: int, now: float) -> list[Step]:
         """A port is gone."""
@@ -213,15 +229,56 @@ class Spanning:
         self._told = self.clock.at(now)
         return self._told
 
-    def _carry_out(self, wanted: list[stp.Effect]) -> list[Step]:
-        """The relay's effects for the tree's, blocks first and a barrier after them."""
+    def _alone(self) -> int | None:
+        """The port that may be open for want of another, unless the tree has opened it anyhow."""
+        if len(self._up) != 1:
+            return None
+        (port,) = self._up
+        status = self.tree.port(port)
+        return None if status.state is _FORWARDING or status.guards else port
+
+    def _close_early(self) -> list[Step]:
+        """What the tree says of the port that was the only one holds again."""
+        port, self._early = self._early, None
+        if port not in self._up:
+            return []
+        known = self.tree.port(port)
+        if known.state is _FORWARDING:
+            return []
+        told = _told(port, _FORWARDING, known.state, known.reason)
+        return [told, *self._relay.set_state(port, known.state)]
+
+    def _open_alone(self) -> list[Step]:
+        """Open the port that has become the only one, close the one that is so no longer."""
+        alone = self._alone()
+        if alone == self._early:
+            return []
+        effects = self._close_early()
+        if alone is not None:
+            self._early = alone
+            effects.append(_told(alone, self.tree.port(alone).state, _FORWARDING, _ALONE))
+            effects += self._relay.set_state(alone, _FORWARDING)
+        return effects
+
+    def _as_it_is(self, port: stp.PortStatus) -> stp.PortStatus:
+        if port.port != self._early:
+            return port
+        return replace(port, state=_FORWARDING, reason=_ALONE)
+
+    def _carry_out(self, wanted: list[stp.Effect], blocked: bool = False) -> list[Step]:
+        """The relay's effects for the tree's, blocks first and a barrier after them.
+
+        blocked: something was blocked just before.
+        """
         effects: list[Step] = [*self._write_down()]
         flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
-        blocked = waited = False
+        waited = False
         for effect in wanted:
             if isinstance(effect, SetPortState):
                 if effect.port not in self._up:
                     continue  # the relay has closed it
+                if effect.port == self._early and effect.state is not _FORWARDING:
+                    continue  # and stays open, unless `_open_alone` closes it
                 blocks = effect.state is PortState.DISCARDING
                 if not blocks and blocked and not waited:
                     waited = True
@@ -240,7 +297,7 @@ class Spanning:
                 effects.append(SendFrame(frozenset({effect.port}), effect.frame))
             else:
                 effects.append(effect)
-        return effects
+        return effects + self._open_alone()
 
     def _write_down(self) -> list[Effect]:
         """What has to be remembered before anything else happens, nothing if it is as it was."""
@@ -259,6 +316,13 @@ def read_behind(data: Any) -> dict[str, int]:
         return {name: whole(name, bridge, ADDRESS_MASK) for name, bridge in data.items()}
     except AttributeError as error:
         raise ValueError("not who is behind which port") from error
+
+
+def _told(port: int, old: PortState, new: PortState, reason: str) -> Event:
+    """As the tree tells of a port's state."""
+    data = {"old": old.value, "new": new.value, "reason": reason}
+    message = f"port {port}: {old.value} -> {new.value} ({reason})"
+    return Event("stp.state", message, port=port, data=data)
 
 
 def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:

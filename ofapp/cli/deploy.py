@@ -68,7 +68,10 @@ def plan_or_apply(
 def confirm(
     bridge: options.BridgeOption = None, journal: options.JournalOption = DIRECTORY
 ) -> None:
-    """Keep what `apply` did: nothing is put back by itself any more."""
+    """Keep what `apply` did: nothing is put back by itself any more.
+
+    Type it in a new session: that it gets through is the proof that this host can be reached.
+    """
     from ofapp.cli import deploy_work as work
     from ofapp.deploy.journal import Store
 

@@ -157,7 +157,7 @@ def _apply(
         where = f" --journal {store.directory}" if store.directory != DIRECTORY else ""
         _say(
             f"{name}: done, but NOT YET CONFIRMED.  Everything is put back in {confirm_within:g} s"
-            f" unless this comes first:\n\n    ofapp deploy confirm{where}\n"
+            f" unless this comes first, from a new session:\n\n    ofapp deploy confirm{where}\n"
         )
 
 

@@ -51,6 +51,7 @@ def check(
         *_others(host, config),
         *_controllers(config, reach),
         *_default_route(host, config, confirmed_later),
+        *_waits(host, config),
         *_silent(reach),
     ]
     return tuple(sorted(found, key=lambda problem: not problem.fatal))
@@ -202,6 +203,20 @@ def _others(host: Host, config: DeployConfig) -> Iterator[Problem]:
             yield Problem(f"{port.name} is there and is not a tap device", "choose another name")
         if port.type == "internal" and link is not None and holder is None:
             yield Problem(f"there is an interface {port.name} already", "choose another name")
+
+
+def _waits(host: Host, config: DeployConfig) -> Iterator[Problem]:
+    """One uplink is opened at once, as long as it is the only port that is up."""
+    present = host.switch.bridge(config.bridge)
+    plugged = {port.name for port in present.ports} if present else set()
+    ports = plugged | set(config.uplinks)
+    if config.stp_guard and len(ports) > 1 and not plugged >= set(config.uplinks):
+        yield Problem(
+            "spanning tree listens for about 3 s before it opens an uplink beside other ports, and"
+            " so long nothing passes there",
+            "sessions outlive that; with one uplink alone it costs nothing",
+            fatal=False,
+        )
 
 
 def _controllers(config: DeployConfig, reach: Reach) -> Iterator[Problem]:

@@ -109,9 +109,9 @@ class Site:
         number = self._daemons["ovs-vswitchd"].pid
         wait_for((self.dir / f"ovs-vswitchd.{number}.ctl").exists, "ovs-vswitchd")
 
-    def start_controller(self) -> None:
+    def start_controller(self, config: str = CONFIG) -> None:
         """ofapp-manager in the host's namespace, on its usual ports."""
-        (self.dir / "ofapp.yaml").write_text(CONFIG)
+        (self.dir / "ofapp.yaml").write_text(config)
         (self.dir / "controller.out").unlink(missing_ok=True)
         self._spawn(
             sys.executable,

@@ -243,8 +243,8 @@ class TestRestart:
         bridge, _ = self.converged()
         again = self.revived(bridge.dump_stp())
         again.resume(50.0)
-        again.set_ports([Port(1, "other", 1, True), port(2, up=False)], 50.0)
-        assert again.relay.states == {1: PortState.DISCARDING}
+        again.set_ports([Port(1, "other", 1, True), port(3)], 50.0)
+        assert again.relay.states == {1: PortState.DISCARDING, 3: PortState.DISCARDING}
         assert again.relay.flood_ports == set()
 
     @pytest.mark.parametrize(
