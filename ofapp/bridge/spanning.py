@@ -245,7 +245,7 @@ class Spanning:
         known = self.tree.port(port)
         if known.state is _FORWARDING:
             return []
-        told = _told(port, _FORWARDING, known.state, known.reason)
+        told = _told(known, _FORWARDING, known.state, known.reason)
         return [told, *self._relay.set_state(port, known.state)]
 
     def _open_alone(self) -> list[Step]:
@@ -256,7 +256,8 @@ class Spanning:
         effects = self._close_early()
         if alone is not None:
             self._early = alone
-            effects.append(_told(alone, self.tree.port(alone).state, _FORWARDING, _ALONE))
+            known = self.tree.port(alone)
+            effects.append(_told(known, known.state, _FORWARDING, _ALONE))
             effects += self._relay.set_state(alone, _FORWARDING)
         return effects
 
@@ -318,11 +319,12 @@ def read_behind(data: Any) -> dict[str, int]:
         raise ValueError("not who is behind which port") from error
 
 
-def _told(port: int, old: PortState, new: PortState, reason: str) -> Event:
+def _told(port: stp.PortStatus, old: PortState, new: PortState, reason: str) -> Event:
     """As the tree tells of a port's state."""
-    data = {"old": old.value, "new": new.value, "reason": reason}
-    message = f"port {port}: {old.value} -> {new.value} ({reason})"
-    return Event("stp.state", message, port=port, data=data)
+    states = {"old": old.value, "new": new.value}
+    message = f"port {port.port}: {old.value} -> {new.value} ({reason})"
+    data = {**states, "role": port.role.value, "reason": reason}
+    return Event("stp.state", message, port=port.port, data=data)
 
 
 def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:
