@@ -25,6 +25,7 @@ from ofapp.events import EventLog
 from ofapp.lock import lock
 from ofapp.network import Network
 from ofapp.openflow import channel
+from ofapp.openflow.ownership import identity
 from ofapp.options import config_file
 from ofapp.reload import Reloader
 from ofapp.state import State
@@ -42,7 +43,8 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         self._lock = lock(directory)  # until this process ends
         events = EventLog()
         state = State(directory, events.tell)
-        self.network = Network(load_config(config_file()), state, events)
+        own = identity(conf.state_dir)
+        self.network = Network(load_config(config_file()), state, events, own)
         self._reloader = Reloader(self.network, config_file)
         self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port, self._reloader)
 

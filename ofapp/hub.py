@@ -27,6 +27,7 @@ with warnings.catch_warnings():
     import eventlet
     import eventlet.hubs
     import eventlet.queue
+    import eventlet.semaphore
     import eventlet.tpool
     import eventlet.wsgi
     from eventlet.green import socket, ssl
@@ -46,6 +47,7 @@ RETRY_SECONDS = 1
 
 Event = _hub.Event
 HttpProtocol = eventlet.wsgi.HttpProtocol
+Lock = eventlet.semaphore.Semaphore
 GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue
 QueueEmpty = eventlet.queue.Empty

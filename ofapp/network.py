@@ -31,6 +31,7 @@ from ofapp.events import EventLog
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.echoes import GIVEN_UP
 from ofapp.openflow.introduce import local_name
+from ofapp.openflow.ownership import Ownership
 from ofapp.openflow.program import Changes
 from ofapp.openflow.requests import RequestError
 from ofapp.openflow.session import HEEDED, Session
@@ -57,15 +58,19 @@ LOOK_FOR_AWAY = 1.0
 
 
 class Network:
-    """Bridges by datapath id, and their switches' sessions; times in the core are monotonic."""
+    """Bridges by datapath id, and their switches' sessions; times in the core are monotonic.
 
-    def __init__(self, config: Config, state: State, events: EventLog) -> None:
+    own: the number of this controller, by which it has leases of switches.
+    """
+
+    def __init__(self, config: Config, state: State, events: EventLog, own: int = 1) -> None:
         self.settings = Settings(config)
         self.events = events
         self.bridges: dict[int, Bridge] = {}
         self.sessions: dict[int, Session] = {}
         self.away = Away()
         self._state = state
+        self._own = own
         self._trees = stp.OwnTrees()
         events.audience_changed = self._set_traces
         self.admin = Administration(self.settings, self._apply, self._tell, self._look)
@@ -147,7 +152,8 @@ class Network:
         self.away.back(datapath_id)
         bridge.former_name = None
         self._claim_name(bridge)
-        session = Session(channel, bridge, self._heed, adopt_static=known is None)
+        ownership = Ownership(channel, self._own)
+        session = Session(channel, bridge, self._heed, ownership, adopt_static=known is None)
         self.sessions[datapath_id] = session
         self._tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
         self.check_entries(bridge)
@@ -171,6 +177,8 @@ class Network:
         """The controller ends: let go of every switch, which keeps its flows."""
         for session in list(self.sessions.values()):
             session.stop()
+        hub.sleep(0)  # what they say last goes out
+        for session in list(self.sessions.values()):
             session.channel.close()
         self._state.finish(FINISHING)
 

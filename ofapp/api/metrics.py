@@ -60,6 +60,11 @@ class NetworkCollector(Collector):
         in_line = GaugeMetricFamily(
             "ofapp_bridge_in_line", "1 = the switch holds what the bridge wants.", labels=about
         )
+        standby = GaugeMetricFamily(
+            "ofapp_bridge_standby",
+            "1 = another controller looks after the switch, and this one holds still.",
+            labels=about,
+        )
         entries = GaugeMetricFamily(
             "ofapp_fdb_entries", "Entries of the forwarding database.", labels=[*about, "type"]
         )
@@ -89,6 +94,7 @@ class NetworkCollector(Collector):
             session = self._network.sessions.get(datapath_id)
             connected.add_metric(labels, session is not None)
             in_line.add_metric(labels, session is not None and session.in_line)
+            standby.add_metric(labels, session is not None and session.owner is not None)
             entries.add_metric([*labels, "learned"], bridge.fdb.learned)
             entries.add_metric([*labels, "static"], len(bridge.pinned.static))
             entries.add_metric([*labels, "local"], len(bridge.learning.local))
@@ -105,7 +111,7 @@ class NetworkCollector(Collector):
                 for rule, count in session.drops.items():
                     drops.add_metric([*labels, rule], count)
         yield from (connected, in_line, entries, limit, learning, channel, drops)
-        yield from (held, in_vlan, vlan_refused)
+        yield from (held, in_vlan, vlan_refused, standby)
 
     def _ports(self) -> Iterator[Metric]:
         about = ["datapath_id", "bridge", "port"]

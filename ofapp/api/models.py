@@ -319,6 +319,9 @@ class Bridge(BaseModel):
     connected: bool
     away: float | None = Field(description="seconds since its switch went away, null = it is there")
     in_line: bool = Field(description="the switch holds what the bridge wants")
+    standby: str | None = Field(
+        description="who else looks after the switch, so that this controller holds still"
+    )
     refused: list[str] = Field(description="what the switch refuses now, and why, in words")
     peer: str | None = Field(description="address of the switch, while it is connected")
     ageing_time: int = Field(description="seconds, 0 = entries never age")

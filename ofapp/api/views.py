@@ -59,6 +59,7 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
         "connected": session is not None,
         "away": network.away.seconds(bridge.datapath_id, time.monotonic()),
         "in_line": session is not None and session.in_line,
+        "standby": None if session is None else session.owner,
         "refused": [] if session is None else session.refused,
         "peer": None if session is None else address_text(session.channel.address),
         "ageing_time": bridge.params.ageing_time,

@@ -170,7 +170,10 @@ class Fdb:
             self.learned += 1
             port, counts = entry.port, self.learned_by_port
             counts[port] = counts.get(port, 0) + 1
-            self._enroll(vid, mac, entry.serial)
+            members = self._cohorts.get(entry.serial)  # `_enroll`, in line: each host comes by here
+            if members is None:
+                members = self._cohorts[entry.serial] = array("Q")
+            members.append(vid << 48 | mac)
         else:
             self._set[vid] += 1
 

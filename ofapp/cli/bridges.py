@@ -84,6 +84,7 @@ def set_port(
 
 def _bridge_row(bridge: Json) -> list[str]:
     state = "ready" if bridge["in_line"] else "refusing" if bridge["refused"] else "connected"
+    state = "standby" if bridge["standby"] else state
     if not bridge["connected"]:
         state = "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
     former = bridge["former_name"]

@@ -130,6 +130,14 @@ def _known(bridge: Bridge, told: Told) -> Iterator[Finding]:
             "is that the controller it is connected to?  Its log says whom it refuses",
         )
         return
+    if known.get("standby"):
+        yield Finding(
+            bridge.name,
+            f"{known['standby']} looks after the switch; the one at {told.url} holds still",
+            "let one controller have it: ovs-vsctl get-controller " + bridge.name,
+            fatal=False,
+        )
+        return
     for refused in known.get("refused", ()):
         yield Finding(
             bridge.name,

@@ -104,7 +104,8 @@ class Alignment:
         self._ask_ports()
         requests = fixed_requests(self._channel, thorough=not self.writes)
         answers = bodies(self._channel, *requests)
-        held = [flow for body in answers for flow in read_flow_stats(body)]
+        flows = (flow for body in answers for flow in read_flow_stats(body))
+        held = [flow for flow in flows if flow.table != TableId.OWNER]
         self._count_drops(held)
         self.acl.see_flows(held, time.time())
         if tree is not None and not (tree.settled and believed == _held_states(held, believed)):

@@ -29,7 +29,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp import hub
 from ofapp.openflow.bundle import is_reply
 from ofapp.openflow.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.learned import Expired
+from ofapp.openflow.learned import Expired, is_deletion
 from ofapp.openflow.parse import EndlessError, parse
 from ofapp.openflow.refusals import Refusal, read_refusal
 from ofapp.turns import SLICE, TURNS, Budget, Share, Turns
@@ -63,7 +63,10 @@ LAG = 1.0
 
 _ECHO_REPLY = bytes([ofp.OFPT_ECHO_REPLY])
 _is_bpdu = attrgetter("bpdu")
-_REPLIES = (ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ERROR)
+_REPLIES = (
+    *(ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ROLE_REPLY),
+    ofp.OFPT_ERROR,
+)
 
 
 class Listener(Protocol):
@@ -72,6 +75,8 @@ class Listener(Protocol):
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
 
     def on_refused(self, refusal: Refusal) -> None: ...
+
+    def on_deleted(self) -> None: ...
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
 
@@ -409,6 +414,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         elif type_ == ofp.OFPT_FEATURES_REPLY and self.id is None and not self._admitted(message):
             self.close()
         else:
+            if self.listener is not None and is_deletion(type_, message):
+                self.listener.on_deleted()
             self._pass_on(type_, message)
 
     def _admitted(self, features_reply: bytes) -> bool:

@@ -127,6 +127,7 @@ class Flow:
     """One flow: where it is, what it matches, what it does.
 
     meter: drops what is above its rate before anything else happens, None for no limit.
+    notify_removal: the switch tells when it is deleted, or has expired.
     recount: a change of it begins its counters anew, so that they count for as long as it says.
     """
 
@@ -139,7 +140,7 @@ class Flow:
     serial: int = 0
     idle_timeout: int = 0
     hard_timeout: int = 0
-    notify_removal: bool = False
+    notify_removal: bool = True
     meter: int | None = None
     recount: bool = False
 

@@ -210,6 +210,7 @@ def learned_flows(
         feature,
         out or (Output(port),),
         serial=serial,
+        notify_removal=False,
     )
     source_half = Flow(
         TableId.SOURCE,

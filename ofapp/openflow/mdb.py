@@ -68,6 +68,7 @@ def entry_flow(key: Key, group: int) -> Flow:
         Feature.MULTICAST,
         (ToGroup(group),),
         serial=group - ENTRY_GROUPS,
+        notify_removal=False,
     )
     check(flow)
     return flow

@@ -17,6 +17,7 @@ from ofapp.openflow.tables.acl import ACL
 from ofapp.openflow.tables.admission import ADMISSION, STORM, VLAN
 from ofapp.openflow.tables.destination import DESTINATION, EGRESS, FLOOD
 from ofapp.openflow.tables.multicast import MULTICAST, SNOOP
+from ofapp.openflow.tables.owner import OWNER
 from ofapp.openflow.tables.source import SOURCE
 
 __all__ = ["FLOOD_GROUP", "PIPELINE", "PipelineError", "Rule", "Table", "TableId", "check"]
@@ -37,7 +38,10 @@ def is_our_group(group: int) -> bool:
     return group == FLOOD_GROUP or VLAN_GROUPS <= group < _GROUPS_END
 
 
-PIPELINE = (ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS)
+PIPELINE = (
+    *(ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS),
+    OWNER,
+)
 
 _RULES = {
     (table.id, rule.priority, rule.feature, rule.match): rule

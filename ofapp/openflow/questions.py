@@ -37,7 +37,7 @@ def flow_request(channel: Channel, cookie: int, mask: int, table: int = ofp.OFPT
 
 
 def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
-    """For all flows of ours but learned addresses.
+    """For all flows of ours but learned addresses; a thorough answer has leases among them.
 
     thorough: those of other generations and of features that are none, too, for which the switch
     walks through all it has.
@@ -50,7 +50,7 @@ def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
             features = {rule.feature for rule in table.rules} - {Feature.LEARNED, Feature.STICKY}
             cookies = map(make_cookie, sorted(features))
             requests += [flow_request(channel, cookie, EXACT, table.id) for cookie in cookies]
-        else:
+        elif table.id != TableId.OWNER:
             requests.append(flow_request(channel, OURS, KIND_MASK, table.id))
     return requests
 

@@ -32,7 +32,8 @@ from ofapp.openflow.codec import serialize
 from ofapp.openflow.hits import AclHits
 from ofapp.openflow.intake import Intake
 from ofapp.openflow.learned import Expired
-from ofapp.openflow.pace import spread
+from ofapp.openflow.ownership import RENEWAL, Ownership
+from ofapp.openflow.pace import Pace, spread
 from ofapp.openflow.portnews import heed
 from ofapp.openflow.program import Changes, difference
 from ofapp.openflow.refusals import Refusal, Refusals
@@ -47,6 +48,9 @@ BACKLOG = 500
 
 PAUSE = 1.0
 """Least seconds between two looks at a switch."""
+
+TOGETHER = 0.1
+"""Seconds in which deletions are taken for one."""
 
 TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
@@ -65,15 +69,26 @@ class Heeds(Protocol):
 class Session:
     """The shell around one `Bridge` for the life of one connection.
 
+    ownership: whether this controller may look after the switch.
     adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
+    `owner` tells in words who else does, None for nobody.
     `in_line` is set once the switch holds what the bridge wants.
     """
 
-    def __init__(self, channel: Channel, bridge: Bridge, tell: Heeds, adopt_static: bool) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        bridge: Bridge,
+        tell: Heeds,
+        ownership: Ownership,
+        adopt_static: bool,
+    ) -> None:
         self.channel = channel
         self.bridge = bridge
         self.in_line = False
+        self.owner: str | None = None
         self._tell = tell
+        self._ownership = ownership
         self._adopt_static = adopt_static
         self._alignment = Alignment(channel, bridge, self.apply, self._until_open)
         self._policer = Policer(bridge.sighting_rate)
@@ -83,9 +98,12 @@ class Session:
         self._removals = Removals(bridge.learning)
         self._intake = Intake(self._window, self._learn, channel.counters)
         self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
+        self._protocols_run = False
         self._waiting: list[Effect] | None = None  # for a barrier's reply
         self._unsent: list[Effect] = []
         self._look = hub.Event()
+        self._deleted = hub.Event()
+        self._mending = hub.Lock()
         self._wake = hub.Event()
         self._threads: list[Any] = []
 
@@ -128,10 +146,8 @@ class Session:
         return min(max((self.bridge.params.ageing_time or 600) / 10, 5.0), 60.0)
 
     def start(self) -> None:
-        """Begin; returns at once."""
-        self.bridge.resume(time.monotonic())
-        self.channel.listener = self
-        self._threads = [self._spawn(self._keep_in_line)]
+        """Begin, or wait until no other controller looks after the switch; returns at once."""
+        self._threads = [self._spawn(self._own)]
 
     def _spawn(self, loop: Callable[[], None]) -> Any:
         """Whose end by an error ends the connection: the switch comes again, and gets a new one."""
@@ -139,6 +155,8 @@ class Session:
 
     def stop(self) -> None:
         """The connection is over."""
+        if self.channel.listener is self:
+            self._ownership.release()
         self.channel.listener = None
         self.in_line = False
         self.bridge.pause(time.monotonic())
@@ -277,6 +295,14 @@ class Session:
                 self.apply(self._removals.take(self._window.hosts))
             self._intake.learn_some()
 
+    def on_deleted(self) -> None:
+        """A flow of ours is gone: whether it was our doing is known by how many are to go."""
+        writer = self._alignment.writer
+        if writer.removed:
+            writer.removed -= 1
+        else:
+            self._deleted.set()
+
     def on_refused(self, refusal: Refusal) -> None:
         """The switch refused something: the next look finds out what is missing.
 
@@ -325,6 +351,43 @@ class Session:
 
     # What happens by itself
 
+    def _own(self) -> None:
+        self._await_turn()
+        self.bridge.resume(time.monotonic())
+        self.channel.listener = self
+        self._threads.append(self._spawn(self._keep_in_line))
+        while True:
+            hub.sleep(RENEWAL)
+            self._ownership.renew(self._lost)
+
+    def _await_turn(self) -> None:
+        """Hold still while another controller looks after the switch."""
+        while True:
+            try:
+                other = self._ownership.acquire()
+            except (RequestError, ValueError) as error:
+                LOG.warning("bridge %s: whose is the switch? %s", self.bridge.name, error)
+                other = self.owner or "the switch does not say"
+            if other is None:
+                break
+            if self.owner is None:
+                message = f"{other} looks after the switch: this one holds still until it goes"
+                event = Event("bridge.standby", message, Severity.WARNING, data={"owner": other})
+                self._tell(self.bridge, event)
+            self.owner = other
+            hub.sleep(RENEWAL)
+        if self.owner is not None:
+            message = f"{self.owner} has gone: this one looks after the switch now"
+            event = Event("bridge.takeover", message, data={"owner": self.owner})
+            self._tell(self.bridge, event)
+            self.owner = None
+
+    def _lost(self) -> None:
+        """Another controller took the switch over while this one was away for too long."""
+        message = "another controller has taken the switch over: this one lets go of it"
+        self._tell(self.bridge, Event("bridge.lost", message, Severity.WARNING))
+        self.channel.close()  # the switch comes again, and finds who it is then
+
     def _keep_in_line(self) -> None:
         occasion, pause = Occasion.CONNECTED, PAUSE
         while self.channel.send_q is not None:
@@ -344,9 +407,10 @@ class Session:
         if occasion is Occasion.CONNECTED:
             alignment.prepare()
         began = time.monotonic()
-        known = alignment.mend(self._adopt_static)
+        with self._mending:
+            known = alignment.mend(self._adopt_static)
         self._adopt_static = False
-        if len(self._threads) == 1:
+        if not self._protocols_run:
             self._run_protocols()
         if occasion is Occasion.CONNECTED and not known and self.bridge.fdb.learned:
             occasion = Occasion.RESTARTED
@@ -363,9 +427,29 @@ class Session:
 
     def _run_protocols(self) -> None:
         """As soon as their frames can come and go; a large FDB may take seconds to look at."""
+        self._protocols_run = True
         unsent, self._unsent = self._unsent, []
         self.apply([Barrier(), *unsent, *self.bridge.go_on_stp(time.monotonic())])
-        self._threads += [self._spawn(self._tick), self._spawn(self._renew_traps)]
+        self._threads += map(self._spawn, (self._tick, self._renew_traps, self._put_back))
+
+    def _put_back(self) -> None:
+        """What somebody else deletes: at once, and not with the next look at everything.
+
+        A switch does not tell who deleted a flow, so there may be nothing to do.
+        """
+        pace, counters = Pace(), self.bridge.learning.counters
+        while True:
+            self._deleted.wait()
+            hub.sleep(TOGETHER)
+            self._deleted.clear()
+            before = counters["mended"]
+            try:
+                with pace.resting(), self._mending:
+                    self._alignment.mend(adopt_static=False)
+            except (RequestError, ValueError) as error:
+                LOG.warning("bridge %s: %s; the next look will tell", self.bridge.name, error)
+            if counters["mended"] > before:
+                self.look_soon()
 
     def _tick(self) -> None:
         while True:

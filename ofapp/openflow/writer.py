@@ -62,12 +62,14 @@ class EffectWriter:
 
     entries: which group belongs to which multicast entry there.
     bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
+    removed: flows taken out since the last look, of which the switch has not said so yet.
     """
 
     def __init__(self, bridge: Bridge, metered: bool) -> None:
         self.held = Program()
         self.entries = mdb.GroupNumbers()
         self.bundles = True
+        self.removed = 0
         self._flooded: frozenset[int] | None = None
         self._bridge = bridge
         self._metered = metered
@@ -75,7 +77,7 @@ class EffectWriter:
 
     def holds(self, program: Program) -> None:
         """The switch was looked at and holds this now."""
-        self.held, self._flooded = program, None
+        self.held, self._flooded, self.removed = program, None, 0
 
     def wanted(self, bridge: Bridge | None = None) -> Program:
         """What the switch should hold, for the bridge as it is or as it might be."""
@@ -137,7 +139,10 @@ class EffectWriter:
         return codec.add_flow(flow)
 
     def _take_out(self, flow: Flow) -> bytes:
-        return codec.delete_flow(flow) if self.held.flows.take_out(flow) else b""
+        if not self.held.flows.take_out(flow):
+            return b""
+        self.removed += 1
+        return codec.delete_flow(flow)
 
     def _message(self, effect: Effect) -> bytes:
         if write := self._single.get(type(effect)):
@@ -187,6 +192,7 @@ class EffectWriter:
         wanted = self.wanted()
         changes = difference(self.held, wanted)
         self.held, self._flooded = wanted, self._bridge.relay.flood_ports
+        self.removed += len(changes.flows_removed)
         return changes.messages()
 
     def _set_flood(self, ports: frozenset[int]) -> bytes:

@@ -33,6 +33,7 @@ from tests.vswitchd.waiting import wait_for
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
 LOCAL = 0xFFFFFFFE
+OWNER = 200  # table of leases, which come and go with the controller
 
 _HEAD = re.compile(r"(\w+)=([^,\s]*)")
 
@@ -413,9 +414,10 @@ class Bridge:
         )
 
     def flows(self) -> list[Flow]:
-        """All flows, in the order of OVS's dump."""
+        """All flows but the controller's lease, in the order of OVS's dump."""
         lines = self.switch.ofctl("dump-flows", "--no-names", self.name).splitlines()
-        return [parse_flow(line) for line in lines if "cookie=" in line]
+        flows = [parse_flow(line) for line in lines if "cookie=" in line]
+        return [flow for flow in flows if flow.table != OWNER]
 
     def groups(self) -> dict[int, set[int | str]]:
         """Group id -> the ports of its buckets (name of a reserved port as it is)."""

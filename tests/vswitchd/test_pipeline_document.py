@@ -116,6 +116,7 @@ def _flows(table: Table, bridge: Bridge, names: dict[str, str]) -> list[str]:
     for line in text.splitlines():
         if "cookie=" not in line:
             continue
+        line = re.sub("metadata=0/0x[0-9a-f]+", "metadata=0/ID", line)
         line = STATISTICS.sub("", line).replace(f"table={table.id}, ", "").strip()
         for mac, name in names.items():
             line = line.replace(mac, name)

@@ -61,7 +61,8 @@ SOURCE = Table(
             200,
             "in_port vlan_vid eth_src",
             Feature.LEARNED,
-            "A known address on the port it is known on. Its idle timeout is the ageing time; "
+            "A known address on the port it is known on. Its idle timeout is the ageing time, or "
+            "up to a tenth more, so that not all who fell silent together expire together; "
             "on any other port the address misses and is learned anew.",
             goto=TableId.DESTINATION,
         ),

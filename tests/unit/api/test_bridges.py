@@ -62,6 +62,7 @@ def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
         in_line=True,
         refused=[],
+        owner=None,
         drops={"reserved": 9},
     )
     told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)

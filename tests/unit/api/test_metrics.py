@@ -53,6 +53,7 @@ def test_a_connection(client: Any, network: Network) -> None:
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
         in_line=True,
         refused=[],
+        owner=None,
         drops={"reserved": 9},
         held_back={"sighting": {1: 5}, "bpdu": {}, "snooped": {1: 7}},
     )

@@ -138,6 +138,18 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
     ),
     "no rest": (healthy(), Told(URL, problem="no answer from it"), "no answer", "--api"),
     "unknown": (healthy(), Told(URL), "does not know it", "whom it refuses"),
+    "standby": (
+        healthy(),
+        Told(URL, bridges={ID: {"connected": True, "standby": "another controller at 192.0.2.9"}}),
+        "another controller at 192.0.2.9 looks after the switch",
+        "get-controller",
+    ),
+    "refused": (
+        healthy(),
+        Told(URL, bridges={ID: {"connected": True, "refused": ["a flow: the table is full"]}}),
+        "refuses a flow: the table is full",
+        "Flow_Table",
+    ),
     "no flows": (
         healthy(),
         Told(URL, bridges={ID: {"connected": True, "in_line": False}}),

@@ -62,6 +62,9 @@ class Heard:
     def on_fault(self, error: Exception) -> None:
         self.log.append(("fault", str(error)))
 
+    def on_deleted(self) -> None:
+        self.log.append(("deleted", None))
+
     def on_refused(self, refusal: Refusal) -> None:
         self.log.append(("error", (refusal.what, refusal.why)))
 

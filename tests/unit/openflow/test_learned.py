@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import hypothesis.strategies as st
@@ -48,6 +50,14 @@ def messages(data: bytes) -> list[bytes]:
     return out
 
 
+def test_hosts_that_fall_silent_together_expire_over_a_tenth_of_the_ageing_time() -> None:
+    idle = learned.LearnedWriter(300).idle
+    assert (min(idle), max(idle)) == (300, 329)
+    assert all(0 <= later - sooner <= 1 for sooner, later in pairwise(idle))
+    assert set(learned.LearnedWriter(0).idle) == {0} == set(learned.LearnedWriter(None).idle)
+    assert max(learned.LearnedWriter(65535).idle) == 65535
+
+
 @given(hosts, st.integers(0, 0xFF00))
 def test_patterns_equal_what_os_ken_serialises(
     host: tuple[int, int, int, int], old_port: int
@@ -55,6 +65,7 @@ def test_patterns_equal_what_os_ken_serialises(
     port, vid, mac, serial = host
     destination, source = flows.learned_flows(port, vid, mac, serial, 300)
     written = messages(WRITER.install(InstallEntry(port, vid, mac, serial, old_port)))
+    source = replace(source, idle_timeout=WRITER.idle[serial >> 3 & 31])
     assert written[:2] == [codec.add_flow(destination), codec.add_flow(source)]
     if old_port:
         _, old = flows.learned_flows(old_port, vid, mac, serial, 300)
@@ -64,7 +75,10 @@ def test_patterns_equal_what_os_ken_serialises(
     for effect, expected in (
         (InstallDestination(port, vid, mac, serial), codec.add_flow(destination)),
         (RemoveDestination(vid, mac, serial), codec.delete_flow(destination)),
-        (RemoveSource(port, vid, mac, serial), codec.delete_flow(source)),
+        (
+            RemoveSource(port, vid, mac, serial),
+            codec.delete_flow(replace(source, idle_timeout=300)),
+        ),
     ):
         write = {
             InstallDestination: WRITER.install_destination,

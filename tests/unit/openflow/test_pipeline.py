@@ -126,6 +126,7 @@ class TestDeclaration:
         ]
         others += [mdb.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}
+        used.add((TableId.OWNER, "lease"))  # not of the bridge (`ofapp.openflow.ownership`)
         assert used == {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
 
     @pytest.mark.parametrize(
@@ -157,6 +158,7 @@ class TestDeclaration:
             TableId.SOURCE,
             TableId.SNOOP,
             TableId.STORM,
+            TableId.OWNER,
         }
 
     def test_cookies_are_told_apart(self) -> None:
@@ -194,7 +196,7 @@ class TestReconcile:
         [
             {"cookie": make_cookie(Feature.PORT, 3)},
             {"idle_timeout": 9},
-            {"flags": 1},
+            {"flags": 0},
             {"instructions": b""},
         ],
     )
