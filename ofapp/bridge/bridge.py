@@ -14,7 +14,7 @@ from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.arrivals import port_event, put_ports, remove_ports
-from ofapp.bridge.effects import Effect, Reprogram, SpokenFor, Unsettled
+from ofapp.bridge.effects import ClosePort, Effect, Reprogram, SpokenFor, Unsettled
 from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.following import followed
 from ofapp.bridge.learning import Learning
@@ -343,11 +343,33 @@ class Bridge:
             return []
         return self._followed(self.spanning.calm(now), now)
 
+    def lose(self, now: float) -> list[Effect]:
+        """The datapath has lost all it held, as when the switch has restarted.
+
+        The neighbours have not heard of this bridge meanwhile, so its spanning tree begins anew;
+        but the addresses behind its ports are where they were.
+        """
+        if self.params.stp is None:
+            return []
+        steps: list[Step] = [ClosePort(port) for port in self.relay.states]
+        self.relay.lose()
+        self._behind = {} if self.spanning is None else self.spanning.behind()
+        steps += self._begin_stp(now)
+        self._behind = {}
+        local = self.ports.get(LOCAL_PORT)
+        if local is not None and self.usable(local):
+            steps += self.relay.set_state(LOCAL_PORT, PortState.FORWARDING)
+        return self._followed(steps, now)
+
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
         """Start, administer or (None) stop the spanning tree."""
         self.params = replace(self.params, stp=params)
         if params is not None and self.spanning is not None:
             return self._followed(self.spanning.set_bridge_params(params, now), now)
+        return self._followed(self._begin_stp(now), now)
+
+    def _begin_stp(self, now: float) -> list[Step]:
+        """With a tree as the parameters say, or none, instead of the one there was."""
         effects: list[Step] = [] if self.spanning is None else [Unsettled({})]
         if self.spanning is not None:
             self.spanning.tree.leave()
@@ -355,11 +377,11 @@ class Bridge:
         for port in self.ports:
             if port.number == LOCAL_PORT:
                 continue
-            if params is not None:
+            if self.params.stp is not None:
                 effects += self._span(replace(port, up=self.usable(port)), now)
             elif self.usable(port):
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
-        return self._followed(effects, now)
+        return effects
 
     def set_port_stp(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
         """Administer a port's spanning tree, running or not."""

@@ -179,6 +179,11 @@ class SetRate:
     port: int
 
 
+@dataclass(frozen=True, slots=True)
+class LookAgain:
+    """The datapath may lack addresses that it should have: look at it soon."""
+
+
 Effect = (
     InstallEntry
     | InstallSticky
@@ -203,5 +208,6 @@ Effect = (
     | HoldDown
     | LetGo
     | SetRate
+    | LookAgain
     | Event
 )

@@ -15,6 +15,7 @@ from ofapp.bridge.effects import (
     Flush,
     InstallEntry,
     InstallSticky,
+    LookAgain,
     RemoveDestination,
     RemoveSource,
 )
@@ -37,7 +38,8 @@ class Learning:
 
     open_ports: where addresses are learned; holding: ports that learn but do not forward yet, so
     what they learn is installed later; sticky: ports whose addresses stay; local: the bridge's
-    own addresses, mac -> port.
+    own addresses, mac -> port; lost: ports whose addresses the datapath has lost, and which are put
+    back once they are open (see `Sweep`).
     """
 
     def __init__(self, fdb: Fdb, params: BridgeParams) -> None:
@@ -47,6 +49,7 @@ class Learning:
         self.holding: set[int] = set()
         self.sticky: set[int] = set()
         self.local: dict[int, int] = {}
+        self.lost: set[int] = set()
         self.caps = Caps(fdb, params.fdb_max_learned, self.counters)
         self.caps.set_vlans(params.policies.vlans)
         self.guard = Guard(params.policies.move_guard, self.counters)
@@ -153,6 +156,8 @@ class Learning:
 
         sticky: those that are sticky as well.  The others' flows are the caller's to take out.
         """
+        if vid is None:
+            self.lost.difference_update(self.lost.copy() if ports is None else ports)
         gone = self.fdb.drop_learned(ports, vid, sticky)
         self.counters["flushed"] += gone.total()
         effects = self.caps.released(gone, self.caps.vlans if vid is None else [vid])
@@ -173,6 +178,8 @@ class Learning:
 
     def release(self, port: int) -> list[Effect]:
         """The port forwards from now on: install what it has learned so far."""
+        if port in self.lost:
+            return [LookAgain()]
         if port not in self.fdb.learned_by_port:
             return []
         return [
@@ -181,6 +188,10 @@ class Learning:
             if entry.port == port and entry.was_learned
             for effect in self._installed(vid, mac, entry, NO_PORT)
         ]
+
+    def back(self) -> frozenset[int]:
+        """The ports that are open again, whose addresses the datapath has lost."""
+        return frozenset(port for port in self.lost if self.forwards(port))
 
     def reinstall(self, vid: int, mac: int, entry: Entry, now: float) -> list[Effect]:
         """The switch has lost a learned address: put it back."""
@@ -256,7 +267,7 @@ class Learning:
             effects.append(Flush(port, sticky=True))
             effects += self.forget_all([port], None, sticky=True)
         effects += self.caps.set_port(port, "", None, False)
-        for ports in (self._active, self.holding, self._quiet, self.sticky):
+        for ports in (self._active, self.holding, self._quiet, self.sticky, self.lost):
             ports.discard(port)
         self._classify(port)
         return effects

@@ -43,6 +43,10 @@ class PausableTime:
         self._live(now)
         return (now if self._paused is None else self._paused) - self._lost
 
+    def then(self, instant: float) -> float:
+        """The protocol's time at another of the shell's instants, should it run until then."""
+        return instant - self._lost
+
     def due(self, instant: float | None) -> float | None:
         """The shell's time of one of the protocol's instants; None while paused or without one."""
         return None if instant is None or self._paused is not None else instant + self._lost

@@ -44,6 +44,21 @@ class Relay:
             effects += self.flush_ports([port], blocked=True)
         return effects
 
+    def lose(self) -> None:
+        """The datapath holds nothing any more: no port has a state, and what is known is kept.
+
+        What is behind a port comes back when it opens, if nobody has reason to forget it before.
+        """
+        for port in self.states:
+            self._admit(port, PortState.DISCARDING)
+        self._learning.lost |= self.states.keys() & self._fdb.learned_by_port.keys()
+        self.states.clear()
+
+    def heard_bridge(self, port: int) -> list[Effect]:
+        """There is another bridge behind the port: while all was lost it may have found other ways
+        to what is kept for the port."""
+        return self.flush_ports([port]) if port in self._learning.lost else []
+
     def close(self, port: int) -> list[Effect]:
         """A port is down or gone; nothing for one that was not up."""
         old = self.states.pop(port, None)

@@ -121,7 +121,7 @@ class Spanning:
         self._remembered = _UNKNOWN
         self.clock.resume(now)
         self.tree.join()
-        return self._carry_out(self.tree.go_on(self._time(now), self.clock.at(cautious_until)))
+        return self._carry_out(self.tree.go_on(self._time(now), self.clock.then(cautious_until)))
 
     def retain(self, names: Mapping[int, str], now: float) -> list[Step]:
         """Let go of ports that are not there under the same number and name any more."""
@@ -185,7 +185,11 @@ class Spanning:
         """Frames to the bridge group address arrived together, by port."""
         if not self.clock.runs:
             return []
-        return self._carry_out(self.tree.receive_all(frames, self._time(now)))
+        heard = list(frames)
+        effects: list[Step] = []
+        for port, _ in heard:
+            effects += self._relay.heard_bridge(port)
+        return effects + self._carry_out(self.tree.receive_all(heard, self._time(now)))
 
     def tick(self, now: float) -> list[Step]:
         """Let time pass."""
@@ -198,7 +202,7 @@ class Spanning:
     def beware(self, until: float, now: float) -> list[Step]:
         """See `SpanningTree.beware`; `until` in the caller's time."""
         now = self._time(now)
-        return self._carry_out(self.tree.beware(now, self.clock.at(until)))
+        return self._carry_out(self.tree.beware(now, self.clock.then(until)))
 
     def calm(self, now: float) -> list[Step]:
         """See `SpanningTree.calm`."""

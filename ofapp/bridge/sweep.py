@@ -55,6 +55,7 @@ class Sweep:
         self._base = number * 4
         self._occasion = occasion
         self._started = started
+        self._lost = frozenset(bridge.learning.lost)
 
     def source(
         self,
@@ -146,7 +147,7 @@ class Sweep:
                 # Without its destination half a host is flooded to for as long as it talks.
                 self._learning.counters["mended"] += 1
                 effects.append(InstallDestination(entry.port, vid, mac, entry.serial))
-            elif self._occasion is Occasion.RESTARTED:
+            elif self._occasion is Occasion.RESTARTED or entry.port in self._lost:
                 effects += self._learning.reinstall(vid, mac, entry, now)
             else:
                 effects += self._learning.expired(vid, mac, entry.serial)

@@ -110,7 +110,8 @@ class Alignment:
         self.acl.see_flows(held, time.time())
         if tree is not None and not (tree.settled and believed == _held_states(held, believed)):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
-            self._apply(self._bridge.restart_stp(time.monotonic()))
+            begin = self._bridge.restart_stp if held else self._bridge.lose
+            self._apply(begin(time.monotonic()))
         if adopt_static:
             self._adopt_static_entries(held)
         wanted, superfluous = self._put_groups_and_meters(held)

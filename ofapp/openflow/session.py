@@ -18,7 +18,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp import hub
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, SendFrame, SpokenFor, Unsettled
+from ofapp.bridge.effects import Barrier, Effect, LookAgain, SendFrame, SpokenFor, Unsettled
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.limits import Policer
@@ -213,6 +213,8 @@ class Session:
         for effect in effects:
             if type(effect) in HEEDED:
                 self._tell(self.bridge, effect)  # type: ignore[arg-type]
+            elif type(effect) is LookAgain:
+                self._look.set()
         if self._waiting is not None:
             self._waiting += effects
         elif self._alignment.writes:

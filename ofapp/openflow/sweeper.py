@@ -66,6 +66,7 @@ class Sweeper:
         writer: what knows how flows should look, and which others the tables hold.
         """
         self._writer = writer
+        back = self._bridge.learning.back()
         others = sum(flow.table in LARGE for flow in writer.held.flows.values())
         held = flows_held(self._channel) - others
         if held > SMALL and occasion is Occasion.ROUTINE:
@@ -78,6 +79,7 @@ class Sweeper:
                 self._look(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
             for serial in self._bridge.fdb.cohorts():
                 self._mend(sweep.finish(time.monotonic(), [serial]))
+        self._bridge.learning.lost -= back
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
     def _sweep_cohorts(self) -> None:

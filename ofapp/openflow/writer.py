@@ -21,6 +21,7 @@ from ofapp.bridge.effects import (
     InstallEntry,
     InstallSticky,
     LetGo,
+    LookAgain,
     Pin,
     RemoveDestination,
     RemoveSource,
@@ -148,7 +149,7 @@ class EffectWriter:
         if write := self._single.get(type(effect)):
             return write(effect)
         match effect:
-            case Unsettled() | SpokenFor():
+            case Unsettled() | SpokenFor() | LookAgain():
                 return b""
             case SetFlood(ports):
                 return self._set_flood(ports)

@@ -105,7 +105,6 @@ class SpanningTree:
         core.add(port)
         core.before[port_no] = None
         core.effects.append(SetPortState(port_no, PortState.DISCARDING))
-        core.flush(port)
         self._refresh(port)
         core.ask_reselect(port)
         return self._finish()

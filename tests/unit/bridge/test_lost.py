@@ -1,0 +1,109 @@
+"""A switch that has restarted and lost all its flows: addresses behind its ports are kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from ofapp.bridge import stp
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import PortState
+from ofapp.bridge.sweep import Occasion, Sweep
+
+A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
+LATER = 100.0
+
+
+def port(number: int, up: bool = True) -> Port:
+    return Port(number, f"p{number}", number, up, 1000)
+
+
+def run(bridge: Bridge, until: float) -> list[Effect]:
+    effects: list[Effect] = []
+    while (due := bridge.next_wakeup()) is not None and due <= until:
+        effects += bridge.tick(due)
+    return effects
+
+
+@pytest.fixture
+def bridge() -> Bridge:
+    """A on port 1 and B on port 2, both open; then the switch has lost it all, at LATER."""
+    made = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
+    made.set_ports([port(1), port(2), Port(LOCAL_PORT, "br0", 0x020000000100, True)], 0.0)
+    run(made, 10.0)
+    made.learning.learn([(1, 0, A), (2, 0, B), (LOCAL_PORT, 0, C)], 11.0)
+    run(made, LATER)
+    made.lose(LATER)
+    return made
+
+
+def bpdu() -> bytes:
+    other = stp.SpanningTree(stp.BridgeParams(priority=61440), 0x02000000FFFF)
+    told = other.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
+    return next(effect.frame for effect in told if isinstance(effect, stp.SendBpdu))
+
+
+def swept(bridge: Bridge, now: float, occasion: Occasion = Occasion.ROUTINE) -> list[Effect]:
+    """What a look at a switch without any learned address leads to."""
+    return Sweep(bridge, int(now), occasion, now).finish(now)
+
+
+def installed(effects: list[Effect]) -> set[int]:
+    return {effect.mac for effect in effects if isinstance(effect, InstallEntry)}
+
+
+def test_ports_begin_anew_and_addresses_are_kept(bridge: Bridge) -> None:
+    assert bridge.relay.states[1] is PortState.DISCARDING
+    assert bridge.relay.flood_ports == bridge.flooded == {LOCAL_PORT}
+    assert bridge.fdb.learned == 3
+
+
+def test_they_come_back_as_their_ports_open(bridge: Bridge) -> None:
+    assert installed(swept(bridge, LATER + 1, Occasion.RESTARTED)) == {C}
+    assert installed(swept(bridge, LATER + 2)) == {C}  # nothing else, and nothing is taken for aged
+    assert bridge.fdb.learned == 3
+    assert LookAgain() in run(bridge, LATER + 5)
+    assert bridge.learning.back() >= {1, 2}
+    assert installed(swept(bridge, LATER + 6)) == {A, B, C}
+
+
+def test_those_before_a_bridge_are_forgotten(bridge: Bridge) -> None:
+    """While the switch held nothing, its neighbours may have opened another way."""
+    told = bridge.bpdus([(1, bpdu())], LATER + 0.5)
+    assert any(isinstance(effect, SendFrame) for effect in told)
+    run(bridge, LATER + 5)
+    assert bridge.fdb.get(0, A) is None
+    assert bridge.fdb.get(0, B) is not None
+    assert installed(swept(bridge, LATER + 6)) == {B, C}
+
+
+def test_those_of_a_port_that_is_down_are_forgotten(bridge: Bridge) -> None:
+    bridge.put_port(port(1, up=False), LATER + 0.5)
+    bridge.put_port(port(1), LATER + 0.6)
+    run(bridge, LATER + 5)
+    assert installed(swept(bridge, LATER + 6)) == {B, C}
+    assert bridge.learning.back() == {2, LOCAL_PORT}
+
+
+def test_those_that_somebody_flushes_are_forgotten(bridge: Bridge) -> None:
+    bridge.flush(port=2)
+    run(bridge, LATER + 5)
+    assert installed(swept(bridge, LATER + 6)) == {A, C}
+    bridge.flush()
+    assert not bridge.learning.lost
+
+
+def test_one_that_has_moved_meanwhile_is_where_it_is(bridge: Bridge) -> None:
+    run(bridge, LATER + 5)
+    assert installed(bridge.learning.learn([(2, 0, A)], LATER + 6)) == {A}
+    assert bridge.fdb.get(0, A).port == 2  # type: ignore[union-attr]
+
+
+def test_once_they_are_back_they_age_like_any_other(bridge: Bridge) -> None:
+    run(bridge, LATER + 5)
+    swept(bridge, LATER + 6)
+    bridge.learning.lost -= bridge.learning.back()
+    swept(bridge, LATER + 36)
+    assert bridge.fdb.learned == 0
