@@ -14,10 +14,11 @@ from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.arrivals import port_event, put_ports, remove_ports
-from ofapp.bridge.effects import ClosePort, Effect, Reprogram, SpokenFor, Unsettled
+from ofapp.bridge.effects import Effect, Reprogram, SpokenFor, Unsettled
 from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.following import followed
 from ofapp.bridge.learning import Learning
+from ofapp.bridge.losing import lose
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
@@ -66,7 +67,7 @@ class Bridge:
         self.spanning: Spanning | None = None
         self._trees = stp.OwnTrees() if trees is None else trees
         self.cautious_until = 0.0
-        self._behind: Mapping[str, int] = {}  # remembered of a tree that is not
+        self.behind: Mapping[str, int] = {}  # remembered of a tree that is not
         self._waits = False
         self._trace = False
         self.multicasting: Multicasting | None = None
@@ -295,7 +296,7 @@ class Bridge:
         if self.params.stp is None:
             raise ValueError("spanning tree is off")
         if isinstance(data, Mapping) and "behind" in data:
-            self._behind = read_behind(data["behind"])
+            self.behind = read_behind(data["behind"])
             return
         self.spanning = Spanning.revive(
             self.params.stp, data, self.relay, self._trees, lambda name: self.params.port(name).stp
@@ -312,14 +313,14 @@ class Bridge:
             return []
         behind = {} if self.spanning is None else self.spanning.behind()
         effects = self.set_stp(None, now)
-        self._behind = behind
+        self.behind = behind
         effects += self.set_stp(params, now)
-        self._behind = {}
+        self.behind = {}
         return effects
 
     def go_on_stp(self, now: float) -> list[Effect]:
         """The datapath is in the state that the tree believes it is in: hear and be heard."""
-        self._waits, self._behind = False, {}
+        self._waits, self.behind = False, {}
         effects: list[Effect] = [SpokenFor()]
         if self.spanning is not None:
             effects += self._followed(self.spanning.go_on(self.cautious_until, now), now)
@@ -344,31 +345,17 @@ class Bridge:
         return self._followed(self.spanning.calm(now), now)
 
     def lose(self, now: float) -> list[Effect]:
-        """The datapath has lost all it held, as when the switch has restarted.
-
-        The neighbours have not heard of this bridge meanwhile, so its spanning tree begins anew;
-        but the addresses behind its ports are where they were.
-        """
-        if self.params.stp is None:
-            return []
-        steps: list[Step] = [ClosePort(port) for port in self.relay.states]
-        self.relay.lose()
-        self._behind = {} if self.spanning is None else self.spanning.behind()
-        steps += self._begin_stp(now)
-        self._behind = {}
-        local = self.ports.get(LOCAL_PORT)
-        if local is not None and self.usable(local):
-            steps += self.relay.set_state(LOCAL_PORT, PortState.FORWARDING)
-        return self._followed(steps, now)
+        """The datapath has lost all it held: see `ofapp.bridge.losing`."""
+        return lose(self, now)
 
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
         """Start, administer or (None) stop the spanning tree."""
         self.params = replace(self.params, stp=params)
         if params is not None and self.spanning is not None:
             return self._followed(self.spanning.set_bridge_params(params, now), now)
-        return self._followed(self._begin_stp(now), now)
+        return self._followed(self.begin_stp(now), now)
 
-    def _begin_stp(self, now: float) -> list[Step]:
+    def begin_stp(self, now: float) -> list[Step]:
         """With a tree as the parameters say, or none, instead of the one there was."""
         effects: list[Step] = [] if self.spanning is None else [Unsettled({})]
         if self.spanning is not None:
@@ -417,7 +404,7 @@ class Bridge:
         if self.spanning is None:
             assert self.params.stp is not None
             self.spanning = Spanning(
-                self.params.stp, self.address, self.relay, self._trees, self._behind
+                self.params.stp, self.address, self.relay, self._trees, self.behind
             )
             self.spanning.tree.trace = self._trace
             if self._waits:

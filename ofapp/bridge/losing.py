@@ -1,0 +1,34 @@
+"""A switch that has restarted: it holds nothing any more, but who is behind its ports is known.
+
+Its neighbours have not heard of this bridge meanwhile, so its spanning tree begins anew.  Addresses
+are kept, and come back as their ports open (`Learning.lost`); unless another bridge is heard behind
+the port, which may have found other ways to them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ofapp.bridge.effects import ClosePort, Effect
+from ofapp.bridge.following import followed
+from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.spanning import Step
+from ofapp.bridge.stp import PortState
+
+if TYPE_CHECKING:
+    from ofapp.bridge.bridge import Bridge
+
+
+def lose(bridge: Bridge, now: float) -> list[Effect]:
+    """Nothing without spanning tree: the states of ports are what they were."""
+    if bridge.params.stp is None:
+        return []
+    steps: list[Step] = [ClosePort(port) for port in bridge.relay.states]
+    bridge.relay.lose()
+    bridge.behind = {} if bridge.spanning is None else bridge.spanning.behind()
+    steps += bridge.begin_stp(now)
+    bridge.behind = {}
+    local = bridge.ports.get(LOCAL_PORT)
+    if local is not None and bridge.usable(local):
+        steps += bridge.relay.set_state(LOCAL_PORT, PortState.FORWARDING)
+    return followed(bridge, steps, now)
