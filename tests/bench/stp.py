@@ -13,6 +13,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.interop.network import port_state
 from tests.mininet.lab import Host, _in_namespace, sh
 from tests.vswitchd.waiting import wait_for
 
+from .stp_mesh import EVENTS, heals
 from .stp_ring import Ring, ring
 from .stp_traffic import (
     ETH_P_802_2,
@@ -209,11 +211,24 @@ def jitter_table(results: dict[str, list[dict[str, dict[str, Any]]]]) -> list[st
     return lines
 
 
+def mesh_table(results: dict[str, list[dict[str, tuple[float, int]]]]) -> list[str]:
+    """Events by kinds."""
+    kinds = [kind for kind in KINDS if results.get(kind)]
+    lines = ["| The root is | " + " | ".join(NAMES[k] for k in kinds) + " | copies |"]
+    lines.append("| --- |" + " --- |" * (len(kinds) + 1))
+    for how in EVENTS:
+        runs = {k: [run[how] for run in results[k] if how in run] for k in kinds}
+        cells = [", ".join(f"{seconds:.1f} s" for seconds, _ in runs[k]) for k in kinds]
+        copies = " / ".join(str(sum(twice for _, twice in runs[k])) for k in kinds)
+        lines.append(f"| {how} | " + " | ".join(cells) + f" | {copies} |")
+    return lines
+
+
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser(prog="tests/bench/stp", description=__doc__)
     parser.add_argument("--repeat", type=int, default=5, help="repetitions of the gaps (5)")
-    parser.add_argument("--only", default="gap,edge,jitter", metavar="PARTS")
+    parser.add_argument("--only", default="gap,edge,jitter,mesh", metavar="PARTS")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument(
         "--seconds",
@@ -221,6 +236,7 @@ def main() -> int:
         default=60,
         help="of each load, for jitter (60: a sweep of the flows is among them)",
     )
+    parser.add_argument("--mesh", type=int, nargs=2, default=(50, 90), metavar=("BRIDGES", "LINKS"))
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     parts, kinds = options.only.split(","), options.kinds.split(",")
@@ -230,12 +246,18 @@ def main() -> int:
         f"# Spanning tree\n\n{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start.\n"
     )
 
-    def attempt(part: str, kind: str, turn: int, measure: Callable[[Ring], Any]) -> None:
-        what = f"{part}, {kind}, {turn + 1}"
+    def on_ring(kind: str, measure: Callable[[Ring], Any]) -> Any:
+        with ring(kind) as made:
+            return measure(made)
+
+    def steady(made: Ring) -> Any:
+        return jitter(made, options.seconds)
+
+    def attempt(part: str, kind: str, turn: object, measure: Callable[[], Any]) -> None:
+        what = f"{part}, {kind}, {turn}"
         print(f"  {what} ...", file=sys.stderr, flush=True)
         try:
-            with ring(kind) as made:
-                results[part][kind].append(measure(made))
+            results[part][kind].append(measure())
         except (AssertionError, RuntimeError, OSError) as error:
             failures.append(f"{what}: {error}")
             print(f"  {what} failed: {error}", file=sys.stderr)
@@ -243,19 +265,23 @@ def main() -> int:
     for turn in range(options.repeat):
         for kind in kinds:
             if "gap" in parts:
-                attempt("gap", kind, turn, gaps)
+                attempt("gap", kind, turn + 1, lambda kind=kind: on_ring(kind, gaps))
     for kind in kinds:
         if "edge" in parts:
-            attempt("edge", kind, 0, lambda made: edge(made, 9))
+            attempt("edge", kind, 1, lambda kind=kind: on_ring(kind, lambda made: edge(made, 9)))
         if "jitter" in parts:
-            attempt("jitter", kind, 0, lambda made: jitter(made, options.seconds))
+            attempt("jitter", kind, 1, lambda kind=kind: on_ring(kind, steady))
+        for how in EVENTS if "mesh" in parts else ():
+            losing = partial(heals, kind, how, *options.mesh, seed=1)
+            attempt("mesh", kind, how, lambda how=how, losing=losing: {how: losing()})
 
     titles = {
         "gap": "Gap in a stream of 1,000 frames a second, in ms (= frames lost): median (range)",
         "edge": "From link-up to the first frame through",
         "jitter": "Deviation of hello intervals from 2 s",
+        "mesh": "A mesh that loses its root, until every frame arrives again",
     }
-    tables = {"gap": gap_table, "edge": edge_table, "jitter": jitter_table}
+    tables = {"gap": gap_table, "edge": edge_table, "jitter": jitter_table, "mesh": mesh_table}
     for part in parts:
         if any(results[part].values()):
             print(f"## {titles[part]}\n\n" + "\n".join(tables[part](results[part])) + "\n")
