@@ -26,6 +26,7 @@ class TestApp(OSKenApp):
         super().start()
         self.logger.info("speed %d", self.CONF.speed)
         self.logger.debug("a detail")
+        self.logger.info("a name %s", "p\\n2026 INFO forged\\x1b[2J")
         echo = self.CONF.echo_request_interval, self.CONF.maximum_unreplied_echo_requests
         self.logger.info("echo %s %s", *echo)
 """

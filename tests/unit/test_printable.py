@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from ofapp.cli.output import print_table, say
 from ofapp.logs import Tidy
 from ofapp.printable import printable
 from tests.unit.api.network import some_network
+from tests.unit.launcher import APP, Manager, free_port
 
 EVIL = "p\n2026-01-01 INFO all is well\x1b[2J\u202e\u2028\x9b"
 SHOWN = r"p\n2026-01-01 INFO all is well\x1b[2J\u202e\u2028\x9b"
@@ -87,6 +89,13 @@ def test_lines_of_one_origin_are_bounded_and_others_are_not_held_up(
     lines = written(logger)[logs.BURST + 1 :]
     assert len(lines) == logs.RATE
     assert lines[0] == "WARNING message 7 is refused (60800 more lines like this were left out)"
+
+
+def test_the_managers_log_is_so(manager: Callable[..., Manager]) -> None:
+    running = manager(APP, "--ofp-tcp-listen-port", free_port())
+    running.wait_for("listening for switches")
+    assert r"a name p\n2026 INFO forged\x1b[2J" in running.text()
+    assert "\x1b" not in running.text()
 
 
 def test_wrong_arguments_are_the_handlers_to_tell(
