@@ -130,3 +130,29 @@ def test_a_flooding_host_is_metered_and_harms_nobody(small: Bridge, controller: 
     assert controller.flush(small, port=small.port_name(1)) == 5
     wait_for(lambda: len(learned_flows(small)) == 6, "the flush")
     learn(controller, small, 9, port=1)
+
+
+def test_a_port_with_many_new_hosts_may_show_more_of_them(
+    vswitchd: VSwitchd, controller_factory: Callable[[str], Controller]
+) -> None:
+    controller = controller_factory("defaults: {packet_in_rate: 4}\n")
+    bridge = vswitchd.add_bridge(ports=2)
+    controller.connect(bridge)
+    hosts = iter(range(0x30000, 0x40000))
+
+    def rates() -> list[int]:
+        ports = controller.get(f"/v1/bridges/{bridge.dpid16}/ports")["ports"]
+        return [port["packet_in_rate"] for port in ports if not port["local"]]
+
+    def raised() -> bool:
+        # The switch's clock stands still: a meter lets one burst through each time it is changed.
+        news = [frames.arp_request(frames.host(next(hosts))) for _ in range(20)]
+        bridge.inject(1, *news)
+        return rates()[0] >= 16
+
+    assert rates() == [4, 4]
+    wait_for(raised, "a higher rate of port 1", seconds=30)
+    assert rates()[1] == 4
+    wait_for(lambda: f"rate={rates()[0]}" in bridge.meters()[1], "the switch's meter")
+    assert "rate=4" in bridge.meters()[2]
+    bridge.destroy()
