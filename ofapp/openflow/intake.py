@@ -48,6 +48,8 @@ class Intake:
 
     def take_in(self, samples: list[Sample]) -> None:
         """They were seen, in this order."""
+        if not samples:
+            return
         self.seen.update(map(_port, samples))
         if not self.opened:
             self._put(samples)
