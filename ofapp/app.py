@@ -8,6 +8,8 @@ os-ken accepts switches and does the handshake; from then on a `Session` looks a
 from __future__ import annotations
 
 import gc
+import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,13 @@ from ofapp.config import load_config
 from ofapp.events import EventLog
 from ofapp.lock import lock
 from ofapp.network import Network
-from ofapp.openflow import channel
 from ofapp.openflow.ownership import identity
+from ofapp.openflow.reception import Reception, serve_with
 from ofapp.options import config_file
 from ofapp.reload import Reloader
 from ofapp.state import State
+
+LOG = logging.getLogger(__name__)
 
 
 class OfApp(OSKenApp):  # type: ignore[misc]
@@ -52,10 +56,16 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""
         super().start()
         self.network.start()
-        hub.spawn(self._reloader.watch)
-        channel.serve_with(self.network.admit)
+        self._keep(self._reloader.watch)
+        reception = Reception(self.network.events.tell)
+        self._keep(reception.watch)
+        serve_with(self.network.admit, reception)
         _calm_garbage_collection()
         return self._api.start()
+
+    def _keep(self, loop: Callable[[], None]) -> None:
+        """For as long as this runs: one that ends by an error is told of, and starts again."""
+        hub.keep(self.network.events.fault, loop)
 
     def service_reload(self) -> None:
         """Do as the configuration file says now; what is wrong with it is told as an event."""
@@ -75,10 +85,15 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER]
     )
     def _on_state_change(self, event: Any) -> None:
-        if event.state == MAIN_DISPATCHER:
-            self.network.connected(event.datapath)
-        else:
-            self.network.disconnected(event.datapath)
+        try:
+            if event.state == MAIN_DISPATCHER:
+                self.network.connected(event.datapath)
+            else:
+                self.network.disconnected(event.datapath)
+        except Exception as error:  # os-ken would log it, and the switch would be nobody's
+            LOG.exception("%s cannot be served", event.datapath.address)
+            self.network.events.fault(error)
+            event.datapath.close()
 
 
 def _calm_garbage_collection() -> None:

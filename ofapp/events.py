@@ -161,7 +161,7 @@ class EventLog:
         told = Event("events.limited", message, Severity.WARNING, event.port, data)
         self.tell(bridge, told)
         if len(self._limited) == 1:
-            hub.spawn(self._watch_limits)
+            hub.keep(self.fault, self._watch_limits)
 
     def _watch_limits(self) -> None:
         while self._limited:
@@ -175,6 +175,11 @@ class EventLog:
                 message = f"every event {kind} is told again; {count} were not since the start"
                 data = {"kind": kind, "held_back": count}
                 self.tell(None, Event("events.limited.cleared", message, data=data))
+
+    def fault(self, error: Exception) -> None:
+        """Tell that something has ended by an error which nobody thought of."""
+        message = f"a defect of ofapp: {error!r}; what it was about is broken off, or begins anew"
+        self.tell(None, Event("service.fault", message, Severity.ERROR))
 
     def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
         """The remembered events with a higher number, oldest first."""

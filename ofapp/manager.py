@@ -192,8 +192,8 @@ def _run(manager: AppManager) -> int:
     hub.SwitchServer.listening.wait(START_SECONDS)  # a server that fails is in `endings`
     LOG.info("listening for switches on %s", preflight.ofp_address())
     watchdog.ready(_status(manager))
-    hub.spawn(watchdog.watch, lambda: _status(manager))
-    hub.spawn(_reload, manager, reloads)
+    hub.keep(_logged, lambda: watchdog.watch(lambda: _status(manager)))
+    hub.keep(_logged, lambda: _reload(manager, reloads))
     reason: str
     status: int
     reason, status = endings.get()
@@ -204,6 +204,10 @@ def _run(manager: AppManager) -> int:
         return status
     LOG.warning("the applications did not stop within %s s", STOP_SECONDS)
     return status
+
+
+def _logged(_error: Exception) -> None:
+    """An application's own fault is in the log, and there is nobody else here to be told."""
 
 
 def _reload(manager: AppManager, asked: Any) -> None:

@@ -81,10 +81,14 @@ class Network:
 
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
-        self._memory.start()
-        hub.spawn(self._beat)
-        hub.keep(lambda _error: None, Throttle(self.sessions).run)  # rates stay as they are
-        hub.spawn(self._forget_in_time)
+        fault = self.events.fault
+        for loop in (
+            self._memory.run,
+            self._beat,
+            Throttle(self.sessions).run,
+            self._forget_in_time,
+        ):
+            hub.keep(fault, loop)
 
     def find(self, name: str) -> Bridge | None:
         """A bridge by its datapath id (16 hex digits) or its name; None when there is none."""
@@ -115,7 +119,7 @@ class Network:
                 data={"refused": _address(channel), "running": _address(running.channel)},
             ),
         )
-        hub.spawn(self._probe, running)
+        hub.watch(self.events.fault, self._probe, running)
         return False
 
     def connected(self, channel: Channel) -> None:
@@ -127,7 +131,7 @@ class Network:
         if self.settings.named(channel.id):
             self._begin(channel)
         else:
-            hub.spawn(self._begin_named, channel)
+            hub.watch(channel.fail, self._begin_named, channel)
 
     def _begin_named(self, channel: Channel) -> None:
         name = None
@@ -438,14 +442,15 @@ class Network:
         if isinstance(effect, Unsettled):
             self._memory.heed(bridge, effect)
         elif isinstance(effect, SpokenFor):  # not before this is carried out
-            hub.spawn(self._absentees.back, bridge, time.monotonic())
+            hub.watch(self.events.fault, self._absentees.back, bridge, time.monotonic())
         else:
             self._tell(bridge, effect)
 
     def _tell(self, bridge: Bridge, event: Event) -> None:
         self.events.tell(bridge.datapath_id, naming_ports(event, bridge.ports), bridge.name)
         if event.kind in ("port.added", "port.renamed") and event.port == LOCAL_PORT:
-            hub.spawn(self._name, bridge)  # not before this event is carried out
+            # not before this event is carried out
+            hub.watch(self.events.fault, self._name, bridge)
         if event.kind in ("port.renamed", "bridge.ready"):
             self.remember(bridge)  # names have changed, or a switch's entries were adopted
 

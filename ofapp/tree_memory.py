@@ -53,10 +53,6 @@ class TreeMemory:
         self._moving: dict[int, _Stand | None] = {}
         self._moved = hub.Event()
 
-    def start(self) -> None:
-        """Begin to write down what has come to rest; returns at once."""
-        hub.spawn(self._run)
-
     def heed(self, bridge: Bridge, told: Unsettled) -> None:
         """Strike a tree out, at once: what follows from its move is not yet carried out."""
         self._snapshots.strike(bridge.datapath_id, {"behind": dict(told.behind)})
@@ -86,7 +82,8 @@ class TreeMemory:
             self._snapshots.save(bridge.datapath_id, tree.dump())
             tree.settled = True
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Write down what has come to rest, for ever."""
         while True:
             self._moved.wait()
             hub.sleep(SETTLING)

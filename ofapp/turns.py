@@ -2,9 +2,9 @@
 
 Everything runs on one thread: whoever computes for long makes timers, and with them hellos of
 spanning tree, late on every switch.  So long work is done in slices, and a slice is begun when it
-is one's turn.  There is one turn in each pass of the hub; between two of them timers fire and
-sockets are read.  It is the turn of whoever has used the least time (start-time fair queueing), so
-that a switch that never stops waits for the others, and not they for it.
+is one's turn.  In each pass of the hub there are turns for a slice's time, one at least; then
+timers fire and sockets are read.  It is the turn of whoever has used the least time (start-time
+fair queueing), so that a switch that never stops waits for the others, and not they for it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Turns:
         self._clock, self._call_soon, self._park, self._current = clock, call_soon, park, current
         self._waiting: list[tuple[float, int, Share, Any]] = []
         self._order = count()
-        self._taken = False  # this pass of the hub has had its turn
+        self._taken = False  # this pass of the hub has had its turns
         self._working: Share | None = None  # whose turn it is, until it waits for something
         self._began = 0.0
         self._level = 0.0  # what the last one served had used: nobody saves up more than that
@@ -78,12 +78,16 @@ class Turns:
             self._taken = False
             return
         self._call_soon(self._next)
-        _, _, share, greenlet = heapq.heappop(self._waiting)
-        self._level = max(self._level, share.used)
-        self._working, self._began = share, self._clock()
-        greenlet.switch()  # comes back when it waits for something
-        self._charge()
-        self._working = None
+        now = self._clock()
+        end = now + SLICE
+        while self._waiting and now < end:
+            _, _, share, greenlet = heapq.heappop(self._waiting)
+            self._level = max(self._level, share.used)
+            self._working, self._began = share, now
+            greenlet.switch()  # comes back when it waits for something
+            self._charge()
+            self._working = None
+            now = self._clock()
 
     def _charge(self) -> None:
         if self._working is not None:

@@ -122,6 +122,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._working = False
         self._work_ready = hub.Event()
         self._room = hub.Event()
+        self._reader_waits = False
         self._waits_since: float | None = None
         self._lags = False
         super().__init__(socket, address)
@@ -130,6 +131,11 @@ class Channel(controller.Datapath):  # type: ignore[misc]
     def dead(self) -> bool:
         """Whether the connection is at its end, whoever has been told of it."""
         return self.send_q is None or self.state == DEAD_DISPATCHER
+
+    @property
+    def behind(self) -> bool:
+        """Whether the switch has said what is not acted on yet: who waits for it is to wait on."""
+        return bool(self._inbox) or self._reader_waits
 
     @property
     def introduced(self) -> bool:
@@ -246,7 +252,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 reads += 1
                 if len(data) < READ_SIZE or reads >= READS:
                     reads = 0
+                    self._reader_waits = True
                     self._let_others()
+                    self._reader_waits = False
             while self._may_work():  # what it said before it went away
                 self.turn()
                 self._work()
@@ -468,20 +476,3 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             LOG.debug("the message: %s", message.hex(), exc_info=True)
             if isinstance(error, EndlessError):
                 self.close()
-
-
-def serve_with(admit: Callable[[Channel, int], bool]) -> None:
-    """Make os-ken's listener give every connection a Channel.
-
-    admit: asked once with the channel and its datapath id, before any app hears of it; False
-        ends the connection.
-    """
-
-    def connected(socket: Any, address: Any) -> None:
-        channel = Channel(socket, address, admit)
-        try:
-            channel.serve()
-        finally:
-            channel.close()
-
-    controller.datapath_connection_factory = connected

@@ -256,7 +256,7 @@ class Session:
         self.channel.drained()
         while not self._window.is_open:
             self._opened.clear()
-            if not self._opened.wait(PATIENCE):
+            if not self._opened.wait(PATIENCE) and not self.channel.behind:
                 raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
 
     def _ask_barrier(self, passed: Callable[[], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import ofapp.hub as hub
+from ofapp.events import EventLog
 from ofapp.turns import Budget, Share, Turns
 
 
@@ -123,3 +124,16 @@ def test_a_greenlet_that_ends_by_an_error_is_told_and_started_again() -> None:
     passes(12)
     assert told == ["run 1", "run 2"]
     assert len(runs) == 3
+
+
+def test_what_ends_by_an_error_is_an_event() -> None:
+    events = EventLog()
+
+    def work() -> None:
+        raise ValueError("nobody thought of it")
+
+    hub.watch(events.fault, work)
+    passes(3)
+    (record,) = events.since(0)
+    assert record.event.kind == "service.fault"
+    assert "nobody thought of it" in record.event.message

@@ -116,3 +116,25 @@ def test_a_switch_is_not_read_from_while_its_answers_are_not_looked_at(
     assert said == []
     for thread in (asker, reader, worker):
         hub.kill(thread)
+
+
+def test_an_answer_that_waits_here_for_its_turn_is_not_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A thousand switches that connected at once were asked again and again otherwise."""
+    monkeypatch.setattr(requests, "PATIENCE", 0.01)
+    made, _ = channel([])
+    found = asking(bodies, made, flow_stats(made))
+    made._inbox.feed(part(made, ofp.OFPMP_FLOW, b"a", more=False))
+    hub.sleep(0.05)
+    assert found == []
+    say(made)
+    assert outcome(found) == [b"a"]
+
+
+def test_an_answer_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "PATIENCE", 0.01)
+    made, _ = channel([])
+    found = asking(bodies, made, flow_stats(made))
+    hub.sleep(0.05)
+    assert isinstance(outcome(found), RequestError)

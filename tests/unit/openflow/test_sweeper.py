@@ -37,6 +37,7 @@ class Switch:
     """Stands in for the channel too; flows are by table and match, with cookie and octets."""
 
     version = ofp.OFP_VERSION
+    behind = False
     ofproto = ofp
 
     def __init__(self) -> None:
