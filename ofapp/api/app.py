@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Response, request
@@ -41,12 +42,14 @@ def create_app(
     local_only: bool = True,
     streams: Streams | None = None,
     reloader: Reloader | None = None,
+    ended: Mapping[str, int] | None = None,
 ) -> OpenAPI:
     """The application.
 
     local_only: it is served on loopback, so nobody knows it by a DNS name.
     streams: through which a server ends the streams.
     reloader: reads the configuration file again; without it there is none.
+    ended: connections that the server has ended, by why.
     """
     app = OpenAPI(
         "ofapp.api",
@@ -81,9 +84,9 @@ def create_app(
         routes_multicast,
         routes_acl,
         routes_ryu,
-        metrics,
     ):
         app.register_api(routes.blueprint(network))
+    app.register_api(metrics.blueprint(network, {} if ended is None else ended))
     app.register_api(routes_config.blueprint(reloader or Reloader(network, lambda: None)))
     app.register_api(routes_events.blueprint(network.events, streams or Streams()))
 

@@ -77,11 +77,13 @@ class Guest:
 class Door:
     """A listening socket, as eventlet's server uses one.
 
-    counts: connections that were ended: `late`, `displaced`, `refused`.
+    counts: gets the connections that were ended, `late`, `displaced` or `refused`.
     """
 
-    def __init__(self, listening: Any, tell: Callable[[int | None, Event], None]) -> None:
-        self.counts: Counter[str] = Counter()
+    def __init__(
+        self, listening: Any, tell: Callable[[int | None, Event], None], counts: Counter[str]
+    ) -> None:
+        self.counts = counts
         self._listening = listening
         self._tell = tell
         self._guests: dict[Any, Guest] = {}  # by address and port

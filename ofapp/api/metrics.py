@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -23,8 +23,9 @@ TAG = Tag(name="metrics", description="For Prometheus.")
 class NetworkCollector(Collector):
     """Metrics of a network; it counts nothing itself."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, ended: Mapping[str, int]) -> None:
         self._network = network
+        self._ended = ended
 
     def collect(self) -> Iterator[Metric]:
         """All families, with labels that can be shown."""
@@ -53,6 +54,12 @@ class NetworkCollector(Collector):
         for kind, count in self._network.events.held_back.items():
             held_back.add_metric([kind], count)
         yield held_back
+        ended = CounterMetricFamily(
+            "ofapp_api_connections_ended", "Clients that were late or too many.", labels=["why"]
+        )
+        for why, count in self._ended.items():
+            ended.add_metric([why], count)
+        yield ended
 
     def _bridges(self) -> Iterator[Metric]:
         about = ["datapath_id", "bridge"]
@@ -145,11 +152,11 @@ class NetworkCollector(Collector):
         yield from (up, learned, refused, rate, held_back)
 
 
-def blueprint(network: Network) -> APIBlueprint:
-    """The route on a network."""
+def blueprint(network: Network, ended: Mapping[str, int]) -> APIBlueprint:
+    """The route on a network; ended: connections that the API's server has ended, by why."""
     api = APIBlueprint("metrics", __name__, abp_tags=[TAG], abp_responses=COMMON)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(NetworkCollector(network))
+    registry.register(NetworkCollector(network, ended))
 
     @api.get(
         "/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import socket
+from collections import Counter
 from typing import Any
 
 from ofapp import hub
@@ -35,7 +36,8 @@ class ApiServer:
         self.host = host
         self.port = port
         self._streams = Streams()
-        self._app = create_app(network, _is_loopback(host), self._streams, reloader)
+        self._ended: Counter[str] = Counter()
+        self._app = create_app(network, _is_loopback(host), self._streams, reloader, self._ended)
         self._tell = network.events.tell
         self._socket: Any = None
         self._threads: list[Any] = []
@@ -45,7 +47,7 @@ class ApiServer:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         self._socket = hub.listen((self.host, self.port), family)
         self.port = self._socket.getsockname()[1]
-        door = Door(self._socket, self._tell)
+        door = Door(self._socket, self._tell, self._ended)
         serving = hub.spawn(
             hub.wsgi_server,
             door,

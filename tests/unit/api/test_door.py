@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -40,13 +41,16 @@ class Server:
         return made
 
     def get(self, path: str = "/v1/bridges", host: str = "127.0.0.1") -> Any:
+        return json.loads(self.text(path, host))
+
+    def text(self, path: str, host: str = "127.0.0.1") -> str:
         made = self.connect(host, f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
         said = b""
         while data := made.recv(65536):
             said += data
         head, _, body = said.partition(b"\r\n\r\n")
         assert b"200 OK" in head, said
-        return json.loads(body)
+        return body.decode()
 
     def kinds(self) -> list[str]:
         return [record.event.kind for record in self.network.events.since(0)]
@@ -85,6 +89,7 @@ def test_half_open_clients_of_many_peers_shut_nobody_out(server: Server) -> None
     assert len(server.get()["bridges"]) == 2
     assert "api.crowded" in server.kinds()
     server.wait_for(lambda: all(map(ended, clients[:20])), "the first of them to be ended")
+    assert 'ofapp_api_connections_ended_total{why="displaced"}' in server.text("/metrics")
     assert not any(map(ended, clients[-40:]))
 
 
@@ -219,4 +224,4 @@ def test_a_listener_that_is_closed_ends() -> None:
 
     listening: Any = SimpleNamespace(accept=accept)
     with pytest.raises(OSError, match="closed"):
-        Door(listening, EventLog().tell).accept()
+        Door(listening, EventLog().tell, Counter()).accept()
