@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from ofapp.api.changes import Change, fields_of
-from ofapp.api.models import BridgePath, DatapathId, Input, PageSize, PortRef, PortText, Vid
+from ofapp.api.models import (
+    BridgePath,
+    DatapathId,
+    Input,
+    PageSize,
+    PortRef,
+    PortText,
+    Vid,
+    json_number,
+)
 from ofapp.bridge.multicast import parse
 from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.permanent import MAX_EXCLUDED, check_addresses
@@ -163,14 +172,27 @@ class MulticastVlanChange(Change, fields_of(MulticastVlan, Fields)):  # type: ig
     """Parameters of a VLAN; what is not given stays as it is."""
 
 
+class MulticastVlanPart(MulticastVlanChange):
+    """Parameters of one of the VLANs."""
+
+    vlan: Annotated[int, BeforeValidator(json_number)] = Field(
+        ge=0, le=4094, description="VID, 0 = untagged"
+    )
+
+    def values(self) -> dict[str, Any]:
+        """What is given of it."""
+        return {name: value for name, value in super().values().items() if name != "vlan"}
+
+
 class MulticastBridgeChange(
     Change,
     fields_of(MulticastBridge, Fields, leave_out=("vlans",)),  # type: ignore[misc]
 ):
     """Parameters of a bridge and of its VLANs; what is not given stays as it is."""
 
-    vlans: dict[Vid, MulticastVlanChange] = Field(
-        {}, description="by VID, 0 = untagged: for values that only go together with the bridge's"
+    vlans: list[MulticastVlanPart] = Field(  # null is refused, as for the others
+        default=cast(Any, None),
+        description="of VLANs, for what only goes together with the bridge's",
     )
 
 

@@ -56,7 +56,8 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge = views.find_bridge(network, path.dpid)
         settings = network.admin.multicast(bridge)
-        values = body.values() | {"vlans": _vlans(settings, body.vlans)}
+        parts = {part.vlan: part for part in body.vlans or ()}
+        values = body.values() | {"vlans": _vlans(settings, parts)}
         network.admin.set_multicast(bridge, _changed(settings, values))
         return done(bridge)
 

@@ -40,7 +40,7 @@ def set_(
         typer.Argument(
             metavar="KEY=VALUE...",
             help="As in the configuration file: mcast_querier=true mcast_query_interval=60, "
-            "vlans={7: {mcast_querier: false}}",
+            "vlans=[{vlan: 7, mcast_querier: false}]",
         ),
     ],
     vlan: Annotated[

@@ -266,8 +266,15 @@ def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> Non
         ("", {"mcast_querier": 1}, "mcast_querier", ""),
         ("", {"mcast_querier_address4": "10.0.0"}, "mcast_querier_address4", "must be an IPv4"),
         ("", {"mcast_querier_address6": "2001:db8::1"}, "mcast_querier_address6", "link-local"),
-        ("", {"vlans": {"4095": {}}}, "vlans.4095", ""),
-        ("", {"vlans": {"7": {"mcast_mld_version": 3}}}, "vlans.7.mcast_mld_version", "from 1"),
+        ("", {"vlans": [{"vlan": 4095}]}, "vlans.0.vlan", ""),
+        ("", {"vlans": None}, "vlans", ""),
+        ("", {"vlans": [{"mcast_querier": True}]}, "vlans.0", "vlan"),
+        (
+            "",
+            {"vlans": [{"vlan": 7, "mcast_mld_version": 3}]},
+            "vlans.0.mcast_mld_version",
+            "from 1",
+        ),
         ("/vlans/7", {"mcast_hash_max": 1}, "mcast_hash_max", ""),
         ("/vlans/7", {"mcast_mld_version": 3}, "mcast_mld_version", "from 1 to 2"),
         ("/vlans/4095", {}, "vlan", ""),
@@ -306,7 +313,9 @@ def test_values_of_a_bridge_and_its_vlans_that_go_together_are_taken_together(cl
     answer = client.patch(MULTICAST, json=slow)
     assert answer.status_code == 409
     assert "in one go" in answer.json["detail"]
-    answer = client.patch(MULTICAST, json=slow | {"vlans": {"7": {"mcast_query_interval": 60}}})
+    answer = client.patch(
+        MULTICAST, json=slow | {"vlans": [{"vlan": 7, "mcast_query_interval": 60}]}
+    )
     assert answer.status_code == 200, answer.text
     assert answer.json["parameters"]["vlans"] == {
         "7": {"mcast_query_interval": 60},
