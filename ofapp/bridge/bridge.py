@@ -18,7 +18,6 @@ from ofapp.bridge.effects import Effect, Reprogram, SpokenFor, Unsettled
 from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.following import followed
 from ofapp.bridge.learning import Learning
-from ofapp.bridge.losing import lose
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
@@ -344,10 +343,6 @@ class Bridge:
             return []
         return self._followed(self.spanning.calm(now), now)
 
-    def lose(self, now: float) -> list[Effect]:
-        """The datapath has lost all it held: see `ofapp.bridge.losing`."""
-        return lose(self, now)
-
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
         """Start, administer or (None) stop the spanning tree."""
         self.params = replace(self.params, stp=params)
@@ -361,9 +356,11 @@ class Bridge:
         if self.spanning is not None:
             self.spanning.tree.leave()
             self.spanning = None
-        for port in self.ports:
-            if port.number == LOCAL_PORT:
-                continue
+        ports = [port for port in self.ports if port.number != LOCAL_PORT]
+        up = [port.number for port in ports if self.usable(port)]
+        if up and self.params.stp is not None:
+            self._tree(now).expect(up)
+        for port in ports:
             if self.params.stp is not None:
                 effects += self._span(replace(port, up=self.usable(port)), now)
             elif self.usable(port):
@@ -397,7 +394,12 @@ class Bridge:
             self.spanning.tree.trace = wanted
 
     def _span(self, port: Port, now: float) -> list[Step]:
-        """Let the spanning tree know of a port and its link.
+        """Let the spanning tree know of a port and its link."""
+        own = self.params.port(port.name, port.number).stp
+        return self._tree(now).link(port, own, now)
+
+    def _tree(self, now: float) -> Spanning:
+        """The spanning tree, of a bridge that has one.
 
         It begins once its address is known: an identifier that changes later would move the root.
         """
@@ -410,7 +412,7 @@ class Bridge:
             if self._waits:
                 self.spanning.clock.pause(now)
                 self.spanning.tree.leave()
-        return self.spanning.link(port, self.params.port(port.name, port.number).stp, now)
+        return self.spanning
 
     # Multicast snooping
 

@@ -154,6 +154,10 @@ class Spanning:
         """Whether there is no other bridge behind the port; so for one outside the tree."""
         return port not in self.ports or self.tree.is_edge(port)
 
+    def expect(self, ports: Iterable[int]) -> None:
+        """These are up, and told of next, one after another: none is the only one meanwhile."""
+        self._up.update(ports)
+
     def link(self, port: Port, params: stp.PortParams, now: float) -> list[Step]:
         """A port is new, or its link changed; that comes before any timer."""
         link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)

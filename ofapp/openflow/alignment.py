@@ -20,6 +20,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.limits import RateWatch
+from ofapp.bridge.losing import lose
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
@@ -110,8 +111,8 @@ class Alignment:
         self.acl.see_flows(held, time.time())
         if tree is not None and not (tree.settled and believed == _held_states(held, believed)):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
-            begin = self._bridge.restart_stp if held else self._bridge.lose
-            self._apply(begin(time.monotonic()))
+            now = time.monotonic()
+            self._apply(self._bridge.restart_stp(now) if held else lose(self._bridge, now))
         if adopt_static:
             self._adopt_static_entries(held)
         wanted, superfluous = self._put_groups_and_meters(held)

@@ -7,6 +7,7 @@ import pytest
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
+from ofapp.bridge.losing import lose
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState
@@ -32,12 +33,13 @@ def bridge() -> Bridge:
     """A on port 1, which is never an edge, B on port 2, which is; at LATER all flows are lost."""
     never = PortParams(stp=stp.PortParams(auto_edge=False))
     made = Bridge(1, BridgeParams(stp=stp.BridgeParams(), ports={"p1": never}))
-    made.set_ports([port(1), port(2), Port(LOCAL_PORT, "br0", 0x020000000100, True)], 0.0)
+    local = Port(LOCAL_PORT, "br0", 0x020000000100, True)
+    made.set_ports([port(1), port(2), port(3), local], 0.0)
     run(made, 60.0)
     made.learning.learn([(1, 0, A), (2, 0, B), (LOCAL_PORT, 0, C)], 61.0)
-    assert made.relay.flood_ports == {1, 2, LOCAL_PORT}
+    assert made.relay.flood_ports == {1, 2, 3, LOCAL_PORT}
     run(made, LATER)
-    made.lose(LATER)
+    lose(made, LATER)
     return made
 
 
@@ -58,7 +60,7 @@ def installed(effects: list[Effect]) -> set[int]:
 
 def test_ports_begin_anew_and_addresses_are_kept(bridge: Bridge) -> None:
     assert bridge.relay.states[1] is PortState.DISCARDING
-    assert bridge.relay.flood_ports == bridge.flooded == {2, LOCAL_PORT}  # an edge stays one
+    assert bridge.relay.flood_ports == bridge.flooded == {2, 3, LOCAL_PORT}  # an edge stays one
     assert bridge.fdb.learned == 3
 
 
