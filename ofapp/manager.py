@@ -41,7 +41,7 @@ from os_ken.base.app_manager import AppManager
 
 DEFAULT_APP = "ofapp.app"
 OFP_HANDLER = "os_ken.controller.ofp_handler"
-START_SECONDS, STOP_SECONDS = 5, 1.5
+GLANCE, STOP_SECONDS = 0.1, 1.5
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # At debug level these tell of every OpenFlow event or connection, and bury the rest.
@@ -189,11 +189,13 @@ def _run(manager: AppManager) -> int:
     for app in manager.applications.values():
         if app.main_thread is not None:
             hub.spawn(_watch, app, endings)
-    hub.SwitchServer.listening.wait(START_SECONDS)  # a server that fails is in `endings`
-    LOG.info("listening for switches on %s", preflight.ofp_address())
-    watchdog.ready(_status(manager))
-    hub.keep(_logged, lambda: watchdog.watch(lambda: _status(manager)))
-    hub.keep(_logged, lambda: _reload(manager, reloads))
+    while endings.empty() and not hub.SwitchServer.listening.wait(GLANCE):
+        pass  # a server that fails is in `endings`
+    if endings.empty():
+        LOG.info("listening for switches on %s", preflight.ofp_address())
+        watchdog.ready(_status(manager))
+        hub.keep(_logged, lambda: watchdog.watch(lambda: _status(manager)))
+        hub.keep(_logged, lambda: _reload(manager, reloads))
     reason: str
     status: int
     reason, status = endings.get()

@@ -61,6 +61,23 @@ def test_it_ends_with_status_1_when_its_server_dies(manager, tmp_path):
     assert "ERROR ofapp.manager: stopping: the server of os_ken" in running.text()
 
 
+def test_a_server_that_cannot_listen_is_not_said_to(manager, tmp_path):
+    """Somebody took the port after it was found free."""
+    (tmp_path / "saboteur.py").write_text(
+        "from os_ken.base.app_manager import OSKenApp\n"
+        "from os_ken.lib import hub\n"
+        "def listen(*arguments, **options):\n"
+        "    raise OSError('Address already in use')\n"
+        "hub.listen = listen\n"
+        "class Saboteur(OSKenApp):\n"
+        "    pass\n"
+    )
+    running = manager("../saboteur.py", "--ofp-tcp-listen-port", free_port())
+    assert running.end() == 1
+    assert "Address already in use" in running.text()
+    assert "listening for switches" not in running.text()
+
+
 def test_it_ends_with_status_1_when_the_rest_server_dies(manager, tmp_path):
     (tmp_path / "saboteur.py").write_text(
         "from os_ken.base.app_manager import AppManager, OSKenApp\n"
