@@ -29,6 +29,7 @@ WINDOW = 1_000
 _BPDU = b"\x01\x80\xc2\0\0\0"
 _LEARNED = b"\x0f\xa9\x80"  # how the cookies of learned addresses begin
 _SOURCE_TABLE = 40
+_BUNDLED = struct.pack("!II", of.ONF, 2301)  # a message that is carried out with others
 _READ = 1 << 18
 _FLOW_REMOVED = struct.Struct("!8sHBBIIHHQQ")
 
@@ -180,6 +181,8 @@ class Member(Model):
             self.send(data[at : at + 1] + b"\3" + data[at + 2 : at + length])
         elif kind == of.BARRIER_REQUEST:
             self.send(data[at : at + 1] + b"\x15" + data[at + 2 : at + length])
+        elif kind == of.EXPERIMENTER and data[at + 8 : at + 16] == _BUNDLED:
+            self._heard(data, at + 24, int.from_bytes(data[at + 26 : at + 28], "big"), now)
         else:
             message = data[at : at + length]
             self.send(self.answer(message))

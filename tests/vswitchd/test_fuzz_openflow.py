@@ -278,3 +278,34 @@ def test_a_crowd_of_silent_connections(witness: Bridge, controller: Controller) 
         for fake in crowd:
             fake.__exit__(None, None, None)
     assert_undisturbed(witness, controller)
+
+
+@pytest.mark.parametrize("kind", [of.FLOW_STATS, of.PORT_DESC], ids=["flows", "ports"])
+def test_an_answer_without_end_ends_its_connection_and_no_other(
+    witness: Bridge, controller: Controller, kind: int
+) -> None:
+    dpid = next(_dpids)
+    with FakeSwitch(controller.ofp_port) as fake:
+        fake.handshake(dpid)
+        asked = None
+        while asked is None:
+            got = fake.receive()
+            assert got is not None, "it was not asked"
+            type_, xid, body = got
+            if type_ == of.MULTIPART_REQUEST and body[:2] == struct.pack("!H", kind):
+                asked = xid
+            else:
+                fake.answer(type_, xid, body, dpid)
+        entry = struct.pack("!HBxIIHHHH4xQQQHH4x", 56, 40, 1, 0, 200, 300, 0, 1, MISS, 1, 1, 1, 4)
+        item = entry if kind == of.FLOW_STATS else of.port_desc(7, "seven")
+        part = struct.pack("!HH4x", kind, 1) + item * (60_000 // len(item))
+        for _ in range(1000):  # 60 MB
+            fake.send(message(of.MULTIPART_REPLY, part, asked))
+        assert fake.hung_up(20)
+    wait_for(
+        lambda: any(
+            event["datapath_id"] == f"{dpid:016x}" for event in controller.events("openflow.fault")
+        ),
+        "the event",
+    )
+    assert_undisturbed(witness, controller)
