@@ -57,6 +57,7 @@ in_thread = eventlet.tpool.execute  # runs a function there, while other greenle
 kill = _hub.kill
 sleep = eventlet.sleep
 spawn = _hub.spawn  # logs what the greenlet raises
+spawn_after = _hub.spawn_after  # after so many seconds
 wsgi_server = eventlet.wsgi.server
 
 

@@ -97,7 +97,7 @@ class SendFrame:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """What follows waits until the switch has carried out what is before."""
+    """What follows waits until the switch has carried out what is before, and forwards so."""
 
 
 @dataclass(frozen=True, slots=True)

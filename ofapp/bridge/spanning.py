@@ -72,6 +72,7 @@ class Spanning:
         self._early: int | None = None  # the port that is open before the tree opens it
         self.clock = PausableTime()
         self.settled = True
+        self._blocked = False  # since the last barrier
         self._told = 0.0  # the last time the tree was told, of its own
         self._remembered = behind
         self._revision = self._cabling = 0  # as written down
@@ -281,7 +282,7 @@ class Spanning:
         """
         effects: list[Step] = [*self._write_down()]
         flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
-        waited = False
+        self._blocked |= blocked
         for effect in wanted:
             if isinstance(effect, SetPortState):
                 if effect.port not in self._up:
@@ -289,10 +290,9 @@ class Spanning:
                 if effect.port == self._early and effect.state is not _FORWARDING:
                     continue  # and stays open, unless `_open_alone` closes it
                 blocks = effect.state is PortState.DISCARDING
-                if not blocks and blocked and not waited:
-                    waited = True
-                    effects.append(Barrier())
-                blocked |= blocks and effect.port in self._relay.states
+                if not blocks:
+                    effects += self._confirmed()
+                self._blocked |= blocks and effect.port in self._relay.states
                 effects += self._relay.set_state(effect.port, effect.state)
             elif isinstance(effect, FlushPort):
                 effects += self._relay.flush_ports(flushed)
@@ -300,13 +300,16 @@ class Spanning:
             elif isinstance(effect, SendBpdu):
                 if not self.clock.runs:
                     continue  # said when it goes on
-                if blocked and not waited:
-                    waited = True
-                    effects.append(Barrier())
+                effects += self._confirmed()
                 effects.append(SendFrame(frozenset({effect.port}), effect.frame))
             else:
                 effects.append(effect)
         return effects + self._open_alone()
+
+    def _confirmed(self) -> list[Effect]:
+        """What has to be waited for, if ports have been blocked, in this step or an earlier one."""
+        blocked, self._blocked = self._blocked, False
+        return [Barrier()] if blocked else []
 
     def _write_down(self) -> list[Effect]:
         """What has to be remembered before anything else happens, nothing if it is as it was."""

@@ -29,6 +29,7 @@ from ofapp.openflow.acl import used_lists
 from ofapp.openflow.alignment import Alignment, read_port
 from ofapp.openflow.channel import Channel
 from ofapp.openflow.codec import serialize
+from ofapp.openflow.grace import grace
 from ofapp.openflow.hits import AclHits
 from ofapp.openflow.intake import Intake
 from ofapp.openflow.learned import Expired
@@ -231,7 +232,8 @@ class Session:
         self.channel.send(messages)
         if at is not None:
             self._waiting = effects[at + 1 :]
-            self._ask_barrier(self._passed)
+            sent = time.monotonic()
+            self._ask_barrier(lambda: self._closed(time.monotonic() - sent))
         elif self._window.sent(len(messages)):
             mark, asked = self._window.mark(), time.monotonic()
             self._ask_barrier(lambda: self._answered(mark, asked))
@@ -241,7 +243,13 @@ class Session:
         if self._waiting is None and self._alignment.writes:
             self._ask_barrier(done)
 
+    def _closed(self, answered: float) -> None:
+        """The switch has carried out what closes ports; others hear of it when it has effect."""
+        hub.spawn_after(grace(answered), self._passed)
+
     def _passed(self) -> None:
+        if self.channel.listener is not self:
+            return  # the connection has ended
         effects, self._waiting = self._waiting or [], None
         self._send(effects)
 

@@ -16,24 +16,37 @@ from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.port import EXPIRED, InfoIs, Port
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
 
-MEMORY = 3
-"""Hello times after which somebody who was heard on a port is not there any more."""
+STRANGER = 3
+"""Hello times after which somebody else who was heard on a port is not there any more."""
+
+PEER = 30
+"""Hello times after which that is said of the peer itself, when somebody else is there.
+
+Its switch may be one nobody speaks for, and passes on what others say.
+"""
 
 
-def hear_from(core: Core, port: Port, message: Bpdu) -> None:
-    """Remember who said this."""
+def hear_from(core: Core, port: Port, message: Bpdu) -> bool:
+    """Remember who said this. Gives whether it is to be listened to.
+
+    While switches are absent, what the peer said before is worth more than what others say now: its
+    switch holds what it said, and passes on what it would not say itself.
+    """
     if message.type is BpduType.TCN:
-        return  # it does not tell
+        return True  # it does not tell
     sender = message.vector.bridge & ADDRESS_MASK
-    until = core.now + MEMORY * core.params.hello_time
+    cautious = core.running(core.cautious_until)
     if sender == port.peer:
-        port.peer_until = until
-        if core.running(core.cautious_until):
+        port.peer_until = core.now + PEER * core.params.hello_time
+        if cautious:
             forget_strangers(core, port)
-    elif port.peer and (core.running(core.cautious_until) or core.running(port.peer_until)):
-        port.stranger_until = until
-    elif not core.running(core.cautious_until):
-        port.peer, port.peer_until = sender, until
+    elif port.peer and (cautious or core.running(port.peer_until)):
+        port.stranger_until = core.now + STRANGER * core.params.hello_time
+        if cautious and port.info_is is InfoIs.RECEIVED:
+            return port.port_priority.bridge & ADDRESS_MASK != port.peer
+    elif not cautious:
+        port.peer, port.peer_until = sender, core.now + PEER * core.params.hello_time
+    return True
 
 
 def forget_strangers(core: Core, port: Port) -> None:

@@ -347,7 +347,9 @@ class SpanningTree:
                 **bpdu.describe(),
             )
         guards.hear_bpdu(core, port)
-        hear_from(core, port, bpdu)
+        if not hear_from(core, port, bpdu):
+            port.drops["stranger"] += 1
+            return
         port.msg = bpdu
         port.rcvd_bpdu = True
 

@@ -29,6 +29,7 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
+from ofapp.openflow.grace import MOST, grace
 from ofapp.tree_memory import SETTLING, TreeMemory
 
 FORWARDING = PortState.FORWARDING
@@ -58,16 +59,22 @@ class Cable:
 
 @dataclass
 class Switch:
-    """held: the state of each port, as its flows make it; none for a port without flows."""
+    """held: the state of each port, as its flows make it; none for a port without flows.
+
+    passing: the ports that forward; its cache follows its flows a little later.
+    """
 
     number: int
     cables: dict[int, Cable] = field(default_factory=dict)
     links: dict[int, bool] = field(default_factory=dict)
     seen: dict[int, float] = field(default_factory=dict)  # when it notices the last change
     held: dict[int, PortState] = field(default_factory=dict)
+    passing: set[int] = field(default_factory=set)
     trapped_until: float = 0.0
     session: Session | None = None
     free_at: float = 0.0  # messages arrive in order
+    heard_at: float = 0.0
+    stalled_from: float = -math.inf
     stalled_until: float = 0.0
     params: BridgeParams = field(default_factory=lambda: BridgeParams(stp=StpParams()))
 
@@ -118,14 +125,20 @@ class Session:
         at = next((i for i, e in enumerate(effects) if isinstance(e, Barrier)), None)
         for effect in effects[:at]:
             if isinstance(effect, SetPortState | ClosePort | SendFrame):
-                self.fabric.to_switch(self, lambda e=effect: self.fabric.carry_out(self.switch, e))
+                carry_out = partial(self.fabric.carry_out, self.switch, effect, self.fabric.now)
+                self.fabric.to_switch(self, carry_out)
         if at is not None:
             self.waiting = effects[at + 1 :]
-            self.fabric.to_switch(self, lambda: self.fabric.to_controller(self, self.passed))
+            closed = partial(self.closed, self.fabric.now)
+            self.fabric.to_switch(self, lambda: self.fabric.to_controller(self, closed))
 
     def confirm(self, done: Callable[[], None]) -> None:
         if self.waiting is None and self.writes:
             self.fabric.to_switch(self, lambda: self.fabric.to_controller(self, done))
+
+    def closed(self, sent: float) -> None:
+        fabric = self.fabric
+        fabric.at(fabric.now + grace(fabric.now - sent), lambda: fabric.do(self, self.passed))
 
     def passed(self) -> None:
         effects, self.waiting = self.waiting or [], None
@@ -215,27 +228,52 @@ class Fabric:
 
         self.at(when, do)
 
+    def _heard(self, switch: Switch) -> float:
+        """When the controller hears what a switch says now: in order, too."""
+        switch.heard_at = max(switch.heard_at, self.now + self.delay("channel"))
+        return switch.heard_at
+
+    def do(self, session: Session, what: Callable[[], None]) -> None:
+        if self.alive and session.switch.session is session:
+            what()
+
     def to_controller(self, session: Session, what: Callable[[], None]) -> None:
         def arrived() -> None:
             if self.alive and session.switch.session is session:
                 self.work(what)
 
-        self.at(self.now + self.delay("channel"), arrived)
+        self.at(self._heard(session.switch), arrived)
 
     # -- the switch ------------------------------------------------------------------------------
 
-    def carry_out(self, switch: Switch, effect: Effect) -> None:
+    def carry_out(self, switch: Switch, effect: Effect, sent: float) -> None:
         if isinstance(effect, SetPortState):
             switch.held[effect.port] = effect.state
             self.log.append((self.now, switch.number, f"{effect.port} {effect.state.value}"))
-            self._changed(switch, effect.port)
+            self._changing(switch, effect.port, sent)
         elif isinstance(effect, ClosePort):
             switch.held.pop(effect.port, None)
             self.log.append((self.now, switch.number, f"{effect.port} closed"))
-            self._changed(switch, effect.port)
+            self._changing(switch, effect.port, sent)
         elif isinstance(effect, SendFrame):
             for port in effect.ports:
                 self._transmit(switch, port, effect.frame)
+
+    def _changing(self, switch: Switch, port: int, sent: float) -> None:
+        """What opens, opens at once; what closes lingers in a cache, longer if all is late."""
+        late = self.random.uniform(0, 1.5) * (self.now - sent) + self.random.uniform(0, 0.0005)
+
+        def follow() -> None:
+            if switch.held.get(port) is FORWARDING:
+                switch.passing.add(port)
+            else:
+                switch.passing.discard(port)
+            self._changed(switch, port)
+
+        if switch.held.get(port) is FORWARDING:
+            follow()
+        else:
+            self.at(self.now + min(late, MOST), follow)
 
     def _transmit(self, switch: Switch, port: int, frame: bytes) -> None:
         cable = switch.cables[port]
@@ -248,11 +286,15 @@ class Fabric:
         if switch is None or not switch.cables[port].up:
             return
         session = switch.session
+        if switch.stalled_from + 4 < self.now < switch.stalled_until:
+            session = None  # its traps have ended, and nobody could renew them
         if session is not None:
-            self.at(self.now + self.delay("channel"), lambda: self._came_in(session, port, frame))
-        elif self.now > switch.trapped_until and switch.held.get(port) is FORWARDING:
-            for other, state in list(switch.held.items()):
-                if other != port and state is FORWARDING:
+            self.at(self._heard(switch), lambda: self._came_in(session, port, frame))
+        elif (
+            self.now > max(switch.trapped_until, switch.stalled_from + 4) and port in switch.passing
+        ):
+            for other in sorted(switch.passing):
+                if other != port:
                     self._transmit(switch, other, frame)
 
     def _came_in(self, session: Session, port: int, frame: bytes) -> None:
@@ -341,6 +383,8 @@ class Fabric:
     def stall(self, number: int, seconds: float) -> None:
         """Let a switch carry out nothing for a while; it forwards, and tells what arrives."""
         switch = self.switches[number]
+        if switch.stalled_until <= self.now:
+            switch.stalled_from = self.now
         switch.stalled_until = max(switch.stalled_until, self.now + seconds)
 
     def prioritise(self, number: int, priority: int) -> None:
@@ -457,14 +501,14 @@ class Fabric:
 
     def _open(self, number: int, port: int) -> bool:
         switch = self.switches.get(number)
-        return switch is not None and switch.cables[port].up and switch.held.get(port) is FORWARDING
+        return switch is not None and switch.cables[port].up and port in switch.passing
 
     def _passes(self, cable: Cable) -> bool:
         return all(self._open(*end) for end in cable.ends)
 
     def _changed(self, switch: Switch, port: int) -> None:
         self.last_change = self.now
-        if switch.held.get(port) is FORWARDING and self.looping_since is None:
+        if port in switch.passing and self.looping_since is None:
             if self._passes(switch.cables[port]):
                 self._check()
         else:
