@@ -25,6 +25,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -169,6 +170,16 @@ class VSwitchd:
         """As a crash and restart of ovs-vswitchd: no flow survives, the database does."""
         self.stop_switch(signal.SIGKILL)
         self.start()
+
+    @contextlib.contextmanager
+    def stalled(self) -> Iterator[None]:
+        """Stop ovs-vswitchd in its tracks: connections stay, nothing is answered."""
+        assert self._switch is not None
+        self._switch.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._switch.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         """End both daemons and remove their directory."""

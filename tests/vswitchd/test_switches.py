@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from tests.vswitchd import frames
@@ -94,3 +95,27 @@ def test_a_bridge_that_is_deleted_and_made_again_has_its_name_back(
     assert controller.api("DELETE", f"/v1/bridges/{old.dpid16}").status == 204
     assert known() == {new.dpid16: new.name}
     new.destroy()
+
+
+def test_a_switch_that_stalls_keeps_its_datapath_id(
+    bridge: Bridge, controller: Controller, vswitchd_factory: Callable[[], VSwitchd]
+) -> None:
+    """For as long as echoes allow, whoever asks for it meanwhile, and asks again."""
+    learn(controller, bridge, 1, port=1)
+    peer = controller.bridge(bridge)["peer"]
+    twin = vswitchd_factory().add_bridge(ports=2, dpid=bridge.dpid)
+    refused = len(controller.events("bridge.duplicate"))
+    with bridge.switch.stalled():
+        twin.set_controller(controller.target)
+        begun = time.monotonic()
+
+        def long_enough() -> bool:
+            twin.switch.step()
+            return time.monotonic() > begun + 7.0
+
+        wait_for(long_enough, "a stall that an impatient probe would not have waited for")
+        assert len(controller.events("bridge.duplicate")) > refused
+        assert twin.flows() == []
+    assert controller.bridge(bridge)["peer"] == peer
+    learn(controller, bridge, 2, port=2)
+    assert controller.bridge(bridge)["peer"] == peer
