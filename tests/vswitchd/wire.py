@@ -56,6 +56,11 @@ class Wire:
         replies = self._ask(request, ofp.OFPT_MULTIPART_REPLY)
         return [flow for reply in replies for flow in read_flow_stats(reply[16:])]
 
+    def groups(self) -> list[parser.OFPGroupDescStats]:
+        """The groups as the switch describes them."""
+        replies = self._ask(parser.OFPGroupDescStatsRequest(_PROTOCOL), ofp.OFPT_MULTIPART_REPLY)
+        return [entry for reply in replies for entry in _entries(reply)]
+
     def _ask(self, request: object, kind: int) -> list[bytes]:
         self._socket.sendall(codec.serialize(request))
         replies = []
@@ -79,3 +84,11 @@ class Wire:
             assert more, "the switch hung up"
             data += more
         return data
+
+
+def _entries(reply: bytes) -> list[parser.OFPGroupDescStats]:
+    head = _HEADER.unpack_from(reply)
+    body: list[parser.OFPGroupDescStats] = parser.OFPMultipartReply.parser(
+        _PROTOCOL, *head, bytearray(reply)
+    ).body
+    return body
