@@ -56,6 +56,7 @@ class Guest:
     since: float = field(default_factory=time.monotonic)
     stage: Stage = Stage.IDLE
     environ: dict[str, Any] = field(default_factory=dict)
+    dismissed: bool = False
 
     def enter(self, stage: Stage, environ: dict[str, Any] | None = None) -> None:
         """Another stage begins."""
@@ -67,6 +68,7 @@ class Guest:
 
     def dismiss(self, farewell: bytes) -> None:
         """End the connection, whoever is reading or writing there."""
+        self.dismissed = True
         with contextlib.suppress(OSError):
             if self.stage is not Stage.ANSWER:
                 self.socket.fd.send(farewell, socket.MSG_DONTWAIT)
@@ -184,13 +186,16 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         self._guest.enter(Stage.IDLE)
         line = super()._read_request_line()
         self._guest.enter(Stage.REQUEST)
-        return line
+        return b"" if self._guest.dismissed else line  # what there was of it is no request
 
     def handle_one_response(self) -> None:
         """Answer, when the request is there as a whole."""
         length = int(self.environ.get("CONTENT_LENGTH") or 0)
         if 0 < length <= MAX_BODY:  # a larger one is refused, unread
             self.environ["wsgi.input"] = BytesIO(self.environ["wsgi.input"].read(length))
+        if self._guest.dismissed:
+            self.close_connection = True
+            return
         self._guest.enter(Stage.ANSWER, self.environ)
         super().handle_one_response()
 
