@@ -278,7 +278,7 @@ def test_2_1_2_5_groups_that_share_a_mac_address_are_apart() -> None:
 def test_2_1_2_6_a_bad_ip_header_is_not_believed(vx: Wire) -> None:
     lan = Lan().restricted(vx)
     frame = bytearray(vx.join())
-    frame[14 + (11 if vx is V4 else 7)] ^= 0x10  # header checksum; hop limit
+    frame[14 + (11 if vx is V4 else 4)] ^= 0x10  # header checksum; payload length
     lan.receive(1, bytes(frame))
     assert lan.entries == {}
     assert lan.forwarded == set()
