@@ -1,10 +1,15 @@
-"""Bridges whose switch is away: since when, and which of them have been away for too long.
+"""Bridges whose switch is away: since when, which of them for too long, and who has their names.
 
 What is known of a switch that is away for a minute is kept.  One that was deleted never comes back,
 and nobody can tell the two apart: so a bridge is forgotten after a time, or when somebody says so.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event
 
 
 class Away:
@@ -37,3 +42,17 @@ class Away:
     def overdue(self, patience: float, now: float) -> list[int]:
         """Those away for `patience` seconds or more."""
         return [known for known, since in self._since.items() if now - since >= patience]
+
+
+def names_given_up(bridges: Collection[Bridge], away: Away) -> Iterator[tuple[Bridge, Event]]:
+    """Bridges that are away give their names up to those that are there, and what is told of it.
+
+    Until their switches are back they go by their datapath ids.
+    """
+    there = {bridge.name for bridge in bridges if bridge.datapath_id not in away}
+    for bridge in bridges:
+        name = bridge.name
+        if bridge.datapath_id in away and name in there:
+            bridge.former_name = name
+            what = f"is away, and another bridge is called {name} now"
+            yield bridge, Event("bridge.name-given-up", what)

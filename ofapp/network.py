@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from ofapp import hub
 from ofapp.absentees import Absentees
 from ofapp.administration import Administration
-from ofapp.away import Away
+from ofapp.away import Away, names_given_up
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.effects import Effect, SpokenFor, Unsettled
@@ -155,7 +155,7 @@ class Network:
             bridge = self.bridges[datapath_id] = self._new_bridge(datapath_id, known or ())
         self.away.back(datapath_id)
         bridge.former_name = None
-        self._claim_name(bridge)
+        self._settle_names()
         ownership = Ownership(channel, self._own)
         session = Session(channel, bridge, self._heed, ownership, adopt_static=known is None)
         self.sessions[datapath_id] = session
@@ -174,8 +174,7 @@ class Network:
         self._absentees.gone(session.bridge, time.monotonic())
         event = Event("bridge.disconnected", "the switch is gone", Severity.WARNING)
         self._tell(session.bridge, event)
-        if any(other.name == session.bridge.name for other in self._connected()):
-            self._give_up_name(session.bridge)
+        self._settle_names()
 
     def close(self) -> None:
         """The controller ends: let go of every switch, which keeps its flows."""
@@ -222,22 +221,9 @@ class Network:
         self._state.snapshots.delete(datapath_id)
         self.events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
 
-    def _connected(self) -> Iterator[Bridge]:
-        return (session.bridge for session in self.sessions.values())
-
-    def _claim_name(self, bridge: Bridge) -> None:
-        """A bridge that is there goes before those of the same name that are not."""
-        if bridge.datapath_id in self.away:
-            return
-        for datapath_id, other in self.bridges.items():
-            if datapath_id in self.away and other.name == bridge.name:
-                self._give_up_name(other)
-
-    def _give_up_name(self, bridge: Bridge) -> None:
-        """Until its switch is back the bridge goes by its datapath id."""
-        bridge.former_name = name = bridge.name
-        event = Event("bridge.name-given-up", f"is away, and another bridge is called {name} now")
-        self._tell(bridge, event)
+    def _settle_names(self) -> None:
+        for bridge, event in names_given_up(self.bridges.values(), self.away):
+            self._tell(bridge, event)
 
     # What the file says
 
@@ -267,7 +253,7 @@ class Network:
         """Its name is new, and it may be another bridge for the file."""
         if self.bridges.get(bridge.datapath_id) is not bridge:
             return  # forgotten meanwhile
-        self._claim_name(bridge)
+        self._settle_names()
         datapath_id, numbers = bridge.datapath_id, bridge.ports.numbers
         before = self.settings.filed(datapath_id)
         if self.settings.introduce(datapath_id, bridge.name):
