@@ -34,11 +34,12 @@ class Window:
         self._marked = 0
         self._costs = _Costs()
         self._halved = False
+        self._quick = False  # carries out all there may be within its patience: not waited for
 
     @property
     def is_open(self) -> bool:
         """Whether more may be sent."""
-        return self._sent - self._answered < MARK
+        return self._sent - self._answered < (self.size if self._quick else MARK)
 
     @property
     def hosts(self) -> int:
@@ -66,6 +67,7 @@ class Window:
         wanted = int(max(PATIENCE - any_, any_) / each)
         most = 2 * self.size if 4 * gained >= self.size else self.size
         self.size = max(SMALLEST, min(LARGEST, most, max(wanted, self.size // 2)))
+        self._quick = each * LARGEST < PATIENCE
 
 
 class _Costs:

@@ -54,6 +54,15 @@ def test_a_fast_switch_gets_as_much_as_there_may_be() -> None:
     assert switch.window.hosts in (LARGEST // HOST, LARGEST // 2 // HOST)
 
 
+def test_only_a_switch_that_is_quick_is_told_more_before_it_has_answered() -> None:
+    for each, waited_for in ((1e-6, False), (25e-6, True)):
+        switch = Switch(any_=0.01, each=each)  # on a busy machine, both of them
+        switch.saturated()
+        switch.window.sent(switch.window.hosts * HOST // 2)
+        switch.window.mark()
+        assert switch.window.is_open is not waited_for
+
+
 def test_a_portion_takes_no_longer_than_a_quiet_port_may_wait() -> None:
     rate, longest = Switch(any_=0.0005, each=25e-6).saturated()
     assert rate > 0.9 / 25e-6
