@@ -209,7 +209,7 @@ class Hostile(Member):
     def answer(self, raw: bytes) -> bytes:
         """As any switch; but where an answer without end begins it does not end."""
         kind = int.from_bytes(raw[8:10], "big")
-        if raw[1] == of.MULTIPART_REQUEST and kind == self.endless_kind and self.in_line:
+        if raw[1] == of.MULTIPART_REQUEST and kind == self.endless_kind:
             head = struct.pack("!HH4x", kind, 1)
             xid = int.from_bytes(raw[4:8], "big")
             part = of.message(of.MULTIPART_REPLY, xid, head + self.endless)
@@ -302,15 +302,27 @@ ENDLESS = {
 def _be_hostile(port: int, kind: str, start: float, seconds: float) -> None:
     """A process of its own."""
     gc.disable()
+    if kind in ENDLESS:
+        time.sleep(max(0.0, start - time.monotonic()))
+        while time.monotonic() < start + seconds:
+            _answer_without_end(port, kind, start + seconds - time.monotonic())
+        return
     fleet = Fleet()
     switch = Hostile(port, 0xBAD)
     fleet.add(switch)
-    if kind in ENDLESS:
-        switch.endless_kind, switch.endless = ENDLESS[kind]
     fleet.run(max(0.0, start - time.monotonic()))
-    if kind in KINDS:
-        switch.spam = KINDS[kind](switch)
+    switch.spam = KINDS[kind](switch)
     fleet.run(seconds)
+    fleet.close()
+
+
+def _answer_without_end(port: int, kind: str, seconds: float) -> None:
+    """Until it is hung up on."""
+    fleet = Fleet()
+    switch = Hostile(port, 0xBAD)
+    switch.endless_kind, switch.endless = ENDLESS[kind]
+    fleet.add(switch)
+    fleet.run(seconds, lambda: switch.closed)
     fleet.close()
 
 
