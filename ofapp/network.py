@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from ofapp import hub
 from ofapp.absentees import Absentees
@@ -131,7 +132,12 @@ class Network:
         if self.settings.named(channel.id):
             self._begin(channel)
         else:
-            hub.watch(channel.fail, self._begin_named, channel)
+            hub.watch(partial(self._failed, channel), self._begin_named, channel)
+
+    def _failed(self, channel: Channel, error: Exception) -> None:
+        """A switch cannot be served: it may come again."""
+        self.events.fault(error)
+        channel.fail(error)
 
     def _begin_named(self, channel: Channel) -> None:
         name = None

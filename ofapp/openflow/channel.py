@@ -40,7 +40,7 @@ LOG = logging.getLogger(__name__)
 logging.getLogger(ofproto_parser.__name__).setLevel(logging.CRITICAL)
 
 READ_SIZE = 1 << 16
-READS = 4
+READS = 8
 """Reads in a row while there is more, before others get their turn."""
 BACKLOG = 1 << 18
 """Bytes not yet sent, above which bulk waits: some 40 ms of a switch's time."""

@@ -306,3 +306,22 @@ def session_of(net: Network, datapath_id: int) -> Any:
 
 def test_the_session_is_the_real_ones_shape() -> None:
     assert {"start", "stop", "apply", "alive"} <= set(dir(Session))
+
+
+def test_a_switch_that_cannot_be_served_is_let_go_and_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed: list[str] = []
+
+    def name(_channel: Any) -> str:
+        raise ValueError("nobody thought of it")
+
+    monkeypatch.setattr(network, "local_name", name)
+    monkeypatch.setattr(
+        FakeChannel, "fail", lambda _self, error: failed.append(str(error)), raising=False
+    )
+    net = make()
+    monkeypatch.setattr(net.settings, "named", lambda _datapath_id: False)
+    connect(net, 1)
+    assert failed == ["nobody thought of it"]
+    assert kinds(net) == ["service.fault"]
