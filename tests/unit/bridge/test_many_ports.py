@@ -20,7 +20,7 @@ from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow.writer import EffectWriter
 from tests.unit.effort import calls
 
-FEW, MANY = 40, 320
+FEW, MANY = 20, 160
 
 
 class Switch:

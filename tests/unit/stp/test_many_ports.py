@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, PortState, SpanningTree
 from tests.unit.effort import calls
 
-FEW, MANY = 50, 400
+FEW, MANY = 25, 200
 
 
 def bridge(ports: int) -> SpanningTree:
