@@ -91,6 +91,7 @@ def test_every_flow_is_declared_and_every_rule_is_used(
     # and of what must be configured.
     treed = bridge.switch.add_bridge(dpid=DPID)
     treed.add_port(1, "slow")
+    treed.add_port(2, "slow2")  # the only port that is up would open at once
     controller_factory(STP).connect(treed)
     wait_for(lambda: learns(treed), "a port to learn")
     full = bridge.switch.add_bridge(dpid=everything.DPID)
@@ -99,6 +100,7 @@ def test_every_flow_is_declared_and_every_rule_is_used(
     everything.bring_about(full, configured)
     slow = bridge.switch.add_bridge(dpid=0x57C)
     slow.add_port(1, "slower")
+    slow.add_port(2, "slower2")
     controller_factory(SLOW).connect(slow)
 
     def unused() -> set[tuple[int, str]]:
