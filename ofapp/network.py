@@ -422,8 +422,8 @@ class Network:
             session.apply(effects)
             return
         for effect in effects:
-            if isinstance(effect, HEEDED):
-                self._heed(bridge, effect)
+            if type(effect) in HEEDED:
+                self._heed(bridge, effect)  # type: ignore[arg-type]
 
     def _look(self, bridge: Bridge) -> None:
         session = self.sessions.get(bridge.datapath_id)

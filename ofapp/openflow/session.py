@@ -57,7 +57,7 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
-HEEDED = (Event, Unsettled, SpokenFor)
+HEEDED = frozenset((Event, Unsettled, SpokenFor))
 """Effects that are nothing to do with the switch, and are carried out at once."""
 
 
