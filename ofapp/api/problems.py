@@ -59,7 +59,7 @@ def problem(status: int, detail: str, fields: Fields = ()) -> Response:
 def invalid(error: ValidationError) -> Response:
     """What a model refused, in the words that the configuration file's faults are told in."""
     fields = [
-        (".".join(map(str, found.path)) or "body", _as_json(found.what))
+        (".".join(map(str, (*found.path, *found.missing))) or "body", _as_json(found.what))
         for found in findings(error, _model(error.title))
     ]
     return problem(422, "; ".join(f"{field}: {what}" for field, what in fields), fields)

@@ -49,11 +49,12 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """of_key: the key is to blame and not its value."""
+    """of_key: the key is to blame and not its value; missing: the key that is not there."""
 
     path: Path
     what: str
     of_key: bool = False
+    missing: tuple[str, ...] = ()
 
 
 def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
@@ -82,7 +83,7 @@ def _findings(item: Any, model: type[BaseModel]) -> Iterator[Finding]:
         fields = getattr(cause, "fields", ())[:1]
         yield Finding((*path, *fields), str(cause), of_key)
     elif item["type"] == "missing":
-        yield Finding(path[:-1], f"{path[-1]} is missing")
+        yield Finding(path[:-1], f"{path[-1]} is missing", missing=(str(path[-1]),))
     else:
         yield Finding(path, f"{_wanted(item, annotation, metadata)}, not {_shown(item['input'])}")
 
