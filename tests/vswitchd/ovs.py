@@ -426,9 +426,12 @@ class Bridge:
 
     def flows(self) -> list[Flow]:
         """All flows but the controller's lease, in the order of OVS's dump."""
+        return [flow for flow in self.all_flows() if flow.table != OWNER]
+
+    def all_flows(self) -> list[Flow]:
+        """And the lease."""
         lines = self.switch.ofctl("dump-flows", "--no-names", self.name).splitlines()
-        flows = [parse_flow(line) for line in lines if "cookie=" in line]
-        return [flow for flow in flows if flow.table != OWNER]
+        return [parse_flow(line) for line in lines if "cookie=" in line]
 
     def groups(self) -> dict[int, set[int | str]]:
         """Group id -> the ports of its buckets (name of a reserved port as it is)."""

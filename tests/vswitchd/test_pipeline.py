@@ -16,6 +16,7 @@ from tests.vswitchd.waiting import wait_for
 
 FIELDS = {
     "in_port": {"in_port"},
+    "metadata": {"metadata"},
     "dl_src": {"eth_src"},
     "dl_dst": {"eth_dst"},
     "vlan_tci": {"vlan_vid"},
@@ -59,7 +60,7 @@ bridges:
 def rules_used(bridge: Bridge) -> set[tuple[int, str]]:
     """(table, rule) of each flow that the switch holds; every one must be declared."""
     held = set()
-    for flow in bridge.flows():
+    for flow in bridge.all_flows():
         cookie = parse_cookie(flow.cookie)
         assert cookie is not None, flow
         names = [part.partition("=")[0] for part in flow.match.split(",") if part]
