@@ -35,6 +35,8 @@ time by a second, and a neighbour speaks every two: three would be too many [mea
 
 IPV4, IPV6 = 0x0800, 0x86DD
 _IGMP, _ICMPV6, _PIM = 2, 58, 103
+_IPV4_GROUPS = 0x0100_5E00_0000, 0xFFFF_FF80_0000
+_IPV6_GROUPS = 0x3333_0000_0000, 0xFFFF_0000_0000
 _ICMPV6_SNOOPED = (130, 131, 132, 143, 151, 153)  # RFC 2710, 3810, 4286
 
 
@@ -137,17 +139,17 @@ def snooping_flows(by_table: bool = False) -> tuple[Flow, ...]:
         ip(IPV6, proto[2], address("ff02::d", 128)),
         ip(IPV6, *cut_short),
     ]
-    unread = Match("ip_proto", 0)
+    damaged = [
+        ip(IPV4, Match("eth_dst", *_IPV4_GROUPS), Match("ip_proto", 0), address("0.0.0.0", 32)),
+        ip(IPV6, Match("eth_dst", *_IPV6_GROUPS), Match("ip_proto", 0)),
+    ]
     link_scope = [ip(IPV4, address("224.0.0.0", 24)), ip(IPV6, address("ff02::1", 128))]
     group_bit = (Match("eth_dst", GROUP_BIT, GROUP_BIT),)
     return _checked(
         Flow(table, 0, (), Feature.SNOOP, flood, goto),
         *(Flow(table, 800, match, Feature.SNOOP, flood, goto) for match in link_scope),
         *(Flow(table, 900, match, Feature.SNOOP, (), to_controller) for match in trapped),
-        Flow(
-            table, 890, ip(IPV4, unread, address("0.0.0.0", 32)), Feature.SNOOP, (), to_controller
-        ),
-        Flow(table, 890, ip(IPV6, unread), Feature.SNOOP, (), to_controller),
+        *(Flow(table, 890, match, Feature.SNOOP, (), to_controller) for match in damaged),
         Flow(TableId.DESTINATION, 100, group_bit, Feature.SNOOP, (), table),
     )
 

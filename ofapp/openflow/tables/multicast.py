@@ -38,16 +38,17 @@ MULTICAST = Table(
         rule(
             "damaged4",
             890,
-            "eth_type ip_proto ipv4_dst",
+            "eth_type eth_dst ip_proto ipv4_dst",
             Feature.SNOOP,
-            "An IPv4 header that the switch could not read, so that all its fields are 0: the "
-            "controller counts and drops it, as the Linux bridge does.",
+            "To a group's address, with an IPv4 header that the switch could not read, so that all "
+            "its fields are 0: the controller counts and drops it, as the Linux bridge does. A "
+            "broadcast is no group's, and floods.",
             goto=TableId.SNOOP,
         ),
         rule(
             "damaged6",
             890,
-            "eth_type ip_proto",
+            "eth_type eth_dst ip_proto",
             Feature.SNOOP,
             "And of IPv6, extension headers included: no whole packet ends in hop-by-hop options.",
             goto=TableId.SNOOP,
