@@ -107,7 +107,7 @@ def test_router_ports_by_configuration_and_by_topology_change(
     snooper = bridge.multicasting
     assert snooper is not None
     now = time.monotonic()
-    network._apply(bridge, snooper.set_port_state(0xFFFFFFFE, True, False, now))
+    network._apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
     network._apply(bridge, snooper.topology_change(now))
     told = family(client)
     assert [(router.port.name, router.reasons) for router in told.router_ports] == [
@@ -268,7 +268,7 @@ def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> Non
         ("", {"mcast_querier_address6": "2001:db8::1"}, "mcast_querier_address6", "link-local"),
         ("", {"vlans": [{"vlan": 4095}]}, "vlans.0.vlan", ""),
         ("", {"vlans": None}, "vlans", ""),
-        ("", {"vlans": [{"mcast_querier": True}]}, "vlans.0", "vlan"),
+        ("", {"vlans": [{"mcast_querier": True}]}, "vlans.0.vlan", ""),
         (
             "",
             {"vlans": [{"vlan": 7, "mcast_mld_version": 3}]},

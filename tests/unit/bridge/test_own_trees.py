@@ -96,12 +96,14 @@ def test_a_tree_that_does_not_run_is_nobodys(how: str) -> None:
     assert own.find(identifier) is None
     if how == "away":
         first.resume(11.0)
+        assert own.find(identifier) is None, "nobody has seen yet what the switch holds"
+        first.go_on_stp(11.0)
     else:
         first.set_stp(StpParams(priority=4096), 11.0)
     assert own.find(identifier) is not None
 
 
-def test_a_revived_tree_is_nobodys_until_its_switch_is_there() -> None:
+def test_a_revived_tree_is_nobodys_until_its_switch_is_seen_to_agree() -> None:
     own = OwnTrees()
     first = Pair((own, own)).bridges[0]
     dumped = first.dump_stp()
@@ -111,4 +113,5 @@ def test_a_revived_tree_is_nobodys_until_its_switch_is_there() -> None:
     again.revive_stp(dumped)
     assert later.find(4096 << 48 | first.address) is None
     again.resume(0.0)
+    again.go_on_stp(0.0)
     assert later.find(4096 << 48 | first.address) is not None
