@@ -9,9 +9,8 @@ once nothing has moved for a while and its switch has carried out everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ofapp import hub
 from ofapp.bridge.bridge import Bridge
@@ -26,16 +25,21 @@ SETTLING = 0.05
 class Confirms(Protocol):
     """A switch that is connected."""
 
-    def confirm(self, done: Callable[[], None]) -> None:
-        """Call `done` once it has carried out all; never when something has yet to be told."""
+    def confirm(self, done: Callable[[], None]) -> bool:
+        """Call `done` once it has carried out all; False when something has yet to be told."""
 
 
-@dataclass(frozen=True)
-class _Stand:
+class _Stand(NamedTuple):
     """A tree at a moment; `tree` is another one when it has begun anew."""
 
     tree: Spanning
     revision: int
+    asked: Confirms | None = None
+    """The connection whose switch has been asked to confirm it."""
+
+    def still(self, tree: Spanning) -> bool:
+        """Whether nothing has moved since."""
+        return tree is self.tree and tree.tree.revision == self.revision
 
 
 class TreeMemory:
@@ -69,16 +73,19 @@ class TreeMemory:
             if bridge is None or bridge.spanning is None or bridge.spanning.settled:
                 del self._moving[datapath_id]
                 continue
-            stand = _Stand(bridge.spanning, bridge.spanning.tree.revision)
-            self._moving[datapath_id] = stand
+            if before is None or not before.still(bridge.spanning):
+                self._moving[datapath_id] = _Stand(bridge.spanning, bridge.spanning.tree.revision)
+                continue
             session = self._sessions.get(datapath_id)
-            if stand == before and session is not None:
-                session.confirm(partial(self._confirmed, bridge, stand))
+            if session is None or session is before.asked:
+                continue
+            if session.confirm(partial(self._confirmed, bridge, before)):
+                self._moving[datapath_id] = before._replace(asked=session)
         return any(datapath_id in self._sessions for datapath_id in self._moving)
 
     def _confirmed(self, bridge: Bridge, stand: _Stand) -> None:
         tree = bridge.spanning
-        if tree is stand.tree and tree.tree.revision == stand.revision and not tree.settled:
+        if tree is not None and stand.still(tree) and not tree.settled:
             self._snapshots.save(bridge.datapath_id, tree.dump())
             tree.settled = True
 

@@ -177,8 +177,10 @@ class Session:
     def load(self, seconds: float) -> Load:
         """What came of its sightings in the time since this was asked last."""
         intake, was = self._intake, self._learned
-        seen, intake.seen = intake.seen, Counter()
         self._learned = now = dict(self.bridge.fdb.learned_by_port)
+        if not intake.seen:
+            return Load(seconds, {}, {}, busy=len(intake) > BACKLOG)
+        seen, intake.seen = intake.seen, Counter()
         learned = {port: max(now.get(port, 0) - was.get(port, 0), 0) for port in seen}
         done = sum(learned.values())
         return Load(seconds, seen, learned, busy=len(intake) > max(done, BACKLOG))
@@ -238,10 +240,12 @@ class Session:
             mark, asked = self._window.mark(), time.monotonic()
             self._ask_barrier(lambda: self._answered(mark, asked))
 
-    def confirm(self, done: Callable[[], None]) -> None:
-        """Call `done` once the switch has carried out all; never when something waits."""
-        if self._waiting is None and self._alignment.writes:
-            self._ask_barrier(done)
+    def confirm(self, done: Callable[[], None]) -> bool:
+        """Call `done` once the switch has carried out all; False when something waits."""
+        if self._waiting is not None or not self._alignment.writes:
+            return False
+        self._ask_barrier(done)
+        return True
 
     def _closed(self, answered: float) -> None:
         """The switch has carried out what closes ports; others hear of it when it has effect."""

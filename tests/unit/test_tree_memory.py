@@ -24,8 +24,9 @@ class Switch:
     def __init__(self) -> None:
         self.asked: list[Callable[[], None]] = []
 
-    def confirm(self, done: Callable[[], None]) -> None:
+    def confirm(self, done: Callable[[], None]) -> bool:
         self.asked.append(done)
+        return True
 
 
 class Kept:
@@ -104,6 +105,16 @@ class TestTreeMemory:
         kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
         kept.switch.asked.pop()()
         assert "tree" not in kept.document
+
+    def test_a_switch_that_is_slow_is_asked_once(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        for _ in range(10):
+            assert kept.memory.look()
+        assert len(kept.switch.asked) == 1
+        kept.sessions[1] = Switch()  # it comes again: the first answer never will
+        assert kept.memory.look()
+        kept.sessions[1].asked.pop()()
+        assert "tree" in kept.document
 
     def test_a_switch_that_is_away_is_not_asked(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)

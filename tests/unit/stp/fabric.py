@@ -132,9 +132,11 @@ class Session:
             closed = partial(self.closed, self.fabric.now)
             self.fabric.to_switch(self, lambda: self.fabric.to_controller(self, closed))
 
-    def confirm(self, done: Callable[[], None]) -> None:
-        if self.waiting is None and self.writes:
-            self.fabric.to_switch(self, lambda: self.fabric.to_controller(self, done))
+    def confirm(self, done: Callable[[], None]) -> bool:
+        if self.waiting is not None or not self.writes:
+            return False
+        self.fabric.to_switch(self, lambda: self.fabric.to_controller(self, done))
+        return True
 
     def closed(self, sent: float) -> None:
         fabric = self.fabric
