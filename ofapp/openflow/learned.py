@@ -94,14 +94,48 @@ def _templates(ageing_time: int | None, bundled: bool) -> _Templates:
     )
 
 
-def _idle_timeouts(ageing_time: int) -> list[int]:
+@lru_cache(16)
+def _idle_timeouts(ageing_time: int) -> tuple[int, ...]:
     """Seconds, by the serial: eight cohorts have the same.
 
     Hosts that fell silent together would expire together, and a switch that takes out a hundred
     thousand flows in one go does nothing else meanwhile: a hello was seconds late [measured].  So
     some stay up to a tenth longer.
     """
-    return [min(ageing_time + ageing_time * step // 320, MAX_AGEING_TIME) for step in range(32)]
+    steps = range(32)
+    return tuple(min(ageing_time + ageing_time * step // 320, MAX_AGEING_TIME) for step in steps)
+
+
+@lru_cache(16)
+def _compile_install(
+    ageing_time: int | None, bundled: bool
+) -> Callable[[InstallEntry | InstallSticky], bytes]:
+    """Made once for all switches: it depends on nothing of theirs."""
+    made = _templates(ageing_time, bundled)
+    destination, source = made.destination, made.source
+    d0, d1, d2, d3, d4 = destination.constants
+    s0, s1, s2, s3, s4 = source.constants
+    idle = _idle_timeouts(ageing_time or 0)
+    s1s = [s1[:_IDLE] + seconds.to_bytes(2, "big") + s1[_IDLE + 2 :] for seconds in idle]
+    joined = struct.Struct(destination.struct.format + source.struct.format[1:])
+    pack = joined.pack
+    remove = made.no_source_any
+    r0, r1, r2, r3, r4 = remove.constants
+    pack_remove = remove.struct.pack
+
+    def install(effect: InstallEntry | InstallSticky) -> bytes:
+        """Both halves; for a move then also the end of the source half at the old port."""
+        port, vid, mac, serial, old_port = effect
+        addr = mac.to_bytes(6, "big")
+        message = pack(
+            *(d0, serial, d1, addr, d2, vid, d3, port, d4),
+            *(s0, serial, s1s[serial >> 3 & 31], port, s2, addr, s3, vid, s4),
+        )
+        if old_port:
+            message += pack_remove(r0, serial, r1, old_port, r2, addr, r3, vid, r4)
+        return message
+
+    return install
 
 
 class LearnedWriter:
@@ -125,38 +159,13 @@ class LearnedWriter:
         self._bundled = bundled
         made = _templates(ageing_time, bundled)
         self._add, self._delete_destination = (made.destination, made.source), made.no_destination
-        self._delete_source, self._delete_source_any = made.no_source, made.no_source_any
+        self._delete_source = made.no_source
         self.idle = _idle_timeouts(ageing_time or 0)
-        self._install = self._compile_install()
+        self._install = _compile_install(ageing_time, bundled)
         self._special: dict[tuple[Action, ...], _Template] = {}
         self._instructions: dict[tuple[int, bool], bytes] = {}
         plain = reach is None or reach.plain
         self.install = self._install if plain else self._install_as_reached
-
-    def _compile_install(self) -> Callable[[InstallEntry | InstallSticky], bytes]:
-        destination, source = self._add
-        d0, d1, d2, d3, d4 = destination.constants
-        s0, s1, s2, s3, s4 = source.constants
-        s1s = [s1[:_IDLE] + seconds.to_bytes(2, "big") + s1[_IDLE + 2 :] for seconds in self.idle]
-        joined = struct.Struct(destination.struct.format + source.struct.format[1:])
-        pack = joined.pack
-        remove = self._delete_source_any
-        r0, r1, r2, r3, r4 = remove.constants
-        pack_remove = remove.struct.pack
-
-        def install(effect: InstallEntry | InstallSticky) -> bytes:
-            """Both halves; for a move then also the end of the source half at the old port."""
-            port, vid, mac, serial, old_port = effect
-            addr = mac.to_bytes(6, "big")
-            message = pack(
-                *(d0, serial, d1, addr, d2, vid, d3, port, d4),
-                *(s0, serial, s1s[serial >> 3 & 31], port, s2, addr, s3, vid, s4),
-            )
-            if old_port:
-                message += pack_remove(r0, serial, r1, old_port, r2, addr, r3, vid, r4)
-            return message
-
-        return install
 
     def _install_as_reached(self, effect: InstallEntry | InstallSticky) -> bytes:
         port, vid, mac, serial, _ = effect
