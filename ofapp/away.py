@@ -6,7 +6,7 @@ and nobody can tell the two apart: so a bridge is forgotten after a time, or whe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
@@ -20,6 +20,9 @@ class Away:
 
     def __contains__(self, datapath_id: int) -> bool:
         return datapath_id in self._since
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._since)
 
     def left(self, datapath_id: int, now: float) -> None:
         """The switch is gone."""
@@ -44,15 +47,20 @@ class Away:
         return [known for known, since in self._since.items() if now - since >= patience]
 
 
-def names_given_up(bridges: Collection[Bridge], away: Away) -> Iterator[tuple[Bridge, Event]]:
+def names_given_up(
+    bridges: Mapping[int, Bridge], away: Away
+) -> Iterator[tuple[Bridge, Event]]:
     """Bridges that are away give their names up to those that are there, and what is told of it.
 
     Until their switches are back they go by their datapath ids.
     """
-    there = {bridge.name for bridge in bridges if bridge.datapath_id not in away}
-    for bridge in bridges:
+    absent = [bridges[known] for known in away]
+    if not absent:  # a thousand switches that come at once must not be looked through for each
+        return
+    there = {bridge.name for known, bridge in bridges.items() if known not in away}
+    for bridge in absent:
         name = bridge.name
-        if bridge.datapath_id in away and name in there:
+        if name in there:
             bridge.former_name = name
             what = f"is away, and another bridge is called {name} now"
             yield bridge, Event("bridge.name-given-up", what)

@@ -228,7 +228,7 @@ class Network:
         self.events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
 
     def _settle_names(self) -> None:
-        for bridge, event in names_given_up(self.bridges.values(), self.away):
+        for bridge, event in names_given_up(self.bridges, self.away):
             self._tell(bridge, event)
 
     # What the file says
