@@ -47,9 +47,7 @@ class Away:
         return [known for known, since in self._since.items() if now - since >= patience]
 
 
-def names_given_up(
-    bridges: Mapping[int, Bridge], away: Away
-) -> Iterator[tuple[Bridge, Event]]:
+def names_given_up(bridges: Mapping[int, Bridge], away: Away) -> Iterator[tuple[Bridge, Event]]:
     """Bridges that are away give their names up to those that are there, and what is told of it.
 
     Until their switches are back they go by their datapath ids.
