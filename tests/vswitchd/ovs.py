@@ -156,10 +156,15 @@ class VSwitchd:
             "--disable-system-route",
             f"unix:{self.dir}/db.sock",
         )
-        wait_for(self._ctl.exists, "ovs-vswitchd's control socket")
+        wait_for(self._listens, "ovs-vswitchd's control socket")
         self.appctl("time/stop")
         # Any change to the database is waited for: afterwards its bridges exist.
         self.vsctl("set", "Open_vSwitch", ".", "external_ids:started=1")
+
+    def _listens(self) -> bool:
+        """Its control socket is there a moment before it listens."""
+        with socket.socket(socket.AF_UNIX) as conn:
+            return conn.connect_ex(str(self._ctl)) == 0
 
     def stop_switch(self, sig: int = signal.SIGTERM) -> None:
         """End ovs-vswitchd alone; the database stays."""
