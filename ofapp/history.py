@@ -39,10 +39,10 @@ class History(Generic[T]):
     def _forget_one(self) -> None:
         kind = max(self._kinds, key=self._kinds.__getitem__)
         sources = self._numbers[kind]
-        source = max(sources, key=lambda known: len(sources[known]))
-        del self._records[sources[source].popleft()]
+        numbers = max(sources.values(), key=len)  # the first of those with the most
+        del self._records[numbers.popleft()]
         self._kinds[kind] -= 1
-        if not sources[source]:
-            del sources[source]
+        if not numbers:  # none had more than one
+            del sources[next(iter(sources))]
         if not self._kinds[kind]:
             del self._kinds[kind], self._numbers[kind]

@@ -75,7 +75,7 @@ class Snapshots:
             self.delete(next(iter(self._sizes)))
 
     def _make_room(self, datapath_id: int) -> None:
-        while len(self._sizes.keys() | {datapath_id}) > MAX_SNAPSHOTS:
+        while len(self._sizes) + (datapath_id not in self._sizes) > MAX_SNAPSHOTS:
             self.delete(next(known for known in self._sizes if known != datapath_id))
 
     def load(self, datapath_id: int) -> Any:
