@@ -243,6 +243,8 @@ class Spanning:
         if len(self._up) != 1:
             return None
         (port,) = self._up
+        if port not in self.ports:  # expected, but not told of yet
+            return None
         status = self.tree.port(port)
         return None if status.state is _FORWARDING or status.guards else port
 

@@ -68,6 +68,19 @@ class TestPortStates:
         assert not bridge.traps(LOCAL_PORT)
         assert bridge.learning.learn([(1, 0, A)], 1.0) == []
 
+    def test_the_only_port_that_is_up_opens_although_one_that_is_down_is_told_of_first(
+        self,
+    ) -> None:
+        bridge = Bridge(1, BridgeParams(stp=StpParams()))
+        bridge.set_ports([port(1, up=False), port(2), Port(LOCAL_PORT, "br1", 0x0200, True)], 0.0)
+        assert bridge.relay.states[2] is PortState.FORWARDING
+        bridge.set_stp(None, 1.0)
+        bridge.set_stp(StpParams(), 2.0)
+        assert bridge.relay.states == {
+            2: PortState.FORWARDING,
+            LOCAL_PORT: PortState.FORWARDING,
+        }
+
     def test_an_edge_port_opens_at_once(self) -> None:
         bridge = make(p1=StpPortParams(admin_edge=True))
         assert bridge.relay.states[1] is PortState.FORWARDING
