@@ -163,8 +163,10 @@ class VSwitchd:
 
     def _listens(self) -> bool:
         """Its control socket is there a moment before it listens."""
-        with socket.socket(socket.AF_UNIX) as conn:
-            return conn.connect_ex(str(self._ctl)) == 0
+        with socket.socket(socket.AF_UNIX) as conn, contextlib.suppress(OSError):
+            conn.connect(str(self._ctl))
+            return True
+        return False
 
     def stop_switch(self, sig: int = signal.SIGTERM) -> None:
         """End ovs-vswitchd alone; the database stays."""
