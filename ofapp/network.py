@@ -25,7 +25,7 @@ from ofapp.bridge.naming import naming_ports
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.pausable import UNLIVED
 from ofapp.bridge.permanent import PermanentEntry, check_addresses
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.config import Config
 from ofapp.events import EventLog
@@ -274,8 +274,7 @@ class Network:
 
     def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
         """Fix an address to a port for good; saved with the ticket; InputError."""
-        if bridge.ports.named(port_name) is None:
-            raise InputError("port", f"bridge {bridge.name} has no port {port_name!r}")
+        _named_port(bridge, port_name)
         self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
         return self._remember(bridge, asked=True)
 
@@ -322,8 +321,7 @@ class Network:
 
     def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
         """Forward a multicast group to a port for good; saved with the ticket; InputError."""
-        if bridge.ports.named(entry.port) is None:
-            raise InputError("port", f"bridge {bridge.name} has no port {entry.port!r}")
+        _named_port(bridge, entry.port)
         self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
         return self._remember(bridge, asked=True)
 
@@ -335,11 +333,10 @@ class Network:
 
     def join_group(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Let a port be a member as if a host had asked for it: it ages; InputError."""
-        port, snooper = bridge.ports.named(entry.port), bridge.multicasting
+        snooper = bridge.multicasting
         if snooper is None:
             raise InputError("type", f"bridge {bridge.name} does not snoop: nobody is a member")
-        if port is None:
-            raise InputError("port", f"bridge {bridge.name} has no port {entry.port!r}")
+        port = _named_port(bridge, entry.port)
         check_addresses(entry.group, entry.source, entry.exclude)
         joined, effects = snooper.join(entry, port.number, time.monotonic())
         self._apply(bridge, effects)
@@ -498,6 +495,14 @@ class Network:
 
 def _permanent(entry: MdbEntry) -> PermanentEntry:
     return PermanentEntry.parse(entry.vlan, entry.group, entry.port, entry.source, entry.exclude)
+
+
+def _named_port(bridge: Bridge, name: str) -> Port:
+    """The port of that name; InputError."""
+    port = bridge.ports.named(name)
+    if port is None:
+        raise InputError("port", f"bridge {bridge.name} has no port {name!r}")
+    return port
 
 
 def _address(channel: Channel) -> str:

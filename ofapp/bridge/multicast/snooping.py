@@ -193,7 +193,7 @@ class Snooping:
         later.
         """
         without = frozenset(exclude)
-        _check_addresses(group, without if source is None else without | {source})
+        _check_addresses(group, source, without)
         self._core.timers.run(now)
         self._permanent[vid, group, port, source] = without
         if vid in self._vlans:
@@ -231,7 +231,7 @@ class Snooping:
         ValueError as for `add_permanent`; KeyError if there is no such port or VLAN.
         """
         core, without = self._core, tuple(exclude)
-        _check_addresses(group, without if source is None else (*without, source))
+        _check_addresses(group, source, without)
         core.timers.run(now)
         context, known = self._vlans[vid][len(group) == 16], core.ports[port]
         kind, sources = (
@@ -373,9 +373,9 @@ class Snooping:
         )
 
 
-def _check_addresses(group: bytes, sources: Iterable[bytes]) -> None:
+def _check_addresses(group: bytes, only: bytes | None, exclude: Iterable[bytes]) -> None:
     if len(group) not in (4, 16) or not is_snooped(group):
         raise ValueError(f"group: {group.hex()} cannot have an entry")
-    for source in sources:
+    for source in exclude if only is None else (*exclude, only):
         if len(source) != len(group) or not is_host(source):
             raise ValueError(f"source: {source.hex()} is no host's address of the group's family")

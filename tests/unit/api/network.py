@@ -158,10 +158,13 @@ def acl_network() -> Network:
     over = SimpleNamespace(packet_band_count=5, byte_band_count=500)
     meter = {"meter_id": rule_meter("guests", "arp"), "duration_sec": 60, "duration_nsec": 0}
     hits.see_meters([SimpleNamespace(**meter, band_stats=[over])], now)
-    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
-        acl=hits,
-        metered=True,
-        look_at_acls=lambda: None,
+    network.sessions[1] = _session(acl=hits, metered=True, look_at_acls=lambda: None)
+    return network
+
+
+def _session(**more: object) -> Any:
+    """What the API asks of a session in line."""
+    return SimpleNamespace(
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
         in_line=True,
         refused=[],
@@ -169,8 +172,8 @@ def acl_network() -> Network:
         drops={},
         held_back={},
         apply=lambda effects: None,
+        **more,
     )
-    return network
 
 
 def remade_network() -> Network:
@@ -179,15 +182,7 @@ def remade_network() -> Network:
     add_bridge(network)
     network.away.left(1, time.monotonic() - 3700)
     network.bridges[1].former_name = "br0"
-    network.sessions[0xFF] = SimpleNamespace(  # type: ignore[assignment]
-        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
-        in_line=True,
-        refused=[],
-        owner=None,
-        drops={},
-        held_back={},
-        apply=lambda effects: None,
-    )
+    network.sessions[0xFF] = _session()
     add_bridge(network, 0xFF, "br0")
     return network
 
