@@ -47,6 +47,23 @@ def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
     made.destroy()
 
 
+@pytest.fixture(scope="module")
+def switched_by_normal(vswitchd: VSwitchd) -> Iterator[Bridge]:
+    """The same VLANs by Open vSwitch's own means."""
+    made = vswitchd.add_bridge(ports=5)
+    for port, vlans in (
+        (ACCESS, ["tag=10"]),
+        (ACCESS_TOO, ["tag=10"]),
+        (TRUNK, ["vlan_mode=trunk", "trunks=10,20"]),
+        (NATIVE, ["vlan_mode=native-untagged", "tag=10"]),
+        (OTHER, ["tag=20"]),
+    ):
+        vswitchd.vsctl("set", "Port", made.port_name(port), *vlans)
+    vswitchd.ofctl("add-flow", made.name, "actions=NORMAL")
+    yield made
+    made.destroy()
+
+
 @pytest.fixture
 def bridge(switch: Bridge, controller: Controller) -> Bridge:
     """As if new: nobody is known there."""
@@ -96,6 +113,21 @@ def test_a_priority_tag_gets_nothing_in_that_is_tagged_behind_it(bridge: Bridge,
         for inner in (C_TAG, S_TAG):
             twice = stack(frames.BROADCAST, A, (kind, 0), (inner, 20))
             assert bridge.deliver(port, twice) == {}
+
+
+@pytest.mark.parametrize("tci", [0, 0x6000, 0x7000], ids=["0", "PCP 3", "PCP 3, DEI"])
+@pytest.mark.parametrize("kind", [C_TAG, S_TAG])
+@pytest.mark.parametrize("port", [ACCESS, NATIVE])
+def test_a_priority_tag_leaves_a_trunk_as_open_vswitchs_own_vlans_send_it(
+    bridge: Bridge, switched_by_normal: Bridge, port: int, kind: int, tci: int
+) -> None:
+    """As a tag of the same kind and priority, with the VID of the port's own VLAN."""
+    frame = stack(frames.BROADCAST, A, (kind, tci))
+    got, normal = bridge.deliver(port, frame), switched_by_normal.deliver(port, frame)
+    assert got[TRUNK] == [stack(frames.BROADCAST, A, (kind, tci & 0xE000 | 10))]
+    members = {ACCESS, ACCESS_TOO, TRUNK, NATIVE} - {port}
+    assert {to: got.get(to) for to in members} == {to: normal.get(to) for to in members}
+    assert got.keys() - {LOCAL} == members == normal.keys() - {LOCAL}
 
 
 def test_on_a_trunk_both_kinds_of_tag_tell_the_vlan(bridge: Bridge) -> None:
