@@ -338,6 +338,9 @@ class Network:
             raise InputError("type", f"bridge {bridge.name} does not snoop: nobody is a member")
         port = _named_port(bridge, entry.port)
         check_addresses(entry.group, entry.source, entry.exclude)
+        if multicast.is_mac_group(entry.group):
+            what = multicast.text(entry.group)
+            raise InputError("type", f"{what} is a MAC address: its entries are permanent")
         joined, effects = snooper.join(entry, port.number, time.monotonic())
         self._apply(bridge, effects)
         if not joined:

@@ -12,7 +12,7 @@ import struct
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.multicast import MemberInfo, Snapshot, parse, text
+from ofapp.bridge.multicast import MemberInfo, Snapshot, parse_group, text
 from ofapp.bridge.permanent import PermanentEntry
 
 Key = tuple[int, int, bytes, int, int, bytes, bytes]
@@ -58,7 +58,9 @@ def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
         if not member.permanent:
             port = bridge.ports.get(member.port)
             name = port.name if port else str(member.port)
-            found.append(Row(member.vid, parse(member.group), None, member.port, name, member))
+            found.append(
+                Row(member.vid, parse_group(member.group), None, member.port, name, member)
+            )
     for entry in bridge.permanent.all():
         port = bridge.ports.named(entry.port)
         number = None if port is None else port.number

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from ofapp.bridge.multicast import Family
 from ofapp.network import Network
 
 
@@ -56,14 +57,15 @@ def families(network: Network) -> Iterator[Metric]:
         refused.add_metric(labels, snooper.counters["vlans_refused"])
         changes.add_metric(labels, snooper.changes.heard)
         delayed.add_metric(labels, snooper.changes.delayed)
-        known = {(info.vid, 6 if ":" in info.group else 4, info.group) for info in snapshot.members}
-        sizes = Counter((vid, family) for vid, family, _ in known)
+        sizes = snapshot.groups()
+        for (vid, family), size in sizes.items():
+            if family is None:
+                groups.add_metric([*labels, str(vid), "mac"], size)
         routed = Counter((info.vid, info.family) for info in snapshot.routers)
         for info in snapshot.queriers:
             place = [*labels, str(info.vid), f"ipv{info.family}"]
-            key = info.vid, info.family
-            groups.add_metric(place, sizes[key])
-            routers.add_metric(place, routed[key])
+            groups.add_metric(place, sizes[info.vid, Family(info.family)])
+            routers.add_metric(place, routed[info.vid, info.family])
             restricts.add_metric(place, info.active)
             for state in ("none", "self", "other"):
                 querier.add_metric([*place, state], info.state == state)

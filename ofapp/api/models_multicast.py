@@ -17,7 +17,7 @@ from ofapp.api.models import (
     Vid,
     json_number,
 )
-from ofapp.bridge.multicast import parse
+from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.permanent import MAX_EXCLUDED, check_addresses
 from ofapp.config.multicast import (
@@ -41,7 +41,9 @@ def _address(value: object) -> bytes:
 
 
 def _group(value: object) -> bytes:
-    group = _address(value)
+    if not isinstance(value, str) or "%" in value:
+        raise ValueError(f"{value!r} is neither an IP address nor a MAC address")
+    group = parse_group(value)
     check_addresses(group, None)
     return group
 
@@ -53,16 +55,21 @@ def _source(value: object) -> bytes:
     return source
 
 
+_GROUP_MAC = "[0-9a-fA-F]?[13579bBdDfF](:[0-9a-fA-F]{1,2}){5}"
 Group = Annotated[
     bytes,
     BeforeValidator(_group),
     WithJsonSchema(
         {
             "type": "string",
-            "pattern": f"^({GROUP4}|{ipv6_pattern('[fF]{2}[0-9a-fA-F][2-9a-fA-F]')})$",
-            "not": {"pattern": "^(224[.]0[.]0[.]|[fF]{2}02(:0{1,4})*::?(0{1,4}:)*0{0,3}1$)"},
-            "description": "a multicast group, IPv4 or IPv6; not 224.0.0.x nor ff02::1,"
-            " which always flood, nor one of IPv6 scope 0 or 1",
+            "pattern": f"^({GROUP4}|{ipv6_pattern('[fF]{2}[0-9a-fA-F][2-9a-fA-F]')}|{_GROUP_MAC})$",
+            "not": {
+                "pattern": "^(224[.]0[.]0[.]|[fF]{2}02(:0{1,4})*::?(0{1,4}:)*0{0,3}1$"
+                "|[fF]{2}(:[fF]{2}){5}$|0?1:80:[cC]2(:0?0){2}:0?[0-9a-fA-F]$)"
+            },
+            "description": "a multicast group: of IPv4 or IPv6, not 224.0.0.x nor ff02::1,"
+            " which always flood, nor one of IPv6 scope 0 or 1; or, for frames that are not IP, a"
+            " MAC address, not ff:ff:ff:ff:ff:ff nor 01:80:c2:00:00:0x",
             "example": "239.1.1.1",
         }
     ),
@@ -294,6 +301,7 @@ class MulticastVlanStatus(BaseModel):
     vlan: int = Field(description="VID, 0 = untagged")
     ipv4: FamilyStatus
     ipv6: FamilyStatus
+    mac_groups: int = Field(description="MAC addresses with permanent entries")
 
 
 class MulticastPortStatus(BaseModel):

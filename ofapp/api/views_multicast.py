@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ofapp.api.mdb import Row, row_text
@@ -109,23 +108,20 @@ def _vlans(bridge: Bridge, snooper: Multicasting, snapshot: Snapshot) -> list[Js
         for wanted in snooper.desired()
         if isinstance(wanted, SetUnregistered)
     }
-    groups = Counter(
-        (vid, 6 if ":" in group else 4)
-        for vid, group in {(info.vid, info.group) for info in snapshot.members}
-    )
+    groups = snapshot.groups()
     routers: dict[tuple[int, int], list[RouterInfo]] = {}
     for info in snapshot.routers:
         routers.setdefault((info.vid, info.family), []).append(info)
     vlans = []
     for vid in sorted({vid for vid, _ in queriers}):
-        told: Json = {"vlan": vid}
+        told: Json = {"vlan": vid, "mac_groups": groups[vid, None]}
         for family in Family:
             key = vid, family.value
             ports = restricted.get(key)
             told[f"ipv{family.value}"] = {
                 **_forwarding(snooper.vlan_params(vid), queriers[key]),
                 "unregistered": None if ports is None else _refs(bridge, ports),
-                "groups": groups[key],
+                "groups": groups[vid, family],
                 "querier": _querier(bridge, queriers[key]),
                 "router_ports": _routers(
                     bridge, routers.get(key, []), (ports or frozenset()) - {*queriers[key].proxies}

@@ -15,9 +15,14 @@ _TEXT = re.compile(r"[0-9a-fA-F]{1,2}([:-])(?:[0-9a-fA-F]{1,2}\1){4}[0-9a-fA-F]{
 
 def parse_mac(text: str) -> int:
     """`aa:bb:cc:dd:ee:ff` (or with dashes) to an int; ValueError for anything else."""
-    if not _TEXT.fullmatch(text):
+    if not is_mac(text):
         raise ValueError(f"{text!r} is not a MAC address such as 52:54:00:12:34:56")
     return int("".join(part.zfill(2) for part in re.split("[:-]", text)), 16)
+
+
+def is_mac(text: str) -> bool:
+    """Whether `parse_mac` takes it."""
+    return _TEXT.fullmatch(text) is not None
 
 
 def format_mac(mac: int) -> str:

@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ofapp.bridge.multicast.address import is_host, is_snooped, parse, text
+from ofapp.bridge.multicast.address import (
+    is_host,
+    is_mac_group,
+    parse,
+    parse_group,
+    text,
+    why_no_entry,
+)
 from ofapp.bridge.pinned import InputError
 
 
 class PermanentEntry(NamedTuple):
     """Octets in network order; source None: from everybody but those in `exclude`.
+
+    group: an IP address, or a MAC address for what is not IP, which has no sources.
 
     port: the port's name.
     """
@@ -31,7 +40,7 @@ class PermanentEntry(NamedTuple):
     ) -> PermanentEntry:
         """From addresses as text; ValueError."""
         origin = None if source is None else parse(source)
-        return cls(vid, parse(group), port, origin, tuple(map(parse, exclude)))
+        return cls(vid, parse_group(group), port, origin, tuple(map(parse, exclude)))
 
     @property
     def key(self) -> tuple[int, bytes, str, bytes | None]:
@@ -45,9 +54,11 @@ MAX_EXCLUDED = 32
 
 def check_addresses(group: bytes, source: bytes | None, exclude: Sequence[bytes] = ()) -> None:
     """InputError when the group, or a source for that group, cannot have an entry."""
-    if not is_snooped(group):
-        raise InputError("group", f"{text(group)} is not a multicast group that can have an entry")
+    if problem := why_no_entry(group):
+        raise InputError("group", f"{text(group)} is {problem}")
     for field, named in (("source", [] if source is None else [source]), ("exclude", exclude)):
+        if named and is_mac_group(group):
+            raise InputError(field, f"{text(group)} is a MAC address: it has no sources")
         for one in named:
             if len(one) != len(group) or not is_host(one):
                 raise InputError(field, f"{text(one)} cannot be a source of {text(group)}")

@@ -15,7 +15,7 @@ from ofapp.cli.output import age, print_json, print_table
 
 app = typer.Typer(help="Multicast groups and the ports that get them.", no_args_is_help=True)
 
-GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="IPv4 or IPv6 address.")]
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="IPv4, IPv6 or MAC address.")]
 OnPort = Annotated[
     str, typer.Option("--port", metavar="PORT", help="The port: name, number or LOCAL.")
 ]

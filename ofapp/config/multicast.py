@@ -25,7 +25,15 @@ from pydantic import (
     model_validator,
 )
 
-from ofapp.bridge.multicast import ParamError, Params, PortParams, VlanParams, parse, text
+from ofapp.bridge.multicast import (
+    ParamError,
+    Params,
+    PortParams,
+    VlanParams,
+    parse,
+    parse_group,
+    text,
+)
 from ofapp.bridge.permanent import PermanentEntry, check_addresses
 from ofapp.config.base import Model, Number, PortName, VlanRef
 
@@ -210,13 +218,20 @@ class MulticastPort(Fields):
 class MdbEntry(Model):
     """A group, from one source or from all, that a port gets for good."""
 
-    group: StrictStr = Field(description="an IPv4 or IPv6 multicast address")
+    group: StrictStr = Field(
+        description="an IPv4 or IPv6 multicast address, or a MAC address for what is not IP"
+    )
     port: PortName = Field(description="the port's name")
     vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
     source: StrictStr | None = Field(None, description="only from here; without it from all")
     exclude: tuple[StrictStr, ...] = Field((), description="from all but these")
 
-    @field_validator("group", "source")
+    @field_validator("group")
+    @classmethod
+    def _group(cls, address: str) -> str:
+        return text(parse_group(address))
+
+    @field_validator("source")
     @classmethod
     def _address(cls, address: str | None) -> str | None:
         return None if address is None else text(parse(address))

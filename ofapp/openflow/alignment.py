@@ -155,10 +155,10 @@ class Alignment:
         groups, unregistered = [], []
         for key, number in entries.items():
             there = ports.get(number, frozenset())
-            if key.group is None:
-                unregistered.append(SetUnregistered(key.vid, key.family, there))
-            else:
+            if key.group is not None:
                 groups.append(SetGroup(key.vid, key.group, key.source, there))
+            elif key.family is not None:
+                unregistered.append(SetUnregistered(key.vid, key.family, there))
         now = time.monotonic()
         self._apply(self._bridge.restore_multicast(groups, unregistered, now))
 

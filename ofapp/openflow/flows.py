@@ -147,6 +147,7 @@ def snooping_flows(by_table: bool = False) -> tuple[Flow, ...]:
     group_bit = (Match("eth_dst", GROUP_BIT, GROUP_BIT),)
     return _checked(
         Flow(table, 0, (), Feature.SNOOP, flood, goto),
+        *(Flow(table, 400, ip(eth_type), Feature.SNOOP, flood, goto) for eth_type in (IPV4, IPV6)),
         *(Flow(table, 800, match, Feature.SNOOP, flood, goto) for match in link_scope),
         *(Flow(table, 900, match, Feature.SNOOP, (), to_controller) for match in trapped),
         *(Flow(table, 890, match, Feature.SNOOP, (), to_controller) for match in damaged),

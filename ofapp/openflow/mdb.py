@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.multicast import Family, SetGroup, SetUnregistered
+from ofapp.bridge.multicast import Family, SetGroup, SetUnregistered, family_of
 from ofapp.openflow.cookie import Feature, parse_cookie
 from ofapp.openflow.flow import Flow, Match, ToGroup, vlan
 from ofapp.openflow.flows import IPV4, IPV6
@@ -20,10 +20,13 @@ from ofapp.openflow.pipeline import ENTRY_GROUPS, TableId, check
 
 
 class Key(NamedTuple):
-    """An entry; without a group, all groups of the family that have none."""
+    """An entry; without a group, all groups of the family that have none.
+
+    family None: the group is a MAC address, for what is not IP.
+    """
 
     vid: int
-    family: Family
+    family: Family | None
     group: bytes | None
     source: bytes | None
 
@@ -37,7 +40,7 @@ def entry_of(effect: SetGroup | SetUnregistered) -> tuple[Key, frozenset[int] | 
 
 def key_of(vid: int, group: bytes, source: bytes | None) -> Key:
     """The key of one group's entry."""
-    return Key(vid, Family.IPV4 if len(group) == 4 else Family.IPV6, group, source)
+    return Key(vid, family_of(group), group, source)
 
 
 def desired_entries(bridge: Bridge) -> dict[Key, frozenset[int]]:
@@ -50,21 +53,11 @@ def desired_entries(bridge: Bridge) -> dict[Key, frozenset[int]]:
 
 def entry_flow(key: Key, group: int) -> Flow:
     """The flow that leads an entry's frames to its OpenFlow group."""
-    four = key.family is Family.IPV4
-    name, eth_type = ("ipv4", IPV4) if four else ("ipv6", IPV6)
-    match = [vlan(key.vid), Match("eth_type", eth_type)]
-    if key.group is None:
-        whole = (0xE0000000, 0xF0000000) if four else (0xFF << 120, 0xFF << 120)
-        match.append(Match(f"{name}_dst", *whole))
-    else:
-        match.append(Match(f"{name}_dst", int.from_bytes(key.group, "big")))
-    if key.source is not None:
-        match.append(Match(f"{name}_src", int.from_bytes(key.source, "big")))
-    priority = 500 if key.group is None else 600 if key.source is None else 700
+    priority, match = _ip_match(key) if key.family is not None else _mac_match(key)
     flow = Flow(
         TableId.MULTICAST,
         priority,
-        tuple(match),
+        (vlan(key.vid), *match),
         Feature.MULTICAST,
         (ToGroup(group),),
         serial=group - ENTRY_GROUPS,
@@ -74,8 +67,27 @@ def entry_flow(key: Key, group: int) -> Flow:
     return flow
 
 
+def _ip_match(key: Key) -> tuple[int, list[Match]]:
+    four = key.family is Family.IPV4
+    name, eth_type = ("ipv4", IPV4) if four else ("ipv6", IPV6)
+    match = [Match("eth_type", eth_type)]
+    if key.group is None:
+        whole = (0xE0000000, 0xF0000000) if four else (0xFF << 120, 0xFF << 120)
+        match.append(Match(f"{name}_dst", *whole))
+    else:
+        match.append(Match(f"{name}_dst", int.from_bytes(key.group, "big")))
+    if key.source is not None:
+        match.append(Match(f"{name}_src", int.from_bytes(key.source, "big")))
+    return 500 if key.group is None else 600 if key.source is None else 700, match
+
+
+def _mac_match(key: Key) -> tuple[int, list[Match]]:
+    assert key.group is not None
+    return 300, [Match("eth_dst", int.from_bytes(key.group, "big"))]
+
+
 _VID = (0x80000C02, 0x80000D04)
-_DESTINATION = {0x80001804: 4, 0x80001908: 4, 0x80003610: 16, 0x80003720: 16}
+_DESTINATION = {0x80000606: 6, 0x80001804: 4, 0x80001908: 4, 0x80003610: 16, 0x80003720: 16}
 _SOURCE = {0x80001604: 4, 0x80003410: 16}
 
 
@@ -97,7 +109,7 @@ def read_entry(held: HeldFlow) -> tuple[Key, int] | None:
         return None
     if destination is None:
         return None
-    family = Family.IPV4 if len(destination) == 4 else Family.IPV6
+    family = family_of(destination)
     group = None if held.priority == 500 else destination
     return Key(vid, family, group, source), ENTRY_GROUPS + cookie.serial
 

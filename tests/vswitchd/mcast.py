@@ -40,7 +40,8 @@ def entries(bridge: Bridge) -> Entries:
         match = {name: value for name, _, value in parts}
         family = "6" if "ipv6" in match else "4"
         vid = int(match.get("dl_vlan") or match["vlan_tci"].partition("/")[0], 0)
-        destination = match["nw_dst" if family == "4" else "ipv6_dst"]
+        ip = "ipv6" in match or "ip" in match
+        destination = match[("nw_dst" if family == "4" else "ipv6_dst") if ip else "dl_dst"]
         source = match.get("nw_src") or match.get("ipv6_src")
         number = int(flow.actions.removeprefix("group:"))
         assert number not in used, f"two flows lead to group {number}"

@@ -9,7 +9,7 @@ import yaml
 
 from ofapp.openflow.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline import FLOOD_GROUP
-from tests.vswitchd import mcframes
+from tests.vswitchd import frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.mcast import (
     QUICK,
@@ -124,3 +124,49 @@ def test_a_permanent_entry_needs_nobody_to_ask_for_it_and_survives_kill_9(
     bridge.replace_port(2, name)
     wait_entry(bridge, OTHER, {2, ROUTER}, source="10.9.0.1")
     assert (0, GROUP, None) not in entries(bridge)
+
+
+def test_a_permanent_entry_for_a_mac_address_holds_what_is_not_ip(
+    bridge: Bridge, controller: Controller
+) -> None:
+    mdb = f"/v1/bridges/{bridge.dpid16}/mdb/0"
+    group, unknown = "01:00:01:c0:ff:ee", "01:00:01:c0:ff:ef"
+    port, host = bridge.port_name(2), bridge.name
+    frame, other = (frames.ethernet(to, frames.host(1)) for to in (group, unknown))
+    ip = mcframes.stream(1, "239.9.9.9")
+    ip = frames.mac(group) + ip[6:]
+    everywhere = set(bridge.ports) - {1}
+    assert bridge.send(1, frame) == everywhere
+    assert controller.api("PUT", f"{mdb}/{group}/{port}").status == 201
+    wait_entry(bridge, group, {2})
+    assert bridge.send(1, frame) == {2}
+    assert bridge.send(1, other) == bridge.send(1, ip) == everywhere
+    assert controller.api("PUT", f"{mdb}/{group}/{host}").status == 201
+    hear_querier(bridge, ROUTER)
+    wait_entry(bridge, group, {2, LOCAL, ROUTER})
+    assert bridge.send(1, frame) == {2, LOCAL, ROUTER}
+    assert bridge.send(2, frame) == {LOCAL, ROUTER}
+    held = entries(bridge)
+    controller.restart()
+    controller.wait_ready(bridge)
+    assert entries(bridge) == held
+    for name in (port, host):
+        assert controller.api("DELETE", f"{mdb}/{group}/{name}").status == 204
+    wait_entry(bridge, group, None)
+    assert bridge.send(1, frame) == everywhere
+
+
+def test_a_mac_address_in_a_vlan_and_in_one_that_does_not_snoop(
+    bridge: Bridge, controller: Controller
+) -> None:
+    mdb = f"/v1/bridges/{bridge.dpid16}/mdb"
+    group = "01:00:01:c0:ff:ee"
+    in_vlan, untagged = (frames.ethernet(group, frames.host(1), vlan=vlan) for vlan in (7, None))
+    everywhere = set(bridge.ports) - {1}
+    assert controller.api("PUT", f"{mdb}/7/{group}/{bridge.port_name(2)}").status == 201
+    wait_entry(bridge, group, {2}, vid=7)
+    assert bridge.send(1, in_vlan) == {2}
+    assert bridge.send(1, untagged) == everywhere
+    set_(controller, bridge, "/vlans/7", mcast_snooping=False)
+    wait_entry(bridge, group, None, vid=7)
+    assert bridge.send(1, in_vlan) == everywhere

@@ -77,6 +77,8 @@ def test_every_flow_is_declared_and_every_rule_is_used(
     declared = {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
     assert controller.put_static(bridge, S, 2).status == 201
     learn(controller, bridge, 1, port=1)
+    mac_group = f"/v1/bridges/{bridge.dpid16}/mdb/0/01:00:01:c0:ff:ee/2"
+    assert controller.api("PUT", mac_group).status == 201
     for family, group, source in ((4, "232.1.1.1", "10.0.0.9"), (6, "ff3e::1", "fd00::9")):
         hear_querier(bridge, 3, family=family)
         bridge.inject(1, mcframes.report(1, (mcframes.ALLOW, group, (source,))))

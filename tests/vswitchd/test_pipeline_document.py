@@ -71,6 +71,9 @@ def test_the_document_is_todays(
     names[learn_in_vlan] = "B"
     static = f"/v1/bridges/{bridge.dpid16}/fdb/0/{frames.host(3)}"
     assert controller.api("PUT", static, {"port": bridge.port_name(2)}).status == 201
+    mac_group = f"/v1/bridges/{bridge.dpid16}/mdb/0/01:00:01:c0:ff:ee/1"
+    assert controller.api("PUT", mac_group).status == 201
+    wait_entry(bridge, "01:00:01:c0:ff:ee", {1})
     names[_own_address(controller, bridge)] = "OWN"
     hear_querier(bridge, 2)
     wait_learned(controller, bridge, frames.host(250), 2)

@@ -6,7 +6,7 @@ Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`
 `snapshot`, `snooping` (the bridge). `pace` stands beside them.
 """
 
-from .address import Family, always_floods, parse, text
+from .address import Family, always_floods, family_of, is_mac_group, parse, parse_group, text
 from .effects import Effect, ForwardTo, RemoveGroup, SendFrame, SetGroup, SetUnregistered
 from .pace import Pace
 from .params import ParamError, Params, PortParams, VlanParams
@@ -33,6 +33,9 @@ __all__ = [
     "SourceInfo",
     "VlanParams",
     "always_floods",
+    "family_of",
+    "is_mac_group",
     "parse",
+    "parse_group",
     "text",
 ]

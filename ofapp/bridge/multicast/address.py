@@ -1,14 +1,17 @@
-"""IP addresses as the snooping core holds them: raw octets in network order.
+"""Addresses as the snooping core holds them: raw octets in network order.
 
 `bytes` because a slice of a frame is one already, it hashes fast, it goes into a match as it is,
 and its order is the numeric order that querier election needs. The length (4 or 16) tells the
-family, so nothing has to carry a family beside an address.
+family, so nothing has to carry a family beside an address. 6 octets are the MAC address of a group
+that is not IP's: nobody reports those, but people may set entries for them.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from ofapp.bridge.mac import is_mac, parse_mac
 
 
 class Family(Enum):
@@ -35,19 +38,39 @@ ALL_SNOOPERS6 = IPv6Address("ff02::6a").packed
 # 5.1.14 tells it to). The highest link-local address is heard by hosts and loses every election.
 PROXY6 = IPv6Address("fe80::ffff:ffff:ffff:ffff").packed
 
+_FAMILIES = {4: Family.IPV4, 16: Family.IPV6}
+_BROADCAST = b"\xff" * 6
+_LINK_LOCAL = bytes.fromhex("0180c20000")
 UNSPECIFIED = {Family.IPV4: ANY4, Family.IPV6: ANY6}
 PROXY_SOURCE = {Family.IPV4: ANY4, Family.IPV6: PROXY6}
 PROXY_SOURCES = frozenset((ANY4, ANY6, PROXY6))
 
 
 def text(address: bytes) -> str:
-    """Usual text form: ``239.1.1.1``, ``ff05::1:3``."""
+    """Usual text form: ``239.1.1.1``, ``ff05::1:3``, ``01:00:01:c0:ff:ee``."""
+    if is_mac_group(address):
+        return address.hex(":")
     return str(IPv4Address(address) if len(address) == 4 else IPv6Address(address))
 
 
 def parse(address: str) -> bytes:
-    """Octets of an address in text form; ValueError if it is none."""
+    """Octets of an IP address in text form; ValueError if it is none."""
     return ip_address(address).packed
+
+
+def parse_group(address: str) -> bytes:
+    """Octets of a group's address, of IP or Ethernet; ValueError if it is neither."""
+    return parse_mac(address).to_bytes(6, "big") if is_mac(address) else parse(address)
+
+
+def family_of(address: bytes) -> Family | None:
+    """The family of an IP address, None for a MAC address."""
+    return None if is_mac_group(address) else _FAMILIES[len(address)]
+
+
+def is_mac_group(address: bytes) -> bool:
+    """Whether a group is Ethernet's: frames to its MAC address that are not IP."""
+    return len(address) == 6
 
 
 def is_multicast(address: bytes) -> bool:
@@ -74,6 +97,19 @@ def is_snooped(group: bytes) -> bool:
     if not is_multicast(group) or always_floods(group):
         return False
     return len(group) == 4 or group[1] & 0x0F >= 2
+
+
+def why_no_entry(group: bytes) -> str | None:
+    """Why people cannot set entries for a group; None if they can."""
+    if not is_mac_group(group):
+        return None if is_snooped(group) else "not a multicast group that can have an entry"
+    if not group[0] & 1:
+        return "the MAC address of one host, not of a group"
+    if group == _BROADCAST:
+        return "broadcast, which always floods"
+    if group.startswith(_LINK_LOCAL) and group[5] < 16:
+        return "an address that no bridge forwards (802.1D-2004 7.12.6)"
+    return None
 
 
 def is_link_local6(address: bytes) -> bool:

@@ -102,8 +102,11 @@ class Context(Timed):
     def configure(self, params: VlanParams, now: float) -> None:
         """New parameters, the VLAN's or the bridge's."""
         self.params = params
-        self.enabled = self.core.params.mcast_snooping and params.mcast_snooping
-        if self.enabled:
+        enabled = self.core.params.mcast_snooping and params.mcast_snooping
+        if enabled != self.enabled:
+            self.enabled = enabled
+            self.touch_groups()
+        if enabled:
             self.querier.configure(params.mcast_querier, now)
         else:
             self.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from .address import is_mac_group
 from .effects import Effect, RemoveGroup, SetGroup
 from .member import Member
 
@@ -52,7 +53,7 @@ class Group:
         A source has an entry of its own only where its ports are not those of (*,G). Ports that
         do not forward are in none.
         """
-        if not (self.members or self.static) or not self.context.active:
+        if not (self.members or self.static) or not self._restricts():
             return {}
         live, routers = self.context.live, self.context.routers_live
         star = set(routers)
@@ -78,6 +79,10 @@ class Group:
                 result[source] = frozenset(ports)
         result[None] = frozenset(star)
         return result
+
+    def _restricts(self) -> bool:
+        """Nobody is asked about MAC addresses, so they need no querier, as on the Linux bridge."""
+        return self.context.enabled if is_mac_group(self.address) else self.context.active
 
     def flush(self, out: list[Effect]) -> None:
         """Emit the differences; sources first, so that a stream that becomes specific goes on."""

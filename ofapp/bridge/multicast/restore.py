@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .address import is_snooped
+from .address import is_mac_group, is_snooped
 from .context import Context
 from .group import Group
 from .routers import RouterPort
@@ -43,7 +43,7 @@ def restore_group(
     group = context.groups.get(address) or Group(context, address)
     group.sent = dict(entries)
     group.touch()
-    if routers is None or not is_snooped(address):
+    if routers is None or is_mac_group(address) or not is_snooped(address):
         return
     context.groups[address] = group
     until = now + context.membership_interval

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from .address import text
+from .address import Family, family_of, parse_group, text
 from .filter import BLOCKED
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ class Snapshot:
     counters: Mapping[int, Mapping[str, int]]
     entries: int
     hash_max: int
+
+    def groups(self) -> Counter[tuple[int, Family | None]]:
+        """How many groups have members or permanent entries, by VLAN and family.
+
+        None for those of Ethernet.
+        """
+        known = {(info.vid, info.group) for info in self.members}
+        return Counter((vid, family_of(parse_group(group))) for vid, group in known)
 
 
 def _left(until: float, now: float) -> float:

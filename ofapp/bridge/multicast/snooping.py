@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .address import Family, is_host, is_snooped
+from .address import Family, is_host, is_mac_group, why_no_entry
 from .context import Context
 from .core import Core, Port
 from .decode import decode
@@ -232,6 +232,8 @@ class Snooping:
         """
         core, without = self._core, tuple(exclude)
         _check_addresses(group, source, without)
+        if is_mac_group(group):
+            raise ValueError("group: nobody can join a MAC address")
         core.timers.run(now)
         context, known = self._vlans[vid][len(group) == 16], core.ports[port]
         kind, sources = (
@@ -374,7 +376,7 @@ class Snooping:
 
 
 def _check_addresses(group: bytes, only: bytes | None, exclude: Iterable[bytes]) -> None:
-    if len(group) not in (4, 16) or not is_snooped(group):
+    if len(group) not in (4, 6, 16) or why_no_entry(group):
         raise ValueError(f"group: {group.hex()} cannot have an entry")
     for source in exclude if only is None else (*exclude, only):
         if len(source) != len(group) or not is_host(source):

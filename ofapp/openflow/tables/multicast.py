@@ -7,8 +7,8 @@ from ofapp.openflow.rule import Table, TableId, rule
 
 MULTICAST = Table(
     TableId.MULTICAST,
-    "Who wants it (RFC 4541), by IP addresses: 32 IPv4 groups share a MAC address. "
-    "There only where multicast is snooped.",
+    "Who wants it (RFC 4541), by IP addresses: 32 IPv4 groups share a MAC address. What is not IP "
+    "goes by MAC address. There only where multicast is snooped.",
     (
         rule(
             "igmp",
@@ -136,11 +136,29 @@ MULTICAST = Table(
             actions="group",
         ),
         rule(
+            "other-ip",
+            400,
+            "eth_type",
+            Feature.SNOOP,
+            "All other IPv4 and IPv6: broadcast, and groups while no querier is known.",
+            (None, TableId.FLOOD),
+            "group",
+        ),
+        rule(
+            "group-mac",
+            300,
+            "vlan_vid eth_dst",
+            Feature.MULTICAST,
+            "A group by its MAC address, for what is not IP: to the ports that somebody has set "
+            "and to IPv4 routers, whether a querier is known or not.",
+            actions="group",
+        ),
+        rule(
             "flood",
             0,
             "",
             Feature.SNOOP,
-            "Broadcast, other protocols, and groups while no querier is known.",
+            "Broadcast and other protocols.",
             (None, TableId.FLOOD),
             "group",
         ),

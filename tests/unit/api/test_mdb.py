@@ -235,6 +235,27 @@ def test_a_temporary_entry_by_hand_ages_as_others_do(client: Any) -> None:
     assert lines(page(client)) == ALL
 
 
+def test_a_mac_address_is_a_group_for_what_is_not_ip(client: Any) -> None:
+    path = f"{MDB}/7/01:00:01:C0:FF:EE/eth2"
+    answer = client.put(path)
+    assert answer.status_code == 201
+    entry = MdbEntry.model_validate(answer.json)
+    assert (entry.group, entry.type, entry.sources) == ("01:00:01:c0:ff:ee", "permanent", [])
+    assert client.put(path).status_code == 200
+    told = lines(page(client, vlan=7))
+    assert told == [*ALL[3:], (7, "01:00:01:c0:ff:ee", "eth2", None)]
+    first = page(client, limit=5)
+    assert lines(page(client, cursor=first.next)) == told[2:]
+    status = client.get(f"/v1/bridges/{DPID}/multicast").json["vlans"]
+    counts = {vlan["vlan"]: (vlan["mac_groups"], vlan["ipv6"]["groups"]) for vlan in status}
+    assert counts == {0: (0, 0), 7: (1, 0), 10: (0, 0)}
+    (metric,) = [one for one in client.get("/metrics").text.splitlines() if '"mac"' in one]
+    assert metric.startswith("ofapp_mcast_groups{")
+    assert metric.endswith('family="mac",vlan="7"} 1.0')
+    assert client.delete(path).status_code == 204
+    assert lines(page(client)) == ALL
+
+
 def test_a_temporary_entry_needs_snooping(client: Any) -> None:
     answer = client.put(f"/v1/bridges/{FULL}/mdb/0/239.9.9.9/eth1?type=temp")
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "type")
@@ -304,6 +325,12 @@ def test_the_entry_of_a_port_that_is_away_is_seen_and_removed(client: Any, bridg
         ("put", "0/239.9.9.9/eth1?type=forever", 422, "type"),
         ("delete", "7/239.7.7.7/eth1?source=10.0.0.1", 404, "group"),
         ("delete", "7/239.7.7.7/eth9", 404, "group"),
+        ("put", "0/ff:ff:ff:ff:ff:ff/eth1", 422, "group"),
+        ("put", "0/02:00:00:00:00:01/eth1", 422, "group"),
+        ("put", "0/01:80:c2:00:00:0e/eth1", 422, "group"),
+        ("put", "0/01:00:01:c0:ff:ee/eth1?source=10.0.0.1", 409, "source"),
+        ("put", "0/01:00:01:c0:ff:ee/eth1?exclude=10.0.0.1", 409, "exclude"),
+        ("put", "0/01:00:01:c0:ff:ee/eth1?type=temp", 409, "type"),
     ],
 )
 def test_what_cannot_be_set_or_removed_is_named(

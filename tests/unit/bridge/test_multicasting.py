@@ -35,6 +35,7 @@ from tests.unit.multicast.lan import V4, V6, ip
 OWN = 0x0200000000FE
 QUERIER = Params(vlan=VlanParams(mcast_querier=True))
 GROUP = ip("239.1.1.1")
+MAC_GROUP = bytes.fromhex("010001c0ffee")
 EDGE = PortParams(stp=StpPort(admin_edge=True))
 TRUNK = PortParams(stp=StpPort(auto_edge=False))
 
@@ -488,6 +489,19 @@ class TestPermanent:
         bridge.remove_permanent(PermanentEntry(0, GROUP, "renamed"), now)
         assert members(bridge) == {3, 9}
 
+    def test_for_a_mac_address_nobody_needs_to_ask(self) -> None:
+        bridge, _ = make()
+        effects = bridge.add_permanent(PermanentEntry(0, MAC_GROUP, "p2"), 1.0)
+        assert effects == [SetGroup(0, MAC_GROUP, None, frozenset({2}))]
+        restricted(bridge)
+        assert members(bridge, group=MAC_GROUP) == {2, 3}  # and the router port
+        bridge.set_multicast(None, {}, 50.0)
+        effects = bridge.set_multicast(Params(), {}, 51.0)
+        assert SetGroup(0, MAC_GROUP, None, frozenset({2})) in effects
+        assert bridge.remove_permanent(PermanentEntry(0, MAC_GROUP, "p2"), 52.0) == [
+            RemoveGroup(0, MAC_GROUP, None)
+        ]
+
     def test_of_a_port_that_is_away_it_can_be_removed(self) -> None:
         bridge, _ = make()
         bridge.add_permanent(PermanentEntry(0, GROUP, "later"), 1.0)
@@ -503,6 +517,11 @@ class TestPermanent:
             (PermanentEntry(0, ip("10.0.0.1"), "p1"), "group"),
             (PermanentEntry(0, GROUP, "p1", ip("fe80::1")), "source"),
             (PermanentEntry(0, GROUP, "p1", ip("239.1.1.1")), "source"),
+            (PermanentEntry(0, bytes.fromhex("02000000000a"), "p1"), "group"),
+            (PermanentEntry(0, b"\xff" * 6, "p1"), "group"),
+            (PermanentEntry(0, bytes.fromhex("0180c200000e"), "p1"), "group"),
+            (PermanentEntry(0, MAC_GROUP, "p1", ip("10.0.0.1")), "source"),
+            (PermanentEntry(0, MAC_GROUP, "p1", None, (ip("10.0.0.1"),)), "exclude"),
         ],
     )
     def test_what_cannot_be_one_is_refused_by_field(

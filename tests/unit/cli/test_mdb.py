@@ -179,6 +179,26 @@ def test_the_bridge_itself_joins_and_leaves(own_ofapp: Run) -> None:
             assert cells(own_ofapp("mdb", "show", "br0", "--group", group)) == []
 
 
+def test_a_mac_address_is_permanent_or_nothing(own_ofapp: Run) -> None:
+    """As the kernel's test has it, with its own group, on the bridge itself and on a port."""
+    group = "01:00:01:c0:ff:ee"
+    for port in ("br0", "eth2"):
+        said = own_ofapp("mdb", "add", "br0", group, "--port", port, "--temp")
+        assert (said.status, said.err.splitlines()) == (
+            1,
+            [f"ofapp: {group} is a MAC address: its entries are permanent"],
+        )
+        assert own_ofapp("mdb", "add", "br0", group, "--port", port) == Said(0, "", "")
+        row = [group, "all", "-", port, "permanent", "-"]
+        assert cells(own_ofapp("mdb", "show", "br0", "--group", group)) == [row]
+        told = json.loads(own_ofapp("mdb", "show", "br0", "--group", group, "-j").out)
+        assert [(entry["grp"], entry["state"]) for entry in told[0]["mdb"]] == [
+            (group, "permanent")
+        ]
+        assert own_ofapp("mdb", "del", "br0", group, "--port", port) == Said(0, "", "")
+        assert cells(own_ofapp("mdb", "show", "br0", "--group", group)) == []
+
+
 def test_all_but_some_sources(own_ofapp: Run) -> None:
     add = ["br0", "239.9.9.9", "--port", "eth2", "--exclude", "10.0.0.7", "--exclude", "10.0.0.8"]
     assert own_ofapp("mdb", "add", *add).status == 0

@@ -103,11 +103,13 @@ def test_permanent_entries_are_written_as_people_write_them(tmp_path: Path) -> N
             mdb:
             - {group: 239.1.1.1, port: eth0}
             - {group: FF05:0::3, port: eth0, vlan: 7, source: "2001:DB8::1"}
+            - {group: 1-0-1-C0-FF-EE, port: eth0}
     """
     config = load(f'bridges:\n    "{DPID}":{entries}', tmp_path)
     assert [(e.group, e.port, e.vlan, e.source) for e in config.bridge(1).mdb] == [
         ("239.1.1.1", "eth0", 0, None),
         ("ff05::3", "eth0", 7, "2001:db8::1"),
+        ("01:00:01:c0:ff:ee", "eth0", 0, None),
     ]
     assert config.bridge(2).mdb == ()
 
@@ -130,6 +132,7 @@ def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
         - {{group: 224.0.0.5, port: eth0}}
         - {{group: 239.1.1.1, port: eth0, source: "fe80::1"}}
         - {{group: me, port: eth0}}
+        - {{group: "02:00:00:00:00:01", port: eth0}}
     """
     own = f"bridges.{DPID}"
     told = dict(line.split(": ", 1) for line in refusal(text, tmp_path))
@@ -146,6 +149,7 @@ def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
         f"{own}.ports.eth0.multicast.mcast_router": "must be a whole number, not true",
         f"{own}.mdb.0": "224.0.0.5 is not a multicast group that can have an entry",
         f"{own}.mdb.1": "fe80::1 cannot be a source of 239.1.1.1",
+        f"{own}.mdb.3": "02:00:00:00:00:01 is the MAC address of one host, not of a group",
         f"{own}.mdb.2.group": "'me' does not appear to be an IPv4 or IPv6 address",
     }
 

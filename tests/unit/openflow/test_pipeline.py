@@ -114,6 +114,7 @@ class TestDeclaration:
         keys = [mdb.Key(7, family, None, None) for family in Family]
         keys += [mdb.key_of(7, group4, source) for source in (None, source4)]
         keys += [mdb.key_of(7, group6, source) for source in (None, source6)]
+        keys.append(mdb.key_of(7, bytes.fromhex("010001c0ffee"), None))
         others = [
             *flows.port_flows(bridge(), 1, PortState.FORWARDING, 1),
             *flows.port_flows(bridge(), 1, PortState.LEARNING),
