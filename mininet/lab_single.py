@@ -42,7 +42,8 @@ is the number of addresses behind a port), and comes back with the host's first 
 
 What to try:
 
-- `dpctl dump-flows` shows all flows; ofapp/openflow/PIPELINE.md tells what each table is for.
+- `dpctl dump-flows` shows all flows; PIPELINE.md in ofapp/openflow/pipeline tells what each table
+  is for.
 - `ofapp fdb add` fixes an address to a port.  Let a host on another port take that address
   (`h3 ip link set h3-eth0 address 02:00:00:00:00:01`) and ping.  `ofapp events` tells the rest.
 - How many flows are there with `--topo single,20` after `pingall`?  Twice as many hosts make how

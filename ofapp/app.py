@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ofapp import hub
+from ofapp.common import hub
 
 # isort: split
 from os_ken.base.app_manager import OSKenApp
@@ -23,14 +23,14 @@ from os_ken.ofproto import ofproto_v1_3
 
 from ofapp.api.server import ApiServer
 from ofapp.config import load_config
-from ofapp.events import EventLog
-from ofapp.lock import lock
-from ofapp.network import Network
-from ofapp.openflow.ownership import identity
-from ofapp.openflow.reception import Reception, serve_with
-from ofapp.options import config_file
-from ofapp.reload import Reloader
-from ofapp.state import State
+from ofapp.controller.events import EventLog
+from ofapp.controller.network import Network
+from ofapp.controller.reload import Reloader
+from ofapp.controller.state import State
+from ofapp.launcher.lock import lock
+from ofapp.launcher.options import config_file
+from ofapp.openflow.switch.ownership import identity
+from ofapp.openflow.wire.reception import Reception, serve_with
 
 LOG = logging.getLogger(__name__)
 

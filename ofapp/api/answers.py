@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from flask import Response
 
-from ofapp import hub
+from ofapp.common import hub
 
 T = TypeVar("T")
 

@@ -31,8 +31,8 @@ from ofapp.api.answers import answer
 from ofapp.api.door import MAX_BODY
 from ofapp.api.problems import ProblemError, field_problem
 from ofapp.api.routes_events import Streams
-from ofapp.network import Network
-from ofapp.reload import Reloader
+from ofapp.controller.network import Network
+from ofapp.controller.reload import Reloader
 
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 

@@ -19,8 +19,8 @@ from enum import Enum
 from io import BytesIO
 from typing import Any
 
-from ofapp import hub
 from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
 
 CONNECTIONS = 128
 """At a time."""

@@ -14,8 +14,8 @@ from prometheus_client.registry import Collector
 
 from ofapp.api import metrics_acl, metrics_multicast, metrics_stp, models
 from ofapp.api.problems import COMMON
-from ofapp.network import Network
-from ofapp.printable import printable
+from ofapp.common.printable import printable
+from ofapp.controller.network import Network
 
 TAG = Tag(name="metrics", description="For Prometheus.")
 

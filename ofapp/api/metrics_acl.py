@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, Metric
 
 from ofapp.bridge.acl import IMPLICIT
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 
 def families(network: Network) -> Iterator[Metric]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ofapp.bridge.multicast import Family
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 
 def families(network: Network) -> Iterator[Metric]:

@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException
 
 from ofapp.api.models import Input
 from ofapp.config.errors import findings
-from ofapp.state import NotSavedError
+from ofapp.controller.state import NotSavedError
 
 LOG = logging.getLogger(__name__)
 

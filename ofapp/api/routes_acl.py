@@ -14,8 +14,8 @@ from ofapp.api.problems import COMMON, documented
 from ofapp.bridge.acl import IMPLICIT
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.policy import AclRule
-from ofapp.network import Network
-from ofapp.openflow.hits import AclHits
+from ofapp.controller.network import Network
+from ofapp.openflow.switch.acl_counters import AclHits
 
 TAG = Tag(name="acls", description="Access lists.")
 

@@ -10,7 +10,7 @@ from ofapp.api import models, views
 from ofapp.api.answers import answer
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import InputError
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
 

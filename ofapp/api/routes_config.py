@@ -16,7 +16,7 @@ from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.bridge.bridge import Bridge
 from ofapp.config import ConfigError
 from ofapp.config.compare import differences
-from ofapp.reload import BridgeReload, Reload, Reloader
+from ofapp.controller.reload import BridgeReload, Reload, Reloader
 
 TAG = Tag(name="config", description="The configuration.")
 

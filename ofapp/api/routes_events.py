@@ -15,7 +15,7 @@ from ofapp.api.door import LASTING
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.api.views import Json
 from ofapp.bridge.event import Severity
-from ofapp.events import EVERYTHING, EventLog, Interest, Record
+from ofapp.controller.events import EVERYTHING, EventLog, Interest, Record
 
 STREAMS = 64
 """Followers at a time; each holds a connection for as long as it likes."""

@@ -20,7 +20,7 @@ from ofapp.api.pagination import (
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.fdb import EntryType
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 TAG = Tag(name="fdb", description="Forwarding databases: who is behind which port.")
 

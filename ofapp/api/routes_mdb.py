@@ -12,7 +12,7 @@ from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.multicast import text
 from ofapp.bridge.permanent import PermanentEntry
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 NAME = "mdb"
 TAG = Tag(name=NAME, description="Multicast groups and the ports that get them.")

@@ -15,7 +15,7 @@ from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import ParamError
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
 

@@ -16,7 +16,7 @@ from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.ports import Port
 from ofapp.bridge.vlan import NO_VLAN, spoken
 from ofapp.config.membership import joined, left, said
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 TAG = Tag(name="ports", description="What ports may, and their VLANs.")
 

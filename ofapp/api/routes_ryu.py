@@ -14,13 +14,13 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from ofapp import hub
 from ofapp.api import models
 from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.mac import format_mac
-from ofapp.network import Network
+from ofapp.common import hub
+from ofapp.controller.network import Network
 
 NAME = "simpleswitch"
 TAG = Tag(name="simpleswitch", description="As Ryu's simple_switch_rest_13 has it.")

@@ -17,7 +17,7 @@ from ofapp.bridge.bridge import Bridge, InputError
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import ParameterError
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 TAG = Tag(name="stp", description="Spanning tree.")
 

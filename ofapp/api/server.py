@@ -8,12 +8,12 @@ import socket
 from collections import Counter
 from typing import Any
 
-from ofapp import hub
 from ofapp.api.app import create_app
 from ofapp.api.door import CONNECTIONS, Door, Protocol
 from ofapp.api.routes_events import Streams
-from ofapp.network import Network
-from ofapp.reload import Reloader
+from ofapp.common import hub
+from ofapp.controller.network import Network
+from ofapp.controller.reload import Reloader
 
 LOG = logging.getLogger(__name__)
 

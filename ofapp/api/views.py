@@ -17,7 +17,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT, Entry
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 Json = dict[str, Any]
 

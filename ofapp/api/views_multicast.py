@@ -19,7 +19,7 @@ from ofapp.bridge.multicast import (
 )
 from ofapp.bridge.multicasting import Multicasting
 from ofapp.bridge.ports import Port
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 _QUERIER = {"self": "this bridge asks for members", "other": "another querier asks for members"}
 

@@ -10,7 +10,7 @@ from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp.vectors import format_bridge_id, format_port_id
-from ofapp.network import Network
+from ofapp.controller.network import Network
 
 
 def bridge_json(network: Network, bridge: Bridge) -> Json:

@@ -19,7 +19,7 @@ def main() -> None:
         run(sys.argv[2:])
     from ofapp.cli.app import app
     from ofapp.cli.client import ApiError
-    from ofapp.printable import printable
+    from ofapp.common.printable import printable
 
     try:
         app(prog_name="ofapp")
@@ -35,6 +35,6 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> NoReturn:
     """Be ofapp-manager."""
-    from ofapp.manager import main
+    from ofapp.launcher.manager import main
 
     sys.exit(main(arguments, prog="ofapp run"))

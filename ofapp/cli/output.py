@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import typer
 
-from ofapp.printable import printable
+from ofapp.common.printable import printable
 
 WIDTH = 80
 

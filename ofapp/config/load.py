@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ofapp.common.files import read_regular
 from ofapp.config import document
 from ofapp.config.base import Path as Keys
 from ofapp.config.document import Document, NotYamlError, Place
 from ofapp.config.errors import ConfigError, Fault, Finding, findings
 from ofapp.config.model import Config, bridge_key, canonical_bridges
-from ofapp.files import read_regular
 
 
 def load_config(path: Path | None) -> Config:

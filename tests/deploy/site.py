@@ -115,7 +115,7 @@ class Site:
         (self.dir / "controller.out").unlink(missing_ok=True)
         self._spawn(
             sys.executable,
-            *("-m", "ofapp.manager", "ofapp.app", "--state-dir", self.dir / "state"),
+            *("-m", "ofapp.launcher.manager", "ofapp.app", "--state-dir", self.dir / "state"),
             *("--config-file", self.dir / "ofapp.yaml"),
             name="controller",
         )

@@ -45,7 +45,7 @@ class Manager:
         self.said = folder / "stderr"
         with self.said.open("wb") as err:
             self.process = subprocess.Popen(
-                [*prefix, sys.executable, "-m", "ofapp.manager", *map(str, args)],
+                [*prefix, sys.executable, "-m", "ofapp.launcher.manager", *map(str, args)],
                 stderr=err,
                 stdout=err,
                 cwd=folder,

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp import events as module
-from ofapp import hub
 from ofapp.bridge.event import Event, Severity
-from ofapp.buckets import MOST, Buckets
-from ofapp.events import EventLog
-from ofapp.history import History
+from ofapp.common import hub
+from ofapp.common.buckets import MOST, Buckets
+from ofapp.common.history import History
+from ofapp.controller import events as module
+from ofapp.controller.events import EventLog
 
 
 class Clock:

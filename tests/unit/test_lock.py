@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ofapp import lock as module
-from ofapp.lock import LockedError, lock
+from ofapp.launcher import lock as module
+from ofapp.launcher.lock import LockedError, lock
 from tests.unit.launcher import Manager, free_port
 
 

@@ -58,7 +58,7 @@ def test_it_ends_with_status_1_when_its_server_dies(manager, tmp_path):
     )
     running = manager("../saboteur.py", "--ofp-tcp-listen-port", free_port())
     assert running.end() == 1
-    assert "ERROR ofapp.manager: stopping: the server of os_ken" in running.text()
+    assert "ERROR ofapp.launcher.manager: stopping: the server of os_ken" in running.text()
 
 
 def test_a_server_that_cannot_listen_is_not_said_to(manager, tmp_path):

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp import network
 from ofapp.bridge.bridge import InputError
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import parse
@@ -19,10 +18,11 @@ from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
 from ofapp.config.stp import StpBridge
-from ofapp.events import EventLog
-from ofapp.network import Network
-from ofapp.openflow.session import Session
-from ofapp.state import State
+from ofapp.controller import network
+from ofapp.controller.events import EventLog
+from ofapp.controller.network import Network
+from ofapp.controller.state import State
+from ofapp.openflow.switch.session import Session
 
 
 class FakeChannel:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ofapp import options
+from ofapp.launcher import options
 
 
 def test_the_usual_file_is_read_when_it_is_there(

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp import logs
 from ofapp.api.app import create_app
 from ofapp.bridge.ports import Port
 from ofapp.cli.output import print_table, say
-from ofapp.logs import Tidy
-from ofapp.printable import printable
+from ofapp.common.printable import printable
+from ofapp.launcher import logs
+from ofapp.launcher.logs import Tidy
 from tests.unit.api.network import some_network
 from tests.unit.launcher import APP, Manager, free_port
 

@@ -15,9 +15,9 @@ from eventlet import patcher
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ofapp import hub
 from ofapp.bridge.event import Event
-from ofapp.state import (
+from ofapp.common import hub
+from ofapp.controller.state import (
     Kept,
     MdbEntry,
     NotSavedError,

@@ -10,7 +10,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SetRate
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
-from ofapp.throttle import INTERVAL, Throttle
+from ofapp.controller.throttle import INTERVAL, Throttle
 
 
 class Session:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ofapp.absentees import CAUTION, Absentees
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame, SpokenFor, Unsettled
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import SetPortState
-from ofapp.state import State
-from ofapp.tree_memory import TreeMemory
+from ofapp.controller.absentees import CAUTION, Absentees
+from ofapp.controller.state import State
+from ofapp.controller.tree_memory import TreeMemory
 
 STP = BridgeParams(stp=StpParams())
 

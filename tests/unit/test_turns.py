@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-import ofapp.hub as hub
-from ofapp.events import EventLog
-from ofapp.turns import Budget, Share, Turns
+import ofapp.common.hub as hub
+from ofapp.controller.events import EventLog
+from ofapp.openflow.wire.turns import Budget, Share, Turns
 
 
 class Clock:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ofapp import watchdog
+from ofapp.launcher import watchdog
 
 PATIENCE = 20.0  # for a busy machine
 BEAT = 1.2  # WatchdogSec: a sign of life is due three times in it
@@ -91,7 +91,13 @@ def manager(tmp_path: Path, systemd: Systemd) -> Iterator[subprocess.Popen[bytes
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "ofapp.manager", "./toaster.py", f"--ofp-tcp-listen-port={port}"],
+        [
+            sys.executable,
+            "-m",
+            "ofapp.launcher.manager",
+            "./toaster.py",
+            f"--ofp-tcp-listen-port={port}",
+        ],
         cwd=tmp_path,
         env=os.environ | {"NOTIFY_SOCKET": systemd.address, "WATCHDOG_USEC": str(int(BEAT * 1e6))},
         stdin=subprocess.DEVNULL,

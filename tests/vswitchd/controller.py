@@ -67,7 +67,9 @@ class Controller:
     def start(self) -> None:
         """Start it and wait until both its ports are open."""
         program = Path(sys.executable).with_name("ofapp-manager")
-        command = [str(program)] if program.exists() else [sys.executable, "-m", "ofapp.manager"]
+        command = (
+            [str(program)] if program.exists() else [sys.executable, "-m", "ofapp.launcher.manager"]
+        )
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
                 [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ofapp.openflow.cookie import LEARNED_BIT, parse_cookie
-from ofapp.openflow.pipeline import TableId
+from ofapp.openflow.model.cookie import LEARNED_BIT, parse_cookie
+from ofapp.openflow.pipeline.pipeline import TableId
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.ovs import Bridge, Flow

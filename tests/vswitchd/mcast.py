@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ofapp.openflow.cookie import Feature, parse_cookie
+from ofapp.openflow.model.cookie import Feature, parse_cookie
 from tests.vswitchd import mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.ovs import Bridge

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from ofapp.bridge import acl
-from ofapp.openflow.acl import acl_number, rule_meter
-from ofapp.openflow.cookie import Feature, make_cookie, parse_cookie
-from ofapp.openflow.rule import TableId
+from ofapp.openflow.model.cookie import Feature, make_cookie, parse_cookie
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.acl_flows import acl_number, rule_meter
 from tests.vswitchd import frames as raw
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.ovs import Bridge, VSwitchd

@@ -11,11 +11,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge import acl
-from ofapp.openflow import codec, reconcile
-from ofapp.openflow.acl import acl_flows, acl_number
-from ofapp.openflow.cookie import Feature, parse_cookie
-from ofapp.openflow.flow import Flow, Match, Output, SetRegister
-from ofapp.openflow.rule import Register, TableId
+from ofapp.openflow.model.cookie import Feature, parse_cookie
+from ofapp.openflow.model.flow import Flow, Match, Output, SetRegister
+from ofapp.openflow.model.rule import Register, TableId
+from ofapp.openflow.pipeline.acl_flows import acl_flows, acl_number
+from ofapp.openflow.switch import reconcile
+from ofapp.openflow.wire import codec
 from tests.unit.openflow.acl_oracle import (
     Frame,
     Settings,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.openflow import bundle, codec
-from ofapp.openflow.chain import chained, ports_of
-from ofapp.openflow.cookie import Feature
-from ofapp.openflow.flow import Flow, Group, Output, ToGroup
-from ofapp.openflow.pipeline import FLOOD_GROUP
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Group, Output, ToGroup
+from ofapp.openflow.pipeline.chain import chained, ports_of
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
+from ofapp.openflow.wire import bundle, codec
 from tests.vswitchd import frames
 from tests.vswitchd.ovs import VSwitchd
 from tests.vswitchd.wire import Wire

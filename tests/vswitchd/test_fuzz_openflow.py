@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ofapp.openflow.cookie import Feature, make_cookie
+from ofapp.openflow.model.cookie import Feature, make_cookie
 from tests.vswitchd import fakeswitch as of
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller

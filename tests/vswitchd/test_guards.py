@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.openflow.cookie import Feature, make_cookie
-from ofapp.openflow.pipeline import FLOOD_GROUP, TableId
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import halves, learn, wait_forgotten, wait_learned

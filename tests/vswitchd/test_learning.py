@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.openflow.pipeline import TableId
+from ofapp.openflow.pipeline.pipeline import TableId
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import halves, learn, learned_flows, wait_learned

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 import pytest
 import yaml
 
-from ofapp.openflow.pipeline import FLOOD_GROUP
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
 from tests.vswitchd import frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import learn

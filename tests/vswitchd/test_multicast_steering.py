@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from ofapp.openflow.cookie import Feature, parse_cookie
-from ofapp.openflow.pipeline import FLOOD_GROUP
+from ofapp.openflow.model.cookie import Feature, parse_cookie
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
 from tests.vswitchd import frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.mcast import (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import yaml
 
-from ofapp.openflow.metering import SNOOP_RATE, Copy, meter_id
+from ofapp.openflow.pipeline.meters import SNOOP_RATE, Copy, meter_id
 from tests.vswitchd import frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.mcast import (

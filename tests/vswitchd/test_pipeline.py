@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ofapp.openflow.cookie import parse_cookie
-from ofapp.openflow.pipeline import PIPELINE, TableId, find_rule
+from ofapp.openflow.model.cookie import parse_cookie
+from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId, find_rule
 from tests.vswitchd import everything, frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import learn

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import ofapp.openflow
-from ofapp.openflow.pipeline import PIPELINE, Rule, Table
+import ofapp.openflow.pipeline
+from ofapp.openflow.pipeline.pipeline import PIPELINE, Rule, Table
 from tests.vswitchd import everything, frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import learn, wait_learned
 from tests.vswitchd.mcast import hear_querier, wait_entry
 from tests.vswitchd.ovs import Bridge, VSwitchd
 
-DOCUMENT = Path(ofapp.openflow.__file__).parent / "PIPELINE.md"
+DOCUMENT = Path(ofapp.openflow.pipeline.__file__).parent / "PIPELINE.md"
 MARK = "<!-- generated -->\n"
 STATISTICS = re.compile(r"(duration|n_packets|n_bytes)=[^ ]*,? *|, (?=reset_counts)")
 

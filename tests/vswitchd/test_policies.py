@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ofapp.openflow.metering import Copy, meter_id
+from ofapp.openflow.pipeline.meters import Copy, meter_id
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import wait_learned

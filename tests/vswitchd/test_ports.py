@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ofapp.openflow.metering import Copy, meter_id
-from ofapp.openflow.pipeline import FLOOD_GROUP
+from ofapp.openflow.pipeline.meters import Copy, meter_id
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import halves, learn, wait_forgotten

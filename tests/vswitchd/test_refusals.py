@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ofapp.openflow.pipeline import TableId
+from ofapp.openflow.pipeline.pipeline import TableId
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import learn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ofapp.bridge.fdb import COHORTS
-from ofapp.openflow.cookie import APP, GENERATION, Feature, parse_cookie
-from ofapp.openflow.pipeline import FLOOD_GROUP, TableId
+from ofapp.openflow.model.cookie import APP, GENERATION, Feature, parse_cookie
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId
 from tests.vswitchd import frames
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import halves, learn, learned_flows, wait_forgotten, wait_learned

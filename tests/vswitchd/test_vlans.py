@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ofapp.openflow.pipeline import TableId
+from ofapp.openflow.pipeline.pipeline import TableId
 from tests.vswitchd import frames, mcframes
 from tests.vswitchd.controller import Controller
 from tests.vswitchd.hosts import wait_learned

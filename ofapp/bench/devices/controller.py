@@ -49,7 +49,14 @@ def controller(bridges: Mapping[str, Sequence[str]]) -> Iterator[Controller]:
         folder = Path(name)
         (folder / "ofapp.yaml").write_text(yaml.safe_dump(settings))
         words = [
-            *(sys.executable, "-m", "ofapp.manager", "ofapp.app", "--ofp-listen-host", "127.0.0.1"),
+            *(
+                sys.executable,
+                "-m",
+                "ofapp.launcher.manager",
+                "ofapp.app",
+                "--ofp-listen-host",
+                "127.0.0.1",
+            ),
             *("--ofp-tcp-listen-port", str(port), "--wsapi-port", str(api)),
             *("--config-file", str(folder / "ofapp.yaml"), "--state-dir", str(folder / "state")),
         ]

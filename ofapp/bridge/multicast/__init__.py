@@ -6,12 +6,33 @@ Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`
 `snapshot`, `snooping` (the bridge). `pace` stands beside them.
 """
 
-from .address import Family, always_floods, family_of, is_mac_group, parse, parse_group, text
-from .effects import Effect, ForwardTo, RemoveGroup, SendFrame, SetGroup, SetUnregistered
-from .pace import Pace
-from .params import ParamError, Params, PortParams, VlanParams
-from .snapshot import MemberInfo, QuerierInfo, RouterInfo, Snapshot, SourceInfo
-from .snooping import Snooping
+from ofapp.bridge.multicast.address import (
+    Family,
+    always_floods,
+    family_of,
+    is_mac_group,
+    parse,
+    parse_group,
+    text,
+)
+from ofapp.bridge.multicast.effects import (
+    Effect,
+    ForwardTo,
+    RemoveGroup,
+    SendFrame,
+    SetGroup,
+    SetUnregistered,
+)
+from ofapp.bridge.multicast.pace import Pace
+from ofapp.bridge.multicast.params import ParamError, Params, PortParams, VlanParams
+from ofapp.bridge.multicast.snapshot import (
+    MemberInfo,
+    QuerierInfo,
+    RouterInfo,
+    Snapshot,
+    SourceInfo,
+)
+from ofapp.bridge.multicast.snooping import Snooping
 
 __all__ = [
     "Effect",

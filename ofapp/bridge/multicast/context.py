@@ -11,18 +11,17 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from ofapp.bridge.event import Severity
-
-from .address import Family, text
-from .core import GROUPS, Core, Port
-from .effects import Effect, ForwardTo, SetUnregistered
-from .group import Group
-from .member import Member
-from .querier import Querier
-from .routers import RouterPort
-from .timers import Timed
+from ofapp.bridge.multicast.address import Family, text
+from ofapp.bridge.multicast.core import GROUPS, Core, Port
+from ofapp.bridge.multicast.effects import Effect, ForwardTo, SetUnregistered
+from ofapp.bridge.multicast.group import Group
+from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.querier import Querier
+from ofapp.bridge.multicast.routers import RouterPort
+from ofapp.bridge.multicast.timers import Timed
 
 if TYPE_CHECKING:
-    from .params import VlanParams
+    from ofapp.bridge.multicast.params import VlanParams
 
 
 class Context(Timed):

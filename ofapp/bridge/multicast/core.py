@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ofapp.bridge.event import Event, Severity
-
-from .effects import Effect
-from .ledger import Ledger
-from .params import Params, PortParams
-from .timers import Timers
+from ofapp.bridge.multicast.effects import Effect
+from ofapp.bridge.multicast.ledger import Ledger
+from ofapp.bridge.multicast.params import Params, PortParams
+from ofapp.bridge.multicast.timers import Timers
 
 if TYPE_CHECKING:
-    from .context import Context
-    from .group import Group
-    from .member import Member
+    from ofapp.bridge.multicast.context import Context
+    from ofapp.bridge.multicast.group import Group
+    from ofapp.bridge.multicast.member import Member
 
 HASH, GROUPS, SOURCES, HOSTS = "hash_max", "max_groups", "max_sources", "eht_hosts_limit"
 

@@ -9,12 +9,12 @@ demanded only in `strict`; the Linux bridge is the measure of lenient, and takes
 
 from __future__ import annotations
 
-from .address import Family, is_host
-from .codec import checksum_ok
-from .igmp import decode_igmp
-from .message import Malformed, Message, Other
-from .mld import decode_mld
-from .pim import decode_pim
+from ofapp.bridge.multicast.address import Family, is_host
+from ofapp.bridge.multicast.codec import checksum_ok
+from ofapp.bridge.multicast.igmp import decode_igmp
+from ofapp.bridge.multicast.message import Malformed, Message, Other
+from ofapp.bridge.multicast.mld import decode_mld
+from ofapp.bridge.multicast.pim import decode_pim
 
 _TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
 _ALERT4 = 0x94

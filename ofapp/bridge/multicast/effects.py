@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ofapp.bridge.event import Event
-
-from .address import Family
+from ofapp.bridge.multicast.address import Family
 
 
 class SetGroup(NamedTuple):

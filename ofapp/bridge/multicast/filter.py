@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
 
-from .message import RecordType
+from ofapp.bridge.multicast.message import RecordType
 
 BLOCKED = -inf
 """Timer of a source in the exclude list: it has run out, and that is remembered."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from .address import is_mac_group
-from .effects import Effect, RemoveGroup, SetGroup
-from .member import Member
+from ofapp.bridge.multicast.address import is_mac_group
+from ofapp.bridge.multicast.effects import Effect, RemoveGroup, SetGroup
+from ofapp.bridge.multicast.member import Member
 
 if TYPE_CHECKING:
-    from .context import Context
-    from .core import Port
+    from ofapp.bridge.multicast.context import Context
+    from ofapp.bridge.multicast.core import Port
 
 
 class Group:

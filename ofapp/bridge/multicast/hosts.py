@@ -6,8 +6,8 @@ are told apart by Ethernet address (a report may come from 0.0.0.0 or ::).
 
 from __future__ import annotations
 
-from .filter import BLOCKED, Filter
-from .message import RecordType
+from ofapp.bridge.multicast.filter import BLOCKED, Filter
+from ofapp.bridge.multicast.message import RecordType
 
 
 class Host:

@@ -7,10 +7,26 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from .address import ALL_IGMPV3, ALL_ROUTERS4, ALL_SNOOPERS4, ALL_SYSTEMS, Family, is_multicast
-from .codec import checksum, checksum_ok, decode8, encode8
-from .message import Malformed, Message, Other, Query, Record, RecordType, Report, RouterHello
-from .records import parse_records
+from ofapp.bridge.multicast.address import (
+    ALL_IGMPV3,
+    ALL_ROUTERS4,
+    ALL_SNOOPERS4,
+    ALL_SYSTEMS,
+    Family,
+    is_multicast,
+)
+from ofapp.bridge.multicast.codec import checksum, checksum_ok, decode8, encode8
+from ofapp.bridge.multicast.message import (
+    Malformed,
+    Message,
+    Other,
+    Query,
+    Record,
+    RecordType,
+    Report,
+    RouterHello,
+)
+from ofapp.bridge.multicast.records import parse_records
 
 QUERY, V1_REPORT, V2_REPORT, V2_LEAVE, V3_REPORT = 0x11, 0x12, 0x16, 0x17, 0x22
 MRD_ADVERTISEMENT, MRD_TERMINATION = 0x30, 0x32

@@ -8,15 +8,15 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from .address import Family
-from .core import GROUPS, HOSTS, SOURCES, Port
-from .filter import Ask, Filter
-from .hosts import Hosts
-from .message import RecordType, Report
-from .timers import Timed
+from ofapp.bridge.multicast.address import Family
+from ofapp.bridge.multicast.core import GROUPS, HOSTS, SOURCES, Port
+from ofapp.bridge.multicast.filter import Ask, Filter
+from ofapp.bridge.multicast.hosts import Hosts
+from ofapp.bridge.multicast.message import RecordType, Report
+from ofapp.bridge.multicast.timers import Timed
 
 if TYPE_CHECKING:
-    from .group import Group
+    from ofapp.bridge.multicast.group import Group
 
 _LEAVING = frozenset((RecordType.TO_IN, RecordType.BLOCK))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from struct import pack, unpack_from
 
-from .address import (
+from ofapp.bridge.multicast.address import (
     ALL_MLDV2,
     ALL_NODES,
     ALL_ROUTERS6,
@@ -17,10 +17,18 @@ from .address import (
     is_link_local6,
     is_multicast,
 )
-from .codec import checksum, checksum_ok, decode8, decode16, encode8, encode16
-from .igmp import Context, decode_mrd
-from .message import Malformed, Message, Other, Query, Record, RecordType, Report
-from .records import parse_records
+from ofapp.bridge.multicast.codec import checksum, checksum_ok, decode8, decode16, encode8, encode16
+from ofapp.bridge.multicast.igmp import Context, decode_mrd
+from ofapp.bridge.multicast.message import (
+    Malformed,
+    Message,
+    Other,
+    Query,
+    Record,
+    RecordType,
+    Report,
+)
+from ofapp.bridge.multicast.records import parse_records
 
 QUERY, V1_REPORT, V1_DONE, V2_REPORT = 130, 131, 132, 143
 MRD_ADVERTISEMENT, MRD_TERMINATION = 151, 153

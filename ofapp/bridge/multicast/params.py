@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .address import ANY4, is_host, is_link_local6, parse
+from ofapp.bridge.multicast.address import ANY4, is_host, is_link_local6, parse
 
 MAX_QUERY_INTERVAL = 31744.0  # the greatest a QQIC can say
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from struct import unpack_from
 
-from .address import ALL_PIM4, ALL_PIM6, Family, is_link_local6
-from .codec import checksum_ok
-from .igmp import Context
-from .message import Malformed, Message, Other, RouterHello
-from .mld import pseudo_header
+from ofapp.bridge.multicast.address import ALL_PIM4, ALL_PIM6, Family, is_link_local6
+from ofapp.bridge.multicast.codec import checksum_ok
+from ofapp.bridge.multicast.igmp import Context
+from ofapp.bridge.multicast.message import Malformed, Message, Other, RouterHello
+from ofapp.bridge.multicast.mld import pseudo_header
 
 DEFAULT_HOLD = 105.0
 _HELLO = 0x20

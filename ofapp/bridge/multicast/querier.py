@@ -17,8 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from ofapp.bridge.event import Severity
-
-from .address import (
+from ofapp.bridge.multicast.address import (
     ANY4,
     PROXY_SOURCE,
     PROXY_SOURCES,
@@ -28,13 +27,13 @@ from .address import (
     parse,
     text,
 )
-from .effects import SendFrame
-from .encode import QuerySpec, encode_query
-from .message import Query
-from .timers import Timed
+from ofapp.bridge.multicast.effects import SendFrame
+from ofapp.bridge.multicast.encode import QuerySpec, encode_query
+from ofapp.bridge.multicast.message import Query
+from ofapp.bridge.multicast.timers import Timed
 
 if TYPE_CHECKING:
-    from .context import Context
+    from ofapp.bridge.multicast.context import Context
 
 
 class Querier(Timed):

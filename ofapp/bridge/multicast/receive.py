@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import inf
 
-from .address import PROXY_SOURCES, is_snooped
-from .context import Context
-from .core import Port
-from .message import Query, Record, RecordType, Report, RouterHello
+from ofapp.bridge.multicast.address import PROXY_SOURCES, is_snooped
+from ofapp.bridge.multicast.context import Context
+from ofapp.bridge.multicast.core import Port
+from ofapp.bridge.multicast.message import Query, Record, RecordType, Report, RouterHello
 
 _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .address import is_host, is_multicast
-from .message import Record
+from ofapp.bridge.multicast.address import is_host, is_multicast
+from ofapp.bridge.multicast.message import Record
 
 
 def parse_records(data: bytes, at: int, count: int, size: int) -> tuple[Record, ...] | None:

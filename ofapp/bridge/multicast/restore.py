@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .address import is_mac_group, is_snooped
-from .context import Context
-from .group import Group
-from .routers import RouterPort
+from ofapp.bridge.multicast.address import is_mac_group, is_snooped
+from ofapp.bridge.multicast.context import Context
+from ofapp.bridge.multicast.group import Group
+from ofapp.bridge.multicast.routers import RouterPort
 
 
 def restore_routers(context: Context, ports: frozenset[int], now: float) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from .timers import Timed
+from ofapp.bridge.multicast.timers import Timed
 
 if TYPE_CHECKING:
-    from .context import Context
+    from ofapp.bridge.multicast.context import Context
 
 MAX_ROUTERS = 16
 """Routers remembered on one port; a host that makes up more displaces the soonest to expire."""

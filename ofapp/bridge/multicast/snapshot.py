@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from .address import Family, family_of, parse_group, text
-from .filter import BLOCKED
+from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
+from ofapp.bridge.multicast.filter import BLOCKED
 
 if TYPE_CHECKING:
-    from .context import Context
-    from .member import Member
+    from ofapp.bridge.multicast.context import Context
+    from ofapp.bridge.multicast.member import Member
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .address import Family, is_host, is_mac_group, why_no_entry
-from .context import Context
-from .core import Core, Port
-from .decode import decode
-from .effects import Effect, SetGroup, SetUnregistered
-from .message import Malformed, Other, Query, Record, RecordType, Report
-from .params import Params, PortParams, VlanParams
-from .receive import follow, on_hello, on_query, on_report
-from .restore import restore_group, restore_routers
-from .snapshot import Snapshot, members, querier, routers
+from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, why_no_entry
+from ofapp.bridge.multicast.context import Context
+from ofapp.bridge.multicast.core import Core, Port
+from ofapp.bridge.multicast.decode import decode
+from ofapp.bridge.multicast.effects import Effect, SetGroup, SetUnregistered
+from ofapp.bridge.multicast.message import Malformed, Other, Query, Record, RecordType, Report
+from ofapp.bridge.multicast.params import Params, PortParams, VlanParams
+from ofapp.bridge.multicast.receive import follow, on_hello, on_query, on_report
+from ofapp.bridge.multicast.restore import restore_group, restore_routers
+from ofapp.bridge.multicast.snapshot import Snapshot, members, querier, routers
 
 
 class Snooping:

@@ -9,7 +9,7 @@ import pytest
 
 from ofapp.api.app import create_app
 from ofapp.bridge.bridge import Bridge
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api import live
 from tests.unit.api.network import some_network
 

@@ -6,20 +6,20 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-import ofapp.options  # noqa: F401  (os-ken's modules in the order that works)
+import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.acl import IMPLICIT, rule_number
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
-from ofapp.events import EventLog
-from ofapp.network import Network
-from ofapp.openflow.acl import rule_meter
-from ofapp.openflow.cookie import Feature, make_cookie
-from ofapp.openflow.hits import AclHits
-from ofapp.openflow.learned import HeldFlow
-from ofapp.state import State
+from ofapp.controller.events import EventLog
+from ofapp.controller.network import Network
+from ofapp.controller.state import State
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.pipeline.acl_flows import rule_meter
+from ofapp.openflow.switch.acl_counters import AclHits
+from ofapp.openflow.wire.learned import HeldFlow
 from tests.unit.multicast.lan import V4, ip
 
 DPID = "0000000000000001"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from ofapp import hub
 from ofapp.api.server import ApiServer
+from ofapp.common import hub
 from tests.unit.api.network import NETWORKS
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.api.app import create_app
 from ofapp.api.models_acl import AclList
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, acl_network
 
 LAST = "ip_dst=10.0.0.0/8 tcp_dst=80,443"

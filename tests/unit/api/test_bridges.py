@@ -13,7 +13,7 @@ from ofapp.api.app import create_app
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network
 
 

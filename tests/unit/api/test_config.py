@@ -12,10 +12,10 @@ from ofapp.api.models_config import ConfigStatus, Reloaded
 from ofapp.bridge.mac import parse_mac
 from ofapp.config import Config, load_config
 from ofapp.config.stp import StpBridge
-from ofapp.events import EventLog
-from ofapp.network import Network
-from ofapp.reload import Reloader
-from ofapp.state import State
+from ofapp.controller.events import EventLog
+from ofapp.controller.network import Network
+from ofapp.controller.reload import Reloader
+from ofapp.controller.state import State
 from tests.unit.api.network import STATIC, add_bridge
 
 TEXT = """

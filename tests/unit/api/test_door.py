@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from eventlet import patcher
 
-from ofapp import hub
 from ofapp.api import door as module
 from ofapp.api.door import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
 from ofapp.api.server import ApiServer
-from ofapp.events import EventLog
+from ofapp.common import hub
+from ofapp.controller.events import EventLog
 from tests.unit.api.network import DPID, some_network
 
 

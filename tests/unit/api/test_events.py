@@ -21,7 +21,7 @@ import pytest
 
 from ofapp.api import models, routes_events
 from ofapp.bridge.event import Event, Severity
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mac
 
 

@@ -11,7 +11,7 @@ from ofapp.api import models
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, learn, mac
 
 FDB = f"/v1/bridges/{DPID}/fdb"

@@ -12,7 +12,7 @@ from ofapp.api.models_multicast import MdbEntry, MdbPage
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
 from tests.unit.multicast.lan import V6, ip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mac
 
 BR0 = {"datapath_id": DPID, "bridge": "br0"}

@@ -11,8 +11,8 @@ import pytest
 from ofapp.api.models_multicast import FamilyStatus, MulticastPortStatus, MulticastStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
-from ofapp.events import Interest
-from ofapp.network import Network
+from ofapp.controller.events import Interest
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
 from tests.unit.api.test_metrics import BR0, value
 from tests.unit.multicast.lan import V4

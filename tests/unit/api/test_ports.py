@@ -10,7 +10,7 @@ from ofapp.api.models_ports import PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
 from ofapp.config.membership import joined, left, said
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, mcast_network
 
 BRIDGE = f"/v1/bridges/{DPID}"

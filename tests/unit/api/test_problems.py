@@ -8,7 +8,7 @@ import pytest
 
 from ofapp.api import models
 from ofapp.api.app import create_app
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, mac
 
 STATIC = f"/v1/bridges/{DPID}/fdb/0/{mac(99)}"

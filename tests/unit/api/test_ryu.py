@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.network import Network
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, learn, mac
 
 TABLE = f"/simpleswitch/mactable/{DPID}"

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp import hub
 from ofapp.api.server import ApiServer
+from ofapp.common import hub
 from tests.unit.api.network import DPID, empty_network
 
 

@@ -13,8 +13,8 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, SendBpdu, SpanningTree
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.events import Interest
-from ofapp.network import Network
+from ofapp.controller.events import Interest
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, stp_network
 from tests.unit.api.test_metrics import value
 from tests.vswitchd.waiting import wait_for

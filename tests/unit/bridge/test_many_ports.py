@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 import pytest
@@ -17,7 +17,7 @@ from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.bridge.vlan import access, trunk
-from ofapp.openflow.writer import EffectWriter
+from ofapp.openflow.switch.writer import EffectWriter
 from tests.unit.effort import calls
 
 FEW, MANY = 20, 160

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge import acl
@@ -18,10 +18,16 @@ from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import AclRule, Policies, PortPolicy
 from ofapp.bridge.ports import Port
 from ofapp.config.acl import AclRuleSettings, acl_params
-from ofapp.openflow.acl import acl_flows, acl_meters, acl_number, is_rule_meter, rule_meter
-from ofapp.openflow.flow import Flow, Match, Meter, Output
-from ofapp.openflow.pipeline import check
-from ofapp.openflow.rule import TableId
+from ofapp.openflow.model.flow import Flow, Match, Meter, Output
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.acl_flows import (
+    acl_flows,
+    acl_meters,
+    acl_number,
+    is_rule_meter,
+    rule_meter,
+)
+from ofapp.openflow.pipeline.pipeline import check
 from tests.unit.openflow.acl_oracle import (
     Frame,
     Settings,

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
@@ -14,12 +14,12 @@ from ofapp.bridge.effects import SetFlood
 from ofapp.bridge.multicast import RemoveGroup, SetGroup
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.openflow import codec
-from ofapp.openflow.chain import chained, parts_of, ports_of
-from ofapp.openflow.flow import Group, Output, PopTag, Resubmit, SetRegister
-from ofapp.openflow.pipeline import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
-from ofapp.openflow.rule import Register
-from ofapp.openflow.writer import EffectWriter
+from ofapp.openflow.model.flow import Group, Output, PopTag, Resubmit, SetRegister
+from ofapp.openflow.model.rule import Register
+from ofapp.openflow.pipeline.chain import chained, parts_of, ports_of
+from ofapp.openflow.pipeline.pipeline import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
+from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.wire import codec
 from tests.unit.openflow.messages import messages
 
 MOST = 2046

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from ofapp import hub
+from ofapp.common import hub
 
 # isort: split
 from os_ken.controller.handler import (
@@ -22,12 +22,21 @@ from os_ken.controller.handler import (
 )
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow import channel as channel_module
-from ofapp.openflow import codec, flows, parse
-from ofapp.openflow.channel import BACKLOG, FRAMES, LAG, READ_SIZE, READS, UNINTRODUCED, Channel
-from ofapp.openflow.cookie import Feature, make_cookie
-from ofapp.openflow.inbox import BATCH
-from ofapp.openflow.refusals import Refusal
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.pipeline import flows
+from ofapp.openflow.wire import channel as channel_module
+from ofapp.openflow.wire import codec, parse
+from ofapp.openflow.wire.channel import (
+    BACKLOG,
+    FRAMES,
+    LAG,
+    READ_SIZE,
+    READS,
+    UNINTRODUCED,
+    Channel,
+)
+from ofapp.openflow.wire.inbox import BATCH
+from ofapp.openflow.wire.refusals import Refusal
 
 
 class FakeSocket:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from os_ken.ofproto import ofproto_protocol
@@ -14,10 +14,10 @@ from ofapp.bridge.multicast import Params
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
-from ofapp.openflow import codec
-from ofapp.openflow.flow import Match
-from ofapp.openflow.mdb import GroupNumbers
-from ofapp.openflow.program import program
+from ofapp.openflow.model.flow import Match
+from ofapp.openflow.pipeline.mdb import GroupNumbers
+from ofapp.openflow.switch.program import program
+from ofapp.openflow.wire import codec
 from tests.unit.openflow.guarded import guarded
 
 _OS_KEN = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)

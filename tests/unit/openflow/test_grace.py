@@ -1,7 +1,7 @@
 """How long to wait until a switch forwards as it says that it does."""
 
 from ofapp.bridge.stp.transmit import AGREEMENT_DELAY
-from ofapp.openflow.grace import LEAST, MOST, grace
+from ofapp.openflow.switch.grace import LEAST, MOST, grace
 
 
 def test_a_switch_that_answers_late_gets_longer() -> None:

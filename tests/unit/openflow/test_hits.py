@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.openflow.acl import rule_meter
-from ofapp.openflow.hits import AclHits, Count, Reading, Tally
+from ofapp.openflow.pipeline.acl_flows import rule_meter
+from ofapp.openflow.switch.acl_counters import AclHits, Count, Reading, Tally
 from tests.unit.openflow.test_acl import LIST, bridge_with, rules_of, tcp
 
 KNOWN = (1, 2)

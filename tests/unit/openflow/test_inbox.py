@@ -10,13 +10,13 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.cookie import Feature, make_cookie
-from ofapp.openflow.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.wire.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
 from tests.unit.openflow.test_channel import flow_removed, message, packet_in
 
 

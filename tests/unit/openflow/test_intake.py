@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from ofapp.bridge.learning import Sample
-from ofapp.openflow.intake import FEW, Intake
-from ofapp.openflow.window import HOST, Window
+from ofapp.openflow.switch.intake import FEW, Intake
+from ofapp.openflow.wire.window import HOST, Window
 
 
 class Switch:

@@ -11,7 +11,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from os_ken.lib.packet import ethernet, packet, vlan
@@ -27,8 +27,9 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.openflow import codec, flows, learned
-from ofapp.openflow.cookie import Feature, make_cookie
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.pipeline import flows
+from ofapp.openflow.wire import codec, learned
 
 PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 WRITER = learned.LearnedWriter(300)

@@ -7,13 +7,14 @@ import struct
 import hypothesis.strategies as st
 from hypothesis import given
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.multicast import Family, SetGroup, SetUnregistered
-from ofapp.openflow import codec, mdb
-from ofapp.openflow.learned import HeldFlow, read_flow_stats
-from ofapp.openflow.pipeline import ENTRY_GROUPS, is_our_group
+from ofapp.openflow.pipeline import mdb
+from ofapp.openflow.pipeline.pipeline import ENTRY_GROUPS, is_our_group
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats
 
 vids = st.integers(0, 4094)
 sources4 = st.none() | st.binary(min_size=4, max_size=4)

@@ -7,8 +7,8 @@ from collections import Counter, deque
 import pytest
 
 from ofapp.bridge.learning import Sample
-from ofapp.openflow.intake import Intake
-from ofapp.openflow.window import HOST, Window
+from ofapp.openflow.switch.intake import Intake
+from ofapp.openflow.wire.window import HOST, Window
 
 QUIET, LOUD = 2, 1
 CHUNK = 0.002

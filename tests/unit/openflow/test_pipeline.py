@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
@@ -19,12 +19,14 @@ from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.vlan import access, trunk
-from ofapp.openflow import codec, flows, mdb, reconcile
-from ofapp.openflow.cookie import EXACT, Feature, make_cookie, parse_cookie
-from ofapp.openflow.flow import Flow, Group, Match, Meter, Output
-from ofapp.openflow.learned import HeldFlow, read_flow_stats
-from ofapp.openflow.pipeline import ENTRY_GROUPS, PIPELINE, PipelineError, TableId, check
-from ofapp.openflow.writer import EffectWriter
+from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
+from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
+from ofapp.openflow.pipeline import flows, mdb
+from ofapp.openflow.pipeline.pipeline import ENTRY_GROUPS, PIPELINE, PipelineError, TableId, check
+from ofapp.openflow.switch import reconcile
+from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats
 from tests.unit.openflow.guarded import guarded
 
 
@@ -127,7 +129,7 @@ class TestDeclaration:
         ]
         others += [mdb.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}
-        used.add((TableId.OWNER, "lease"))  # not of the bridge (`ofapp.openflow.ownership`)
+        used.add((TableId.OWNER, "lease"))  # not of the bridge (`ofapp.openflow.switch.ownership`)
         assert used == {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
 
     @pytest.mark.parametrize(

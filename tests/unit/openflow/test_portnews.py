@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
@@ -10,7 +10,7 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
-from ofapp.openflow.portnews import heed
+from ofapp.openflow.switch.port_status import heed
 
 
 def told(*news: tuple[int, str]) -> list[list[str]]:

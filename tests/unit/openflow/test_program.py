@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
@@ -15,11 +15,11 @@ from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import PortPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.vlan import access, trunk
-from ofapp.openflow import bundle
-from ofapp.openflow.mdb import GroupNumbers
-from ofapp.openflow.pipeline import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
-from ofapp.openflow.program import Program, difference, program
-from ofapp.openflow.writer import EffectWriter
+from ofapp.openflow.pipeline.mdb import GroupNumbers
+from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
+from ofapp.openflow.switch.program import Program, difference, program
+from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.wire import bundle
 from tests.unit.openflow.messages import messages
 
 PORTS = {

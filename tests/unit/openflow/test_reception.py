@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.event import Event
-from ofapp.openflow import reception
-from ofapp.openflow.reception import PATIENCE, Reception
+from ofapp.openflow.wire import reception
+from ofapp.openflow.wire.reception import PATIENCE, Reception
 
 
 class Caller:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.event import Severity
-from ofapp.openflow import bundle, codec
-from ofapp.openflow.cookie import Feature
-from ofapp.openflow.flow import Flow, Group, Match, Meter
-from ofapp.openflow.pipeline import TableId
-from ofapp.openflow.refusals import KINDS, QUIET, Refusal, Refusals, read_refusal
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Group, Match, Meter
+from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.wire import bundle, codec
+from ofapp.openflow.wire.refusals import KINDS, QUIET, Refusal, Refusals, read_refusal
 
 PORT_FLOW = Flow(TableId.ADMISSION, 100, (Match("in_port", 1),), Feature.PORT, (), TableId.SOURCE)
 FULL = (ofp.OFPET_FLOW_MOD_FAILED, ofp.OFPFMFC_TABLE_FULL)

@@ -6,7 +6,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import InstallEntry, RemoveDestination
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
-from ofapp.openflow.removals import Removals
+from ofapp.openflow.switch.removals import Removals
 
 A, B = 0x02000000000A, 0x02000000000B
 

@@ -7,16 +7,23 @@ from typing import Any
 
 import pytest
 
-from ofapp import hub
+from ofapp.common import hub
 
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow import channel as channel_module
-from ofapp.openflow import requests
-from ofapp.openflow.channel import Channel
-from ofapp.openflow.requests import EndlessAnswerError, RequestError, ask, bodies, parsed, replies
+from ofapp.openflow.wire import channel as channel_module
+from ofapp.openflow.wire import requests
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.requests import (
+    EndlessAnswerError,
+    RequestError,
+    ask,
+    bodies,
+    parsed,
+    replies,
+)
 from tests.unit.openflow.test_channel import channel, message
 
 

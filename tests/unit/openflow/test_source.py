@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ofapp.hub  # noqa: F401
+import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
@@ -10,11 +10,12 @@ from ofapp.bridge.effects import Effect, Flush, InstallEntry, InstallSticky
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
-from ofapp.openflow import codec, flows
-from ofapp.openflow.cookie import Feature, make_cookie
-from ofapp.openflow.flow import Flow
-from ofapp.openflow.pipeline import TableId, check
-from ofapp.openflow.writer import EffectWriter
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.flow import Flow
+from ofapp.openflow.pipeline import flows
+from ofapp.openflow.pipeline.pipeline import TableId, check
+from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.wire import codec
 from tests.unit.openflow.guarded import HELD, guarded
 
 STATIC = 0x02000000000A

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-import ofapp.hub
+import ofapp.common.hub
 
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
@@ -23,11 +23,11 @@ from ofapp.bridge.fdb import COHORTS
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
 from ofapp.bridge.sweep import Occasion
-from ofapp.openflow import sweeper
-from ofapp.openflow.learned import LearnedWriter
-from ofapp.openflow.pipeline import TableId
-from ofapp.openflow.sweeper import Sweeper
-from ofapp.openflow.writer import EffectWriter
+from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.switch import sweep as sweeper
+from ofapp.openflow.switch.sweep import Sweeper
+from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.wire.learned import LearnedWriter
 
 EXACT = (1 << 64) - 1
 MANY = 2_000  # hosts: more than fit one look, as it is set here
@@ -140,7 +140,7 @@ class Setup:
     """A bridge, its switch and what looks at it; no rest between questions."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ofapp.hub, "sleep", lambda _seconds: None)
+        monkeypatch.setattr(ofapp.common.hub, "sleep", lambda _seconds: None)
         monkeypatch.setattr(sweeper, "PART", 512)
         monkeypatch.setattr(sweeper, "SMALL", 1_000)
         monkeypatch.setattr(sweeper, "SLICE", 128)

@@ -22,15 +22,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ofapp.absentees import Absentees
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, Unsettled
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
-from ofapp.openflow.grace import MOST, grace
-from ofapp.tree_memory import SETTLING, TreeMemory
+from ofapp.controller.absentees import Absentees
+from ofapp.controller.tree_memory import SETTLING, TreeMemory
+from ofapp.openflow.switch.grace import MOST, grace
 
 FORWARDING = PortState.FORWARDING
 
@@ -80,7 +80,7 @@ class Switch:
 
 
 class Disk:
-    """`ofapp.state.Snapshots` without files."""
+    """`ofapp.controller.state.Snapshots` without files."""
 
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}

@@ -1,0 +1,1 @@
+"""What every room may use: the hub, buckets of tokens, files, histories, printable names."""

@@ -1,0 +1,211 @@
+"""What happened, for people: the last events in memory, the log, and whoever listens.
+
+The core's events come here, with the bridge they are about; so do the shell's own.  A listener
+that does not keep up loses its oldest events and sees a gap in the numbers; it never holds
+anybody up.
+
+What a peer can bring about it can bring about a thousand times a second.  So of one kind and
+source, and of one kind, so many are told at once and so many a second from then on; what is beyond
+is counted, and that there is more is told.  And none pushes out what is rare (`history`).
+
+Events of severity DEBUG are a trace: every BPDU of every port, a thousand in minutes.  They are
+passed on and logged, but neither remembered, where they would push out what somebody looks for
+tomorrow, nor counted, as whether they are told at all depends on who listens (`wanted`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.common.buckets import Buckets
+from ofapp.common.history import History
+from ofapp.common.printable import printable
+
+SOURCE_BURST, SOURCE_RATE = 200, 1
+"""Events of one kind, bridge and port: told at once, and a second from then on."""
+
+KIND_BURST, KIND_RATE = 2000, 20
+"""Likewise of one kind, whoever is behind them: sources, datapath ids say, are easily invented."""
+
+CALM = 10.0
+"""Seconds without any that is held back until that is over."""
+
+LOG = logging.getLogger("ofapp")
+
+_LEVELS = {
+    Severity.DEBUG: logging.DEBUG,
+    Severity.INFO: logging.INFO,
+    Severity.WARNING: logging.WARNING,
+    Severity.ERROR: logging.ERROR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event as it was told.
+
+    number: counts up by one; time: seconds since the epoch; bridge: datapath id or None.
+    """
+
+    number: int
+    time: float
+    bridge: int | None
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """Which events somebody wants to hear.
+
+    kinds: a kind or what it begins with, up to a dot: `stp` covers `stp.role`; none = every kind.
+    bridge: datapath id, None = every bridge.  severity: the least.
+    """
+
+    kinds: tuple[str, ...] = ()
+    bridge: int | None = None
+    severity: Severity = Severity.DEBUG
+
+    def covers(self, bridge: int | None, kind: str, severity: Severity) -> bool:
+        """Whether such an event is wanted."""
+        return (
+            self.bridge in (None, bridge)
+            and _LEVELS[severity] >= _LEVELS[self.severity]
+            and (not self.kinds or any(f"{kind}.".startswith(f"{own}.") for own in self.kinds))
+        )
+
+
+EVERYTHING = Interest()
+
+
+class EventLog:
+    """The last `size` events and a count of each kind.
+
+    last: number of the newest event; life: no two runs of the controller have the same, as each
+    counts its events from one.
+    audience_changed: called when the answers of `wanted` may have changed.
+    """
+
+    def __init__(self, size: int = 1000) -> None:
+        self.last = 0
+        self.life = f"{time.time_ns() // 1_000_000:x}"
+        self.audience_changed: Callable[[], None] = lambda: None
+        self._records: History[Record] = History(size)
+        self._listeners: set[tuple[Any, Interest]] = set()
+        self._size = size
+        self._counts: Counter[str] = Counter()
+        self._held_back: Counter[str] = Counter()
+        self._sources = Buckets(SOURCE_BURST, SOURCE_RATE)
+        self._kinds = Buckets(KIND_BURST, KIND_RATE)
+        self._limited: dict[str, int] = {}  # kinds, and how many were held back at the last look
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How often each kind has happened since the start, told or not."""
+        return self._counts
+
+    @property
+    def held_back(self) -> Mapping[str, int]:
+        """How many of each kind were not told, as there were too many."""
+        return self._held_back
+
+    def wanted(self, bridge: int | None, kind: str, severity: Severity) -> bool:
+        """Whether the log or a listener wants such events."""
+        return LOG.isEnabledFor(_LEVELS[severity]) or any(
+            interest.covers(bridge, kind, severity) for _queue, interest in self._listeners
+        )
+
+    def tell(self, bridge: int | None, event: Event, name: str | None = None) -> None:
+        """Record, log and pass on; `name` is the bridge's for people."""
+        remembered = event.severity is not Severity.DEBUG
+        if remembered:
+            self._counts[event.kind] += 1
+            if not self._is_told(bridge, event):
+                self._hold_back(bridge, event)
+                return
+        if not event.message.isprintable():
+            event = replace(event, message=printable(event.message))
+        self.last += 1
+        record = Record(self.last, time.time(), bridge, event)
+        if remembered:
+            self._records.add(event.kind, (bridge, event.port), record)
+        level = _LEVELS[event.severity]
+        if LOG.isEnabledFor(level):
+            about = "" if bridge is None else f"bridge {printable(name or f'{bridge:016x}')}: "
+            LOG.log(level, "%s%s [%s]", about, event.message, event.kind)
+        for queue, interest in self._listeners:
+            if interest.covers(bridge, event.kind, event.severity):
+                if queue.qsize() >= self._size:
+                    queue.get_nowait()
+                queue.put(record)
+
+    def _is_told(self, bridge: int | None, event: Event) -> bool:
+        now = time.monotonic()
+        source = event.kind, bridge, event.port
+        return self._sources.take(source, now) and self._kinds.take(event.kind, now)
+
+    def _hold_back(self, bridge: int | None, event: Event) -> None:
+        kind = event.kind
+        self._held_back[kind] += 1
+        if kind in self._limited:
+            return
+        self._limited[kind] = 0
+        message = f"there are too many events {kind}: some are only counted from now on"
+        data = {"kind": kind, "last": printable(event.message)}
+        told = Event("events.limited", message, Severity.WARNING, event.port, data)
+        self.tell(bridge, told)
+        if len(self._limited) == 1:
+            hub.keep(self.fault, self._watch_limits)
+
+    def _watch_limits(self) -> None:
+        while self._limited:
+            hub.sleep(CALM)
+            for kind, before in list(self._limited.items()):
+                count = self._held_back[kind]
+                if count > before:
+                    self._limited[kind] = count
+                    continue
+                del self._limited[kind]
+                message = f"every event {kind} is told again; {count} were not since the start"
+                data = {"kind": kind, "held_back": count}
+                self.tell(None, Event("events.limited.cleared", message, data=data))
+
+    def fault(self, error: Exception) -> None:
+        """Tell that something has ended by an error which nobody thought of."""
+        message = f"a defect of ofapp: {error!r}; what it was about is broken off, or begins anew"
+        self.tell(None, Event("service.fault", message, Severity.ERROR))
+
+    def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
+        """The remembered events with a higher number, oldest first."""
+        return [
+            record
+            for record in self._records
+            if record.number > number
+            and interest.covers(record.bridge, record.event.kind, record.event.severity)
+        ]
+
+    def follow(
+        self, number: int, patience: float, interest: Interest = EVERYTHING
+    ) -> Iterator[Record | None]:
+        """Events with a higher number as they come, None after each `patience` s of silence."""
+        queue: Any = hub.Queue()
+        for record in self.since(number, interest):
+            queue.put(record)
+        listener = queue, interest
+        self._listeners.add(listener)
+        self.audience_changed()
+        try:
+            while True:
+                try:
+                    yield queue.get(timeout=patience)
+                except hub.QueueEmpty:
+                    yield None
+        finally:
+            self._listeners.discard(listener)
+            self.audience_changed()

@@ -1,0 +1,254 @@
+"""Making what runs equal to what the file says, without a frame lost (warm reload).
+
+A file that is not valid changes nothing, nor does one that looks cut short unless it is forced.  A
+bridge for which the file says what holds already is not touched.  What was set over the API is
+dropped, and told, as the file is the whole truth then; static and permanent entries made over the
+API are data and not settings: they stay.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.config import Config, ConfigError, load_config
+from ofapp.config.bridge import Bridge as BridgeSettings
+from ofapp.config.compare import differences
+from ofapp.config.document import Place
+from ofapp.config.errors import Fault
+from ofapp.config.loss import missing
+from ofapp.controller.network import Network
+from ofapp.controller.transition import effects
+
+POLL = 1.0
+"""Seconds between two looks at a watched file."""
+
+SHOWN = 1000
+"""Most lines of a bridge's flow changes that are told."""
+
+
+@dataclass(frozen=True)
+class BridgeReload:
+    """One bridge.
+
+    changes: in words, the file's; dropped: those among them that were set at run time.
+    sent: changed flows, groups and meters, None while the switch is away; lines: which.
+    """
+
+    datapath_id: int
+    name: str
+    changes: tuple[str, ...]
+    dropped: tuple[str, ...]
+    sent: dict[str, int] | None = None
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reload:
+    """What a reload did, or would do.  restart: settings that count from the next start on."""
+
+    dry_run: bool
+    file: str | None
+    milliseconds: float
+    bridges: tuple[BridgeReload, ...] = ()
+    restart: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """In a line."""
+        if not (self.bridges or self.restart):
+            return "nothing has changed"
+        names = ", ".join(bridge.name for bridge in self.bridges) or "no bridge"
+        sent = [bridge.sent for bridge in self.bridges if bridge.sent is not None]
+        counts = ", ".join(
+            f"{total} {kind}"
+            for kind in ("flows", "groups", "meters")
+            if (total := sum(counts.get(kind, 0) for counts in sent))
+        )
+        waits = "; a restart is needed for " + ", ".join(self.restart) if self.restart else ""
+        return f"{names}: {counts or 'no flow'} changed in {self.milliseconds:.1f} ms{waits}"
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """filed: what the file said; new: what shall hold, by the file and since."""
+
+    bridge: Bridge
+    filed: BridgeSettings
+    new: BridgeSettings
+    changes: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+@dataclass
+class Reloader:
+    """The file of a network.
+
+    find: the file's place, None while there is none; asked each time, as a file may be made later.
+    """
+
+    network: Network
+    find: Callable[[], Path | None]
+    loaded: float = field(default_factory=time.time)
+
+    @property
+    def config(self) -> Config:
+        """What the file said when it was read last."""
+        return self.network.settings.config
+
+    def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
+        """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
+
+        force: also when it looks as if a part of it were missing; a dry run only warns of that.
+        reset: whatever was set at run time is taken back.
+        """
+        begun = time.monotonic()
+        path = self.find()
+        try:
+            config = load_config(path)
+            doubt = None if force else missing(self.config, config)
+            if doubt is not None and not dry_run:
+                raise _incomplete(path, doubt)
+        except ConfigError as error:
+            if not dry_run:
+                self._refused(error)
+            raise
+        restart = _needing_restart(self.config, config)
+        plans = [self._look(bridge, config, reset) for bridge in self._bridges()]
+        changed = [plan for plan in plans if plan.changes]
+        done = [self._plan(plan) if dry_run else self._carry_out(plan) for plan in changed]
+        if not dry_run:
+            self._take(config, plans)
+        milliseconds = round((time.monotonic() - begun) * 1000, 3)
+        file = None if path is None else str(path)
+        warnings = config.warnings() if doubt is None else (_refusal(doubt), *config.warnings())
+        outcome = Reload(dry_run, file, milliseconds, tuple(done), restart, warnings)
+        if not dry_run:
+            self._tell(outcome)
+        return outcome
+
+    def watch(self) -> None:
+        """Reload whenever the file has changed and `watch` is set; does not end.
+
+        A file that is still being written changes from one look to the next: it is read when it
+        has not.  One that is gone for a moment, as editors do it, is waited for.
+        """
+        known = before = _signature(self.find())
+        while True:
+            hub.sleep(POLL)
+            now = _signature(self.find())
+            settled, before = now == before, now
+            if now is None or now == known or not settled:
+                continue
+            known = now
+            if self.config.watch:
+                self.try_reload()
+
+    def try_reload(self) -> None:
+        """Reload; what is wrong has been told."""
+        try:
+            self.reload()
+        except ConfigError:
+            return
+
+    # Inside
+
+    def _bridges(self) -> list[Bridge]:
+        return [bridge for _, bridge in sorted(self.network.bridges.items())]
+
+    def _look(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
+        settings, datapath_id = self.network.settings, bridge.datapath_id
+        numbers = bridge.ports.numbers
+        filed, old = settings.filed(datapath_id), settings.of(datapath_id)
+        new = settings.filed(datapath_id, config)
+        if not reset:
+            new = settings.carried(datapath_id, filed, new, numbers)
+        changed, since = differences(old, new, numbers), differences(filed, old, numbers)
+        dropped = tuple(words for path, words in changed.items() if path in since)
+        return _Plan(bridge, filed, new, tuple(changed.values()), dropped)
+
+    def _plan(self, plan: _Plan) -> BridgeReload:
+        changes = self.network.plan(plan.bridge, plan.new.params())
+        if changes is None:
+            return _outcome(plan, None)
+        return _outcome(plan, changes.counts(), [*changes.lines()])
+
+    def _carry_out(self, plan: _Plan) -> BridgeReload:
+        bridge, network = plan.bridge, self.network
+        changes = network.reconfigure(bridge, lambda: effects(bridge, plan.filed, plan.new))
+        return _outcome(plan, None if changes is None else changes.counts())
+
+    def _take(self, config: Config, plans: list[_Plan]) -> None:
+        network = self.network
+        network.settings.config = config
+        self.loaded = time.time()
+        for plan in plans:
+            network.settings.set(plan.bridge.datapath_id, plan.new)
+            network.remember(plan.bridge)
+            network.check_entries(plan.bridge)
+
+    def _tell(self, outcome: Reload) -> None:
+        data = {
+            "bridges": {
+                f"{own.datapath_id:016x}": {
+                    "changes": list(own.changes),
+                    "dropped": list(own.dropped),
+                    "sent": own.sent,
+                }
+                for own in outcome.bridges
+            },
+            "restart": list(outcome.restart),
+            "milliseconds": outcome.milliseconds,
+        }
+        message = f"the configuration was read: {outcome.message}"
+        self.network.events.tell(None, Event("config.reloaded", message, data=data))
+
+    def _refused(self, error: ConfigError) -> None:
+        message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
+        data = {"errors": [str(fault) for fault in error.faults]}
+        event = Event("config.refused", message, Severity.ERROR, data=data)
+        self.network.events.tell(None, event)
+
+
+def _outcome(
+    plan: _Plan, sent: dict[str, int] | None, lines: list[str] | None = None
+) -> BridgeReload:
+    told = (lines or [])[:SHOWN]
+    bridge = plan.bridge
+    return BridgeReload(
+        bridge.datapath_id, bridge.name, plan.changes, plan.dropped, sent, tuple(told)
+    )
+
+
+def _refusal(doubt: str) -> str:
+    return f"{doubt}; if that is meant: ofapp config reload --force"
+
+
+def _incomplete(path: Path | None, doubt: str) -> ConfigError:
+    name = "no configuration file" if path is None else str(path)
+    return ConfigError([Fault(name, Place(), "", _refusal(doubt))])
+
+
+def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
+    found = []
+    for section in ("api", "channel"):
+        before, after = getattr(old, section), getattr(new, section)
+        for name in type(before).model_fields:
+            if getattr(before, name) != getattr(after, name):
+                found.append(f"{section}.{name}")
+    return tuple(found)
+
+
+def _signature(path: Path | None) -> tuple[int, int, int] | None:
+    """What differs when a file has been written or another has taken its place."""
+    try:
+        found = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)

@@ -1,0 +1,184 @@
+"""The entries of every bridge that were set at run time: read at the start, saved when they change.
+
+A bridge that is not kept here has its entries from its switch (`Session`, adopt_static); that there
+are none is kept, too, as its switch may hold some that were removed while it was away.  Of what
+nobody has asked for no more is kept than there may be bridges: datapath ids are easily invented.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.common.files import read_regular
+from ofapp.controller.state import disk
+from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry, decode, decode_first, encode
+from ofapp.controller.state.keeper import Keeper, Tell, Ticket, done
+from ofapp.controller.state.snapshots import Snapshots
+
+LOG = logging.getLogger(__name__)
+
+MAX_UNASKED = 1024
+"""Bridges kept of which nobody has asked anything.  Without entries and the longest unchanged first
+they are forgotten."""
+
+MAX_BYTES = 64 << 20
+"""Of a file."""
+
+WRONG_TOLD = 10
+"""Most mistakes of a file that are told."""
+
+T = TypeVar("T")
+
+_NAME = re.compile(r"entries-([0-9a-f]{16})\.json")
+_FIRST = "state.json"
+
+
+def _log(_bridge: int | None, event: Event) -> None:
+    LOG.log(logging.INFO if event.severity is Severity.INFO else logging.ERROR, event.message)
+
+
+class State:
+    """directory None: nothing outlives the process.  tell: what becomes of the files."""
+
+    def __init__(self, directory: Path | None, tell: Tell = _log) -> None:
+        self._directory = directory
+        self._tell = tell
+        self._keeper = Keeper(tell)
+        self._kept: dict[int, Kept] = {}  # the longest unchanged first
+        if directory is not None:
+            self._open(directory)
+        self.snapshots = Snapshots(directory, self._keeper, tell)
+
+    def static_entries(self, datapath_id: int) -> tuple[StaticEntry, ...] | None:
+        """A bridge's entries; None when the bridge is not known."""
+        kept = self._kept.get(datapath_id)
+        return None if kept is None else kept.static
+
+    def mdb_entries(self, datapath_id: int) -> tuple[MdbEntry, ...]:
+        """A bridge's permanent multicast entries."""
+        return self._kept.get(datapath_id, Kept()).mdb
+
+    def remember(self, datapath_id: int, kept: Kept) -> Ticket:
+        """Keep these as the bridge's entries; who needs them saved waits for the ticket."""
+        old = self._kept.pop(datapath_id, None)
+        if old is not None and old.asked and not kept.asked:
+            kept = Kept(kept.static, kept.mdb, asked=True)
+        self._kept[datapath_id] = kept
+        self._forget_unasked()
+        name = _name(datapath_id)
+        if self._directory is None or (old == kept and not self._keeper.pending(name)):
+            return done()
+        matters = kept.asked or not kept.empty
+        job = partial(disk.replace, self._directory / name, encode(kept), sync=matters)
+        return self._keeper.put(name, job, first=kept.asked)
+
+    def forget(self, datapath_id: int) -> Ticket:
+        """Know nothing of the bridge any more."""
+        if self._kept.pop(datapath_id, None) is None or self._directory is None:
+            return done()
+        name = _name(datapath_id)
+        return self._keeper.put(name, partial(disk.remove, self._directory / name))
+
+    def finish(self, patience: float) -> None:
+        """The process ends: wait so many seconds for what is still being saved."""
+        self._keeper.finish(patience)
+
+    # Inside
+
+    def _forget_unasked(self) -> None:
+        if len(self._kept) <= MAX_UNASKED:
+            return
+        unasked = [known for known, kept in self._kept.items() if not kept.asked]
+        unasked.sort(key=lambda known: not self._kept[known].empty)
+        for datapath_id in unasked[:-MAX_UNASKED]:
+            if not self._kept[datapath_id].empty:
+                message = f"its entries are not kept: there are {MAX_UNASKED} that nobody asked for"
+                self._tell(datapath_id, Event("state.limit", message, Severity.WARNING))
+            self.forget(datapath_id)
+
+    def _open(self, directory: Path) -> None:
+        try:
+            disk.check(directory)
+        except OSError:
+            self._keeper.put("", partial(disk.check, directory))  # which tells, and tries again
+        else:
+            disk.tidy(directory)
+        self._read_all(directory)
+        first = directory / _FIRST
+        if first.exists():
+            self._read_first(first)
+
+    def _read_all(self, directory: Path) -> None:
+        try:
+            found = sorted((_changed(path), path) for path in directory.iterdir())
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            LOG.warning("what was kept cannot be read: %s", error)
+            return
+        for _, path in found:
+            if (named := _NAME.fullmatch(path.name)) is not None:
+                datapath_id = int(named[1], 16)
+                if (kept := self._read(path, datapath_id, decode)) is not None:
+                    self._kept[datapath_id] = kept
+
+    def _read_first(self, path: Path) -> None:
+        """The file of an earlier version: each bridge gets its own, and then it goes."""
+        read = self._read(path, None, decode_first)
+        if read is None:
+            return
+        found, wrong = read
+        tickets = [
+            self.remember(datapath_id, kept)
+            for datapath_id, kept in found.items()
+            if datapath_id not in self._kept
+        ]
+        hub.spawn(self._replaced_first, path, tickets, "; ".join(wrong[:WRONG_TOLD]))
+
+    def _replaced_first(self, path: Path, tickets: list[Ticket], wrong: str) -> None:
+        for ticket in tickets:
+            ticket.tried.wait()
+        if any(ticket.error is not None for ticket in tickets):
+            return  # the next start goes on with it
+        if wrong:
+            self._damaged(path, None, wrong)
+        else:
+            self._keeper.put(path.name, partial(disk.remove, path))
+
+    def _read(self, path: Path, bridge: int | None, decoded: Callable[[bytes], T]) -> T | None:
+        try:
+            data = read_regular(path, MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
+                raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
+            return decoded(data)
+        except (OSError, ValueError) as error:
+            self._damaged(path, bridge, str(error))
+            return None
+
+    def _damaged(self, path: Path, bridge: int | None, why: str) -> None:
+        whose = "its entries are" if bridge is not None else "the entries of its bridges are"
+        message = f"{path.name} is not what ofapp has saved: {why}; {whose} what the switch holds"
+        try:
+            message += f"; the file is {disk.set_aside(path).name} now"
+        except OSError as error:
+            message += f"; it cannot be set aside: {error.strerror}"
+        event = Event("state.damaged", message, Severity.ERROR, data={"file": str(path)})
+        self._tell(bridge, event)
+
+
+def _name(datapath_id: int) -> str:
+    return f"entries-{datapath_id:016x}.json"
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

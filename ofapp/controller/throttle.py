@@ -1,0 +1,48 @@
+"""Lets every switch's rates follow what its ports, the switch and the controller make of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from ofapp.bridge.effects import SetRate
+from ofapp.bridge.rates import share_controller
+from ofapp.common import hub
+from ofapp.openflow.switch.session import Session
+
+INTERVAL = 0.25
+"""Seconds between two looks: a port at its limit has twice its rate after the next one."""
+LATE = 0.1
+"""Seconds that the controller may be behind its time: protocol frames wait as long."""
+
+
+class Throttle:
+    """For all sessions of a controller, by datapath id."""
+
+    def __init__(self, sessions: Mapping[int, Session]) -> None:
+        self._sessions = sessions
+
+    def run(self) -> None:
+        """Look again and again; never returns."""
+        last = time.monotonic()
+        while True:
+            hub.sleep(INTERVAL)
+            now = time.monotonic()
+            self.look(now - last, now)
+            last = time.monotonic()
+
+    def look(self, seconds: float, now: float) -> None:
+        """Once, so many seconds after the last time."""
+        loads = {key: session.load(seconds) for key, session in self._sessions.items()}
+        loads = {
+            key: load
+            for key, load in loads.items()
+            if load.seen or self._sessions[key].bridge.rates.raised
+        }
+        for key, capacity in share_controller(loads, seconds - INTERVAL > LATE).items():
+            session = self._sessions[key]
+            bridge = session.bridge
+            sure = bridge.params.packet_in_rate
+            ports = bridge.rates.observe(loads[key], sure, capacity, now)
+            if ports:
+                session.apply([SetRate(port) for port in ports])

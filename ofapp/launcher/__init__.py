@@ -1,0 +1,1 @@
+"""`ofapp-manager`: launch options, what is checked first, the log, the watchdog."""

@@ -1,0 +1,142 @@
+"""The launcher's options, under the names ryu-manager gave them.
+
+They live in os-ken's `CONF`, so an os-ken app beside ours adds its own in the usual way and
+`--help` shows them all.  Three of os-ken's defaults are replaced:
+
+- it listens on 0.0.0.0.  Whoever reaches the OpenFlow port can be a switch and see every frame that
+  is sent to the controller, so it is loopback here until `--ofp-listen-host` says otherwise;
+- without a port it listens on 6633 as well as 6653;
+- it never notices a dead switch (`maximum-unreplied-echo-requests` is 0).
+
+oslo.config's own `--config-file` reads INI; here the name belongs to the YAML file of `ofapp`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import ofapp.common.hub  # noqa: F401  (before anything of os_ken)
+
+# isort: split
+import os_ken.base.app_manager  # imports os_ken.controller.controller, and must come before it
+import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
+from os_ken import cfg
+
+from ofapp.config import Config
+from ofapp.openflow.wire import echoes
+
+CONF = cfg.CONF
+
+OFP_PORT = 6653
+WSAPI_PORT = 8080
+STATE_DIR = "/var/lib/ofapp"
+CONFIG_FILE = "/etc/ofapp/ofapp.yaml"
+
+_OWN = [
+    cfg.StrOpt(
+        "ofp-listen-host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where to listen for switches; 0.0.0.0 or :: for switches on other machines"
+        " (default: 127.0.0.1)",
+    ),
+    cfg.IntOpt(
+        "ofp-tcp-listen-port",
+        default=OFP_PORT,
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help=f"OpenFlow port, when no certificate is given (default: {OFP_PORT})",
+    ),
+    cfg.IntOpt(
+        "ofp-ssl-listen-port",
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help="OpenFlow port over TLS, used instead of the TCP port when --ctl-privkey and"
+        f" --ctl-cert are given (default: {OFP_PORT})",
+    ),
+    cfg.StrOpt(
+        "wsapi-host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where the REST API listens (default: 127.0.0.1)",
+    ),
+    cfg.IntOpt(
+        "wsapi-port",
+        default=WSAPI_PORT,
+        min=1,
+        max=65535,
+        metavar="PORT",
+        help=f"port of the REST API (default: {WSAPI_PORT})",
+    ),
+    cfg.StrOpt(
+        "config-file",
+        dest="ofapp_config_file",
+        metavar="FILE",
+        help=f"YAML file that describes the bridges (default: {CONFIG_FILE}, if it is there)",
+    ),
+    cfg.StrOpt(
+        "state-dir",
+        default=STATE_DIR,
+        metavar="DIR",
+        help="where static entries are kept, of this controller and no other"
+        f" (default: {STATE_DIR})",
+    ),
+]
+
+
+def config_file() -> Path | None:
+    """The file that describes the bridges; None when none is given and none is where it belongs."""
+    if CONF.ofapp_config_file:
+        return Path(CONF.ofapp_config_file)
+    usual = Path(CONFIG_FILE)
+    return usual if usual.exists() else None
+
+
+def take_addresses(config: Config, directory: Path) -> None:
+    """Where the file says to listen; what the command line says goes before.
+
+    directory: that of the file, to which its paths are relative.
+    """
+    api, channel, tls = config.api, config.channel, config.channel.tls
+    if tls is not None:
+        files = {"ctl_privkey": tls.key, "ctl_cert": tls.cert, "ca_certs": tls.ca}
+        for option, name in files.items():
+            if name is not None:
+                CONF.set_default(option, str(directory / name))
+    port = "ofp_ssl_listen_port" if CONF.ctl_privkey else "ofp_tcp_listen_port"
+    for option, value in (
+        ("wsapi_host", api.host),
+        ("wsapi_port", api.port),
+        ("ofp_listen_host", channel.host),
+        (port, channel.port),
+    ):
+        if value is not None:
+            CONF.set_default(option, value)
+
+
+def _no_ini_files(_files: list[str], _dirs: list[str]) -> list[Any]:
+    """Stands in for oslo.config's --config-file and --config-dir: `ofapp` has no INI files."""
+    return []
+
+
+def _register() -> None:
+    CONF._make_config_options = _no_ini_files
+    # Its templates are not in oslo.config's wheel, so that it can only end in a traceback.
+    CONF.unregister_opt(cfg.ConfigOpts._shell_completion_opt)
+    CONF.supported_shell_completion = []
+    for option in _OWN:
+        if option.dest in CONF:
+            CONF.unregister_opt(option)
+        CONF.register_cli_opt(option)
+    CONF.set_default("echo_request_interval", echoes.INTERVAL)
+    CONF.set_default("maximum_unreplied_echo_requests", echoes.UNREPLIED)
+    for option, group in CONF._all_cli_opts():
+        if group is not None:  # os-ken's BGP speaker and switch tester: they work, unadvertised
+            option.help = argparse.SUPPRESS
+
+
+_register()

@@ -1,0 +1,1 @@
+"""Flows, rules, groups and cookies as values."""

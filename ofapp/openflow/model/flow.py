@@ -1,0 +1,185 @@
+"""Flows, groups and meters as values, before they are messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.rule import Register
+
+VID_MASK = 0x0FFF
+TAGGED = 0x1000  # OFPVID_PRESENT
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One matched field by its OpenFlow name; mask None for all bits."""
+
+    field: str
+    value: int
+    mask: int | None = None
+
+
+def vlan(vid: int) -> Match:
+    """The VID whether tagged or not: an untagged frame and a priority tag are both VID 0."""
+    return Match("vlan_vid", vid, VID_MASK)
+
+
+def tagged(vid: int, mask: int = VID_MASK) -> Match:
+    """A frame with a tag and a VID out of an aligned block.
+
+    A mask of all bits is none: so a switch reports it.
+    """
+    return Match("vlan_vid", TAGGED | vid, None if mask == VID_MASK else TAGGED | mask)
+
+
+UNTAGGED = Match("vlan_vid", 0)
+PRIORITY_TAGGED = tagged(0)
+
+
+def register(name: Register, value: int) -> Match:
+    """What a frame carries (see `Register`)."""
+    return Match(f"reg{name.value}", value)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Out of a port; the switch itself drops output to the ingress port."""
+
+    port: int
+    kind: ClassVar[str] = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class BackOut:
+    """Out of the port that the frame came from (OFPP_IN_PORT)."""
+
+    kind: ClassVar[str] = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class PushTag:
+    """A tag of this VID around an untagged frame."""
+
+    vid: int
+    kind: ClassVar[str] = "vlan"
+
+
+@dataclass(frozen=True, slots=True)
+class SetVid:
+    """This VID in the tag that the frame has."""
+
+    vid: int
+    kind: ClassVar[str] = "vlan"
+
+
+@dataclass(frozen=True, slots=True)
+class PopTag:
+    """Without its tag."""
+
+    kind: ClassVar[str] = "vlan"
+
+
+@dataclass(frozen=True, slots=True)
+class SetRegister:
+    """The frame carries a value from here on."""
+
+    register: Register
+    value: int
+    kind: ClassVar[str] = "register"
+
+
+@dataclass(frozen=True, slots=True)
+class Resubmit:
+    """Through another table, and back: what a group's bucket, which cannot go on, does instead."""
+
+    table: int
+    kind: ClassVar[str] = "resubmit"
+
+
+@dataclass(frozen=True, slots=True)
+class ToGroup:
+    """Through a group."""
+
+    group: int
+    kind: ClassVar[str] = "group"
+
+
+@dataclass(frozen=True, slots=True)
+class ToController:
+    """A copy of the first `max_len` bytes to the controller; `meter` limits the copy alone."""
+
+    max_len: int
+    meter: int | None
+    kind: ClassVar[str] = "controller"
+
+
+Action = (
+    Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup | ToController
+)
+
+Bucket = tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One flow: where it is, what it matches, what it does.
+
+    meter: drops what is above its rate before anything else happens, None for no limit.
+    notify_removal: the switch tells when it is deleted, or has expired.
+    recount: a change of it begins its counters anew, so that they count for as long as it says.
+    """
+
+    table: int
+    priority: int
+    match: tuple[Match, ...]
+    feature: Feature
+    actions: tuple[Action, ...] = ()
+    goto: int | None = None
+    serial: int = 0
+    idle_timeout: int = 0
+    hard_timeout: int = 0
+    notify_removal: bool = True
+    meter: int | None = None
+    recount: bool = False
+
+    @property
+    def cookie(self) -> int:
+        """The flow's cookie, of the generation of this code."""
+        return make_cookie(self.feature, self.serial)
+
+    @property
+    def identity(self) -> Identity:
+        """What makes two flows the same flow, whatever they do."""
+        return self.table, self.priority, frozenset(self.match)
+
+
+Identity = tuple[int, int, frozenset[Match]]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of type ALL: a copy through each bucket."""
+
+    id: int
+    buckets: frozenset[Bucket]
+
+    @property
+    def ports(self) -> frozenset[int]:
+        """The ports that its frames are for; a policy may yet keep a frame from one."""
+        return frozenset(
+            action.port if isinstance(action, Output) else action.value
+            for bucket in self.buckets
+            for action in bucket
+            if isinstance(action, Output)
+            or (isinstance(action, SetRegister) and action.register is Register.EGRESS)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Drops above `rate` packets a second."""
+
+    id: int
+    rate: int

@@ -1,0 +1,105 @@
+"""What a declared table is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ofapp.openflow.model.cookie import Feature
+
+
+class TableId(IntEnum):
+    """Numbers are apart so that later tables fit between."""
+
+    ADMISSION = 0
+    VLAN = 10
+    STORM = 20
+    ACL = 30
+    SOURCE = 40
+    DESTINATION = 60
+    MULTICAST = 70
+    SNOOP = 80
+    FLOOD = 85
+    EGRESS = 90
+    OWNER = 200
+
+
+class Register(IntEnum):
+    """What a frame carries through the tables, in Open vSwitch's registers.
+
+    EGRESS: the port that it is about to leave by.  ISOLATED: 1 from an isolated port.
+    FLOODED: 1 on its way out of a port that it floods to.  ACL: the access list of the port it
+    came from, 0 for none.
+    """
+
+    EGRESS = 0
+    ISOLATED = 1
+    FLOODED = 2
+    ACL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of flow.
+
+    match: the fields it matches, all of them and no other.
+    goto: the tables that it may lead to, None among them when it may be the last.
+    actions: the kinds of action it may apply; a flow with none that leads nowhere drops.
+    lowest: its flows have priorities from this on, None for `priority` alone; optional: fields that
+    they may match besides.  Only what users write in their own order needs these.
+    """
+
+    name: str
+    priority: int
+    match: frozenset[str]
+    feature: Feature
+    about: str
+    goto: tuple[TableId | None, ...] = (None,)
+    actions: frozenset[str] = frozenset()
+    lowest: int | None = None
+    optional: frozenset[str] = frozenset()
+
+    def allows(self, priority: int, feature: int, fields: frozenset[str]) -> bool:
+        """Whether a flow with this priority, feature and matched fields is of this kind."""
+        lowest = self.priority if self.lowest is None else self.lowest
+        return (
+            lowest <= priority <= self.priority
+            and feature == self.feature
+            and self.match <= fields <= self.match | self.optional
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table; a miss is always a declared rule of priority 0."""
+
+    id: TableId
+    about: str
+    rules: tuple[Rule, ...]
+
+
+def rule(
+    name: str,
+    priority: int,
+    match: str,
+    feature: Feature,
+    about: str,
+    goto: TableId | Iterable[TableId | None] | None = None,
+    actions: str = "",
+    lowest: int | None = None,
+    optional: Iterable[str] = (),
+) -> Rule:
+    """A rule, from fields and kinds of actions in one text each; `goto` one table or several."""
+    tables = (goto,) if goto is None or isinstance(goto, TableId) else tuple(goto)
+    return Rule(
+        name,
+        priority,
+        frozenset(match.split()),
+        feature,
+        about,
+        tables,
+        frozenset(actions.split()),
+        lowest,
+        frozenset(optional),
+    )

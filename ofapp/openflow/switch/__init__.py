@@ -1,0 +1,1 @@
+"""One connected switch: its session, and how it is kept in line with its bridge."""

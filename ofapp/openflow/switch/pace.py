@@ -1,0 +1,49 @@
+"""How often a switch is asked, by what asking costs it.
+
+Everything about a switch that nobody tells is found by asking, and whoever answers does nothing
+else meanwhile.  So after each part of the questions the switch has a rest, so much longer than
+its answer took; and switches that connected together are not asked together from then on.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ofapp.common import hub
+
+SHARE = 0.1
+"""Of a switch's time, at most, for routine questions."""
+LONGEST = 2.0
+"""Seconds of rest at most: an answer that waited behind something else says little."""
+SPREAD = 0.25
+"""How much sooner or later than on average the next look may be, as a share of the interval."""
+
+
+class Pace:
+    """Of one connection."""
+
+    def __init__(self) -> None:
+        self._quickest = LONGEST
+
+    def rest(self, took: float) -> float:
+        """Seconds to wait after an answer that `took` so many.
+
+        What even the quickest answer takes is the way there and back, and no work.
+        """
+        self._quickest = min(self._quickest, took)
+        return min((took - self._quickest) * (1 / SHARE - 1), LONGEST)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Ask and take the answer in; the rest follows."""
+        asked = time.monotonic()
+        yield
+        hub.sleep(self.rest(time.monotonic() - asked))
+
+
+def spread(interval: float) -> float:
+    """About the interval, at random."""
+    return interval * random.uniform(1 - SPREAD, 1 + SPREAD)

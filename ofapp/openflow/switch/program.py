@@ -1,0 +1,138 @@
+"""What a switch should hold, whole, and the difference between two such programs.
+
+Learned addresses are not part of it: they come and go by the thousand, each by an effect of its
+own.  Of multicast entries only the groups are: their flows never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.model.flow_index import Flows
+from ofapp.openflow.pipeline import chain, flows, mdb
+from ofapp.openflow.pipeline import egress as leaving
+from ofapp.openflow.pipeline import meters as metering
+from ofapp.openflow.pipeline.pipeline import TableId, check
+from ofapp.openflow.wire import bundle, codec
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Program:
+    """Flows by what makes them the same flow, groups and meters by their numbers."""
+
+    flows: Flows = field(default_factory=Flows)
+    groups: dict[int, Group] = field(default_factory=dict)
+    meters: dict[int, Meter] = field(default_factory=dict)
+
+    def copy(self) -> Program:
+        """One that stays as it is."""
+        return Program(Flows(self.flows), dict(self.groups), dict(self.meters))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What turns one program into another."""
+
+    flows_added: tuple[Flow, ...] = ()
+    flows_changed: tuple[Flow, ...] = ()
+    flows_removed: tuple[Flow, ...] = ()
+    groups_added: tuple[Group, ...] = ()
+    groups_changed: tuple[Group, ...] = ()
+    groups_removed: tuple[Group, ...] = ()
+    meters_added: tuple[Meter, ...] = ()
+    meters_changed: tuple[Meter, ...] = ()
+    meters_removed: tuple[Meter, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in vars(self).values())
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind: flows, groups, meters."""
+        return {
+            kind: sum(len(part) for name, part in vars(self).items() if name.startswith(kind))
+            for kind in ("flows", "groups", "meters")
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For people: one line for each change, the objects as they will be (or were)."""
+        for name, part in vars(self).items():
+            kind, what = name.split("_")
+            for item in part:
+                yield f"{what} {kind.removesuffix('s')}: {describe(item)}"
+
+    def messages(self) -> bytes:
+        """On the wire: flows and groups all at once (see `bundle`), meters around them."""
+        meters = [codec.put_meter(meter, exists=False) for meter in self.meters_added]
+        meters += [codec.put_meter(meter, exists=True) for meter in self.meters_changed]
+        body = [codec.put_group(group, exists=False) for group in self.groups_added]
+        body += [codec.put_group(group, exists=True) for group in self.groups_changed]
+        body += [codec.add_flow(flow) for flow in (*self.flows_added, *self.flows_changed)]
+        body += [codec.delete_flow(flow) for flow in self.flows_removed]
+        body += [codec.delete_group(group.id) for group in self.groups_removed]
+        gone = [codec.delete_meter(meter.id) for meter in self.meters_removed]
+        return b"".join([*meters, bundle.wrap(body), *gone])
+
+
+def program(bridge: Bridge, metered: bool, entries: mdb.GroupNumbers) -> Program:
+    """All that a switch should hold for a bridge as it is now.
+
+    entries: which group belongs to which multicast entry on that switch.
+    """
+    return Program(
+        Flows((flow.identity, flow) for flow in flows.desired_flows(bridge, metered)),
+        {group.id: group for group in groups(bridge, entries)},
+        {meter.id: meter for meter in metering.desired_meters(bridge)} if metered else {},
+    )
+
+
+def groups(bridge: Bridge, entries: mdb.GroupNumbers) -> Iterator[Group]:
+    """The groups that flows point to."""
+    yield from leaving.flood_groups(bridge.reach, bridge.relay.flood_ports)
+    yield from leaving.port_groups(bridge)
+    for key, ports in mdb.desired_entries(bridge).items():
+        yield from leaving.entry_groups(bridge.reach, entries.of(key), key.vid, ports)
+
+
+def difference(old: Program, new: Program) -> Changes:
+    """What turns `old` into `new`."""
+    return Changes(
+        *_compare(old.flows, new.flows),
+        *_compare(old.groups, new.groups),
+        *_compare(old.meters, new.meters),
+    )
+
+
+def _compare(
+    old: Mapping[K, V], new: Mapping[K, V]
+) -> tuple[tuple[V, ...], tuple[V, ...], tuple[V, ...]]:
+    """(added, changed, removed)."""
+    return (
+        tuple(value for key, value in new.items() if key not in old),
+        tuple(value for key, value in new.items() if key in old and old[key] != value),
+        tuple(value for key, value in old.items() if key not in new),
+    )
+
+
+def describe(item: Flow | Group | Meter) -> str:
+    """One object for people."""
+    if isinstance(item, Meter):
+        return f"{item.id:#x}: {item.rate} frames/s"
+    if isinstance(item, Group):
+        if parts := chain.parts_of(item):
+            return f"{item.id:#x}: groups {', '.join(f'{part:#x}' for part in sorted(parts))}"
+        return f"{item.id:#x}: ports {', '.join(map(str, sorted(item.ports))) or 'none'}"
+    name = f"{TableId(item.table).name.lower()}/{check(item).name}"
+    match = ",".join(_match(m.field, m.value, m.mask) for m in item.match)
+    return f"{name} {match}".rstrip()
+
+
+def _match(name: str, value: int, mask: int | None) -> str:
+    text = f"{value:#x}" if value > 9 else str(value)
+    return f"{name}={text}" if mask is None else f"{name}={text}/{mask:#x}"

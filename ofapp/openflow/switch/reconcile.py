@@ -1,0 +1,65 @@
+"""What must be sent so that a switch holds what the bridge wants, and nothing else of ours.
+
+Pure comparison; it never wipes: what is right stays untouched, with its counters, and what is
+missing is added before what is superfluous goes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from ofapp.openflow.model.cookie import parse_cookie
+from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.learned import HeldFlow, sorted_match
+
+V = TypeVar("V", Group, Meter)
+
+Identity = tuple[int, int, bytes]
+"""(table, priority, match): what makes two flows the same flow."""
+
+_NOTIFY = 1  # OFPFF_SEND_FLOW_REM; a switch may report other flags of its own
+
+
+def flow_changes(desired: Iterable[Flow], held: Iterable[HeldFlow]) -> list[bytes]:
+    """Messages that add or correct the desired flows, then delete others of ours.
+
+    held: flows of ours but the learned addresses, which a `Sweep` looks after.
+    """
+    left: dict[Identity, HeldFlow] = {}
+    for flow in held:
+        if parse_cookie(flow.cookie) is not None:
+            left[flow.table, flow.priority, sorted_match(flow.match)] = flow
+    messages = []
+    for want in desired:
+        message = codec.add_flow(want)
+        identity, body = _read_flow_mod(message)
+        have = left.pop(identity, None)
+        if have is None or _body(have) != body:
+            messages.append(message)
+    messages += [
+        codec.delete_raw(flow.table, flow.priority, flow.match, flow.cookie)
+        for flow in left.values()
+    ]
+    return messages
+
+
+def changed(wanted: Mapping[int, V], held: Mapping[int, V]) -> list[V]:
+    """The groups, or meters, that are missing or are not as they should be."""
+    return [item for number, item in wanted.items() if held.get(number) != item]
+
+
+def _body(flow: HeldFlow) -> tuple[int, int, int, bytes]:
+    return flow.cookie, flow.idle_timeout, flow.flags & _NOTIFY, flow.instructions
+
+
+def _read_flow_mod(message: bytes) -> tuple[Identity, tuple[int, int, int, bytes]]:
+    """The same parts of a flow-mod that this package has made."""
+    cookie, table, idle, priority, flags, match_length = struct.unpack_from(
+        "!8xQ8xBxH2xH12xH2x2xH", message
+    )
+    match = sorted_match(message[52 : 48 + match_length])
+    instructions = message[48 + match_length + (-match_length % 8) :]
+    return (table, priority, match), (cookie, idle, flags & _NOTIFY, instructions)

@@ -1,0 +1,312 @@
+"""Effects of the core to OpenFlow messages, for one switch.
+
+It remembers what the switch holds, but for learned addresses, so that any change of the bridge is
+the smallest change of the switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import (
+    Barrier,
+    ClosePort,
+    Effect,
+    Flush,
+    HoldDown,
+    InstallDestination,
+    InstallEntry,
+    InstallSticky,
+    LetGo,
+    LookAgain,
+    Pin,
+    RemoveDestination,
+    RemoveSource,
+    Reprogram,
+    SendFrame,
+    SetFlood,
+    SetGate,
+    SetRate,
+    SpokenFor,
+    Unpin,
+    Unsettled,
+)
+from ofapp.bridge.event import Event
+from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
+from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Group, Match, Meter, vlan
+from ofapp.openflow.pipeline import (
+    egress as leaving,
+)
+from ofapp.openflow.pipeline import (
+    flows,
+    mdb,
+)
+from ofapp.openflow.pipeline import (
+    meters as metering,
+)
+from ofapp.openflow.pipeline import (
+    source_flows as source,
+)
+from ofapp.openflow.pipeline.chain import parts_of
+from ofapp.openflow.pipeline.egress import entry_groups, port_group
+from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.switch.program import Program, difference, program
+from ofapp.openflow.wire import bundle, codec
+from ofapp.openflow.wire.learned import HalfFields, LearnedWriter
+
+MANY = 16
+"""Effects on learned addresses from which on they go as a bundle.
+
+Open vSwitch looks at most of what it has anew whenever its flows have changed: at every cached
+flow, and at every flow with an idle timeout.  With 100,000 hosts that takes milliseconds, and
+without bundles it does so after every 50 messages [measured].
+"""
+
+_OPENED, _COMMITTED = bundle.frame(bundle.LEARNED)
+_Writers = dict[type[Effect], Callable[[Any], bytes]]
+
+
+class EffectWriter:
+    """held: what the switch holds, as far as was sent; metered: whether it has meters.
+
+    entries: which group belongs to which multicast entry there.
+    bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
+    removed: flows taken out since the last look, of which the switch has not said so yet.
+    """
+
+    def __init__(self, bridge: Bridge, metered: bool) -> None:
+        self.held = Program()
+        self.entries = mdb.GroupNumbers()
+        self.bundles = True
+        self.removed = 0
+        self._flooded: frozenset[int] | None = None
+        self._bridge = bridge
+        self._metered = metered
+        self._renew()
+
+    def holds(self, program: Program) -> None:
+        """The switch was looked at and holds this now."""
+        self.held, self._flooded, self.removed = program, None, 0
+
+    def wanted(self, bridge: Bridge | None = None) -> Program:
+        """What the switch should hold, for the bridge as it is or as it might be."""
+        return program(bridge or self._bridge, self._metered, self.entries)
+
+    def leads_right(self, half: HalfFields, instructions: bytes) -> bool:
+        """Whether a destination half that a switch holds does what one of today would do."""
+        return instructions == self._learned.instructions(half.port, half.vid)
+
+    def write(self, effects: list[Effect]) -> bytes:
+        """The messages of all effects, in their order; events are nobody's message."""
+        if self._learned.reach is not self._bridge.reach:
+            self._renew()
+        if len(effects) >= MANY and self.bundles and self._parts.keys() >= set(map(type, effects)):
+            parts = self._parts
+            return b"".join(
+                [_OPENED, *[parts[type(effect)](effect) for effect in effects], _COMMITTED]
+            )
+        install = self._learned.install
+        return b"".join(
+            install(effect) if type(effect) is InstallEntry else self._message(effect)
+            for effect in effects
+        )
+
+    def _renew(self) -> None:
+        reach, ageing_time = self._bridge.reach, self._bridge.params.ageing_time
+        self._learned = LearnedWriter(ageing_time, reach)
+        self._sticky = LearnedWriter(None, reach)
+        self._single = _writers(self._learned, self._sticky)
+        bundled = (LearnedWriter(age, reach, bundled=True) for age in (ageing_time, None))
+        self._parts = _writers(*bundled)
+
+    def _put_groups(self, groups: Iterable[Group]) -> bytes:
+        """Groups after their parts; parts that nothing leads to any more go."""
+        messages: list[bytes] = []
+        for group in groups:
+            have = self.held.groups.get(group.id)
+            if have != group:
+                self.held.groups[group.id] = group
+                messages.append(codec.put_group(group, have is not None))
+                messages += map(self._drop_group, parts_of(have) - parts_of(group))
+        return b"".join(messages)
+
+    def _drop_group(self, number: int) -> bytes:
+        parts = parts_of(self.held.groups.pop(number, None))
+        return b"".join([codec.delete_group(number), *map(self._drop_group, parts)])
+
+    def _put_meter(self, meter: Meter) -> bytes:
+        have = self.held.meters.get(meter.id)
+        if have == meter:
+            return b""
+        self.held.meters[meter.id] = meter
+        return codec.put_meter(meter, have is not None)
+
+    def _put(self, flow: Flow) -> bytes:
+        if self.held.flows.get(flow.identity) == flow and not flow.hard_timeout:
+            return b""
+        self.held.flows.put(flow)
+        return codec.add_flow(flow)
+
+    def _take_out(self, flow: Flow) -> bytes:
+        if not self.held.flows.take_out(flow):
+            return b""
+        self.removed += 1
+        return codec.delete_flow(flow)
+
+    def _message(self, effect: Effect) -> bytes:
+        if write := self._single.get(type(effect)):
+            return write(effect)
+        match effect:
+            case Unsettled() | SpokenFor() | LookAgain():
+                return b""
+            case SetFlood(ports):
+                return self._set_flood(ports)
+            case Reprogram():
+                return self._reprogram()
+            case SetPortState(port, state):
+                return self._set_state(port, state)
+            case ClosePort(port):
+                return self._close(port)
+            case SendFrame(ports, frame):
+                return codec.send_frame(ports, frame)
+            case SetGroup() | SetUnregistered():
+                return self._set_entry(*mdb.entry_of(effect))
+            case RemoveGroup(vid, group, sender):
+                return self._set_entry(mdb.key_of(vid, group, sender), None)
+            case Pin():
+                return self._pin(effect)
+            case Unpin(mac, vid):
+                return b"".join(map(self._take_out, self._pinned(mac, vid)))
+            case Flush():
+                return self._flush(effect)
+            case SetGate():
+                return self._set_gate(effect)
+            case SetRate(port):
+                return self._set_rate(port)
+            case HoldDown():
+                return self._put(source.held_flow(effect))
+            case LetGo(vid, mac):
+                return self._take_out(source.held_flow(HoldDown(vid, mac, 0)))
+            case _:
+                raise TypeError(f"{effect!r} has no message")
+
+    def trap_bpdus(self) -> bytes:
+        """Renew the flows that bring BPDUs here; they end by themselves when nobody does."""
+        return b"".join(
+            _trap(port, flows.trap_seconds(self._bridge, port), self._metered)
+            for port in self._bridge.relay.states
+        )
+
+    def _reprogram(self) -> bytes:
+        wanted = self.wanted()
+        changes = difference(self.held, wanted)
+        self.held, self._flooded = wanted, self._bridge.relay.flood_ports
+        self.removed += len(changes.flows_removed)
+        return changes.messages()
+
+    def _set_flood(self, ports: frozenset[int]) -> bytes:
+        """These ports, and no others that open later: what blocks must come first."""
+        touched = None if self._flooded is None else self._flooded ^ ports
+        self._flooded = ports
+        return self._put_groups(leaving.flood_groups(self._bridge.reach, ports, touched))
+
+    def _set_state(self, port: int, state: PortState) -> bytes:
+        """What goes goes first, the outermost table first, so that no frame is half-way in."""
+        traps = flows.trap_seconds(self._bridge, port)
+        wanted = [*flows.port_flows(self._bridge, port, state, traps, self._metered)]
+        if self._bridge.multicasting is not None:
+            wanted += flows.snoop_flows(port, self._metered)
+        kept = {flow.identity for flow in wanted}
+        messages = [self._take_out(flow) for flow in self._on(port) if flow.identity not in kept]
+        if self._metered:
+            messages += map(self._put_meter, metering.port_meters(self._bridge, port))
+        return b"".join([*messages, *map(self._put, wanted)])
+
+    def _close(self, port: int) -> bytes:
+        messages = [*map(self._take_out, self._on(port))]
+        for kind in metering.Copy:
+            if self.held.meters.pop(metering.meter_id(port, kind), None):
+                messages.append(codec.delete_meter(metering.meter_id(port, kind)))
+        return b"".join(messages)
+
+    def _on(self, port: int) -> list[Flow]:
+        return sorted(self.held.flows.of_port(port), key=lambda flow: (flow.table, flow.priority))
+
+    def _set_entry(self, key: mdb.Key, ports: frozenset[int] | None) -> bytes:
+        """The group before the flow that leads to it, and after it on the way out."""
+        if ports is not None:
+            number = self.entries.of(key)
+            known = number in self.held.groups
+            message = self._put_groups(entry_groups(self._bridge.reach, number, key.vid, ports))
+            return message if known else message + codec.add_flow(mdb.entry_flow(key, number))
+        released = self.entries.release(key)
+        if released is None:
+            return b""
+        return codec.delete_flow(mdb.entry_flow(key, released)) + self._drop_group(released)
+
+    def _pin(self, pin: Pin) -> bytes:
+        wanted = [*flows.pin_flows(self._bridge.reach, pin), *source.pass_flows(self._bridge, pin)]
+        kept = {flow.identity for flow in wanted}
+        old = [flow for flow in self._pinned(pin.mac, pin.vid) if flow.identity not in kept]
+        return b"".join([*map(self._put, wanted), *map(self._take_out, old)])
+
+    def _set_gate(self, gate: SetGate) -> bytes:
+        messages = []
+        for port in self._bridge.relay.states if gate.port is None else [gate.port]:
+            copy = flows.sighting(port, self._metered)
+            flow = source.gate_flow(port, gate.vid, copy)
+            state = self._bridge.relay.states.get(port)
+            gated = source.is_gated(self._bridge, port, gate.vid)
+            wanted = gated and state is PortState.FORWARDING
+            messages.append(self._put(flow) if wanted else self._take_out(flow))
+        return b"".join(messages)
+
+    def _set_rate(self, port: int) -> bytes:
+        meter = metering.sighting_meter(self._bridge, port)
+        return self._put_meter(meter) if meter.id in self.held.meters else b""
+
+    def _pinned(self, mac: int, vid: int | None) -> list[Flow]:
+        """The flows held of a static or local address."""
+        feature = Feature.LOCAL if vid is None else Feature.STATIC
+        where = None if vid is None else vlan(vid)
+        return [
+            flow
+            for flow in self.held.flows.of_address(mac)
+            if flow.feature is feature and (where is None or where in flow.match)
+        ]
+
+    def _flush(self, flush: Flush) -> bytes:
+        """Two deletes, whatever the number of hosts; a guarded port's lead to its group."""
+        tagged = [] if flush.vid is None else [vlan(flush.vid)]
+        behind = [] if flush.port is None else [Match("in_port", flush.port)]
+        sticky, destination = flush.sticky, TableId.DESTINATION
+        messages = codec.delete_learned(TableId.SOURCE, tagged + behind, sticky=sticky)
+        messages += codec.delete_learned(destination, tagged, flush.port, sticky=sticky)
+        if flush.port is not None and port_group(flush.port) in self.held.groups:
+            group = port_group(flush.port)
+            messages += codec.delete_learned(destination, tagged, out_group=group, sticky=sticky)
+        return messages
+
+
+def _writers(learned: LearnedWriter, sticky: LearnedWriter) -> _Writers:
+    """What makes the messages of effects on learned addresses, and of those that have none."""
+    return {
+        Event: lambda _event: b"",
+        Barrier: lambda _barrier: b"",
+        InstallEntry: learned.install,
+        InstallSticky: sticky.install,
+        InstallDestination: learned.install_destination,
+        RemoveSource: learned.remove_source,
+        RemoveDestination: learned.remove_destination,
+    }
+
+
+@lru_cache(4096)
+def _trap(port: int, seconds: int, metered: bool) -> bytes:
+    """Made once: a switch of 48 ports is sent a hundred of these a second."""
+    return codec.add_flow(flows.trap_flow(port, seconds, metered)) if seconds else b""

@@ -1,1 +1,0 @@
-"""The tables, declared; `ofapp.openflow.pipeline` puts them together."""

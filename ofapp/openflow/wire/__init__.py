@@ -1,0 +1,1 @@
+"""Bytes: the channel, its lanes, what is sent and what is read."""

@@ -1,0 +1,478 @@
+"""The OpenFlow channel: os-ken's Datapath with a receive and a send loop made for many messages.
+
+os-ken reads eight bytes at a time and builds an object for every message.  This channel reads
+what there is and sorts it (`inbox`).  Echoes are answered and frames of protocols heard at once,
+within a budget; all else is done in slices, when it is this connection's turn (`turns`): replies go
+to whoever asked, what is about learned addresses is handed over in batches, and the rest takes
+os-ken's own way to every app's handlers.  So no storm makes BPDUs late, on this switch or another;
+what is said faster than it can be done waits, and beyond some megabytes in the switch.
+
+Sending never blocks the caller: what changes the bridge's state and what tells the switch stay
+one step.  Work that is ahead of the switch waits (`drained`), so the backlog is bounded.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, ClassVar, Protocol
+
+from os_ken.controller import controller, ofp_event
+from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
+from os_ken.ofproto import ofproto_parser
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.common import hub
+from ofapp.openflow.wire.bundle import is_reply
+from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
+from ofapp.openflow.wire.learned import Expired, is_deletion
+from ofapp.openflow.wire.parse import EndlessError, parse
+from ofapp.openflow.wire.refusals import Refusal, read_refusal
+from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
+
+LOG = logging.getLogger(__name__)
+
+# It logs a traceback for every malformed message, and a switch may send any number of them.
+logging.getLogger(ofproto_parser.__name__).setLevel(logging.CRITICAL)
+
+READ_SIZE = 1 << 16
+READS = 8
+"""Reads in a row while there is more, before others get their turn."""
+BACKLOG = 1 << 18
+"""Bytes not yet sent, above which bulk waits: some 40 ms of a switch's time."""
+MOST_UNSENT = 1 << 22
+"""Bytes not yet sent, above which nothing is read: who asks and does not listen."""
+UNREAD, LEAST_UNREAD, MOST_UNREAD = 1 << 28, 1 << 18, 1 << 24
+"""Bytes read and not yet acted on: of all connections, and of one, at least and at most."""
+LEAST_HELD = 1 << 20
+"""The same of replies: who looks at them may wait for a barrier's, which is behind them."""
+UNINTRODUCED = 1 << 20
+"""Bytes that a switch may say before it has introduced itself; a list of 4,096 ports has 2^18."""
+AT_ONCE, SAVED = 0.2, 0.05
+"""Reading and hearing protocols may take so long out of turn: seconds a second, and saved up."""
+FRAMES = 32
+"""Frames of protocols heard together at most."""
+PORTS = 64
+"""Ports heard of together at most: what looks at all ports then looks once for all of these."""
+LAG = 1.0
+"""Seconds after which what still waits is worth telling."""
+
+_ECHO_REPLY = bytes([ofp.OFPT_ECHO_REPLY])
+_is_bpdu = attrgetter("bpdu")
+_REPLIES = (
+    *(ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ROLE_REPLY),
+    ofp.OFPT_ERROR,
+)
+
+
+class Listener(Protocol):
+    """Who hears what the channel takes out of the stream."""
+
+    def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
+
+    def on_refused(self, refusal: Refusal) -> None: ...
+
+    def on_deleted(self) -> None: ...
+
+    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_snooped(self, port: int, frame: bytes) -> None: ...
+
+    def on_port_news(self, messages: list[bytes]) -> None: ...
+
+    def on_lag(self, lags: bool) -> None: ...
+
+    def on_fault(self, error: Exception) -> None: ...
+
+
+class Channel(controller.Datapath):  # type: ignore[misc]
+    """One switch's connection.
+
+    listener: set once the switch is known; until then learning packet-ins are counted and dropped.
+    """
+
+    open: ClassVar[int] = 0
+    """How many are served now."""
+
+    def __init__(
+        self,
+        socket: Any,
+        address: Any,
+        admit: Callable[[Channel, int], bool],
+        turns: Turns = TURNS,
+    ) -> None:
+        self._admit = admit
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._out_ready = hub.Event()
+        self._out_drained = hub.Event()
+        self._close_after_send = False
+        self._replies: dict[int, Callable[[bytes], None]] = {}
+        self.listener: Listener | None = None
+        self.counters: Counter[str] = Counter()
+        self._inbox = Inbox(self.counters)
+        self._turns, self._share = turns, Share()
+        self._budget = Budget(AT_ONCE, SAVED)
+        self._read_bytes = 0
+        self._held = 0  # bytes of replies, see `unread`
+        self._working = False
+        self._work_ready = hub.Event()
+        self._room = hub.Event()
+        self._reader_waits = False
+        self._waits_since: float | None = None
+        self._lags = False
+        super().__init__(socket, address)
+
+    @property
+    def dead(self) -> bool:
+        """Whether the connection is at its end, whoever has been told of it."""
+        return self.send_q is None or self.state == DEAD_DISPATCHER
+
+    @property
+    def behind(self) -> bool:
+        """Whether the switch has said what is not acted on yet: who waits for it is to wait on."""
+        return bool(self._inbox) or self._reader_waits
+
+    @property
+    def introduced(self) -> bool:
+        """Whether the handshake is over."""
+        return bool(self.state == MAIN_DISPATCHER)
+
+    def serve(self) -> None:
+        """Serve the connection until it ends."""
+        loops = (self._send_loop, self._work_loop, self._echo_request_loop)
+        threads = [hub.watch(self.fail, loop) for loop in loops]
+        self.send_msg(self.ofproto_parser.OFPHello(self))
+        Channel.open += 1
+        try:
+            self._recv_loop()
+        except Exception as error:
+            LOG.exception("the connection from %s ended with an error", self.address)
+            self.fail(error)
+        finally:
+            Channel.open -= 1
+            for thread in threads:
+                hub.kill(thread)
+            self.is_active = False
+
+    def fail(self, error: Exception) -> None:
+        """Something that this connection needs has ended by an error: so must it."""
+        self.counters["faults"] += 1
+        if self.listener is not None:
+            self.listener.on_fault(error)
+        self.close()
+
+    def turn(self) -> None:
+        """Wait until it is this connection's turn to work."""
+        self._turns.take(self._share)
+
+    def close(self) -> None:
+        """End the connection; `serve` comes back when it has."""
+        super().close()
+        self._room.set()
+
+    # Sending
+
+    def send(self, buf: bytes, close_socket: bool = False) -> bool:
+        """Queue bytes for the switch and return at once; False when the channel is closing."""
+        if self.dead:
+            return False
+        self._out.append(bytes(buf))
+        self._out_bytes += len(buf)
+        self._close_after_send |= close_socket
+        self._out_ready.set()
+        return True
+
+    def drained(self, backlog: int = BACKLOG) -> None:
+        """Wait until no more than so many bytes are unsent; returns at once when it is so."""
+        while self._out_bytes > backlog and self.send_q is not None:
+            self._out_drained.clear()
+            self._out_drained.wait()
+
+    def _send_loop(self) -> None:
+        try:
+            while self.state != DEAD_DISPATCHER:
+                self._out_ready.wait()
+                self._out_ready.clear()
+                while self._out:
+                    batch, self._out = self._out, []
+                    data = b"".join(batch)
+                    self.socket.sendall(data)
+                    self._out_bytes -= len(data)
+                    self._out_drained.set()
+                    if self._inbox:
+                        self._work_ready.set()
+                if self._close_after_send:
+                    break
+        except OSError as error:
+            LOG.debug("cannot send to %s: %s", self.address, error)
+        finally:
+            self.send_q = None  # os-ken's own loops look at it to see that the end has come
+            self._out.clear()
+            self._out_bytes = 0
+            self._out_drained.set()
+            self._close_write()
+
+    # Requests
+
+    def request(self, xid: int, message: bytes, on_reply: Callable[[bytes], None]) -> None:
+        """Send a message whose replies (all that carry `xid`, whole messages) go to `on_reply`."""
+        self._replies[xid] = on_reply
+        self.send(message)
+
+    def end_request(self, xid: int) -> None:
+        """No more replies are wanted."""
+        self._replies.pop(xid, None)
+
+    def unread(self, count: int) -> None:
+        """Whoever asked has so many bytes more, or fewer, that it has not looked at yet."""
+        self._held += count
+        if count < 0:
+            self._room.set()
+
+    # Receiving
+
+    def _recv_loop(self) -> None:
+        reads = 0
+        try:
+            while self.state != DEAD_DISPATCHER:
+                try:
+                    data = self.socket.recv(READ_SIZE)
+                except TimeoutError:
+                    continue
+                except OSError:
+                    break
+                if not data:
+                    break
+                self._take(data)
+                reads += 1
+                if len(data) < READ_SIZE or reads >= READS:
+                    reads = 0
+                    self._reader_waits = True
+                    self._let_others()
+                    self._reader_waits = False
+            while self._may_work():  # what it said before it went away
+                self.turn()
+                self._work()
+        finally:
+            self.socket.close()
+
+    def _take(self, data: bytes) -> None:
+        """Sort what was read, and do at once what should not or need not wait."""
+        began = time.perf_counter()
+        most = self._budget.left(began)
+        self._read_bytes += len(data)
+        if not self.introduced and self._read_bytes > UNINTRODUCED:
+            self._give_up("so much before it has introduced itself")
+            return
+        try:
+            self._inbox.feed(data)
+        except BrokenStreamError as error:
+            self._give_up(str(error))
+            return
+        for echo in self._inbox.take_echoes():
+            self._echo(echo)
+        while time.perf_counter() - began < most and (frames := self._inbox.take_frames(FRAMES)):
+            self._hear(frames)
+        self._budget.spend(time.perf_counter() - began)
+        if self._may_work():
+            if self._turns.free:
+                self.turn()
+                self._work()
+            if self._inbox:
+                self._work_ready.set()
+
+    def _let_others(self) -> None:
+        """Between two reads: a busy switch must not starve the others, nor fill the memory."""
+        self.drained(MOST_UNSENT)
+        share = UNREAD // max(Channel.open, 1)
+        most = min(max(share, LEAST_UNREAD), MOST_UNREAD)
+        most_held = min(max(share, LEAST_HELD), MOST_UNREAD)
+        while (self._inbox.weight > most or self._held > most_held) and not self.dead:
+            self._room.clear()
+            self._room.wait()
+        if self._budget.left(time.perf_counter()) > 0:
+            hub.sleep(0)
+        else:
+            self.turn()
+
+    def _give_up(self, what: str) -> None:
+        self.counters["malformed_messages"] += 1
+        LOG.warning("%s sent %s: closing", self.address, what)
+        self.close()
+
+    # Working
+
+    def _work_loop(self) -> None:
+        while True:
+            self._work_ready.wait()
+            self._work_ready.clear()
+            while self._may_work():
+                self.turn()
+                self._work()
+
+    def _may_work(self) -> bool:
+        """Whether something waits that may be done now."""
+        if self._working or self.state == DEAD_DISPATCHER:
+            return False
+        return self._inbox.has_prompt or (bool(self._inbox) and self._out_bytes <= BACKLOG)
+
+    def _work(self) -> None:
+        """A slice of what waits."""
+        if self._working:  # an app's handler waits for something
+            return
+        self._working = True
+        try:
+            end = time.perf_counter() + SLICE
+            while self._work_on() and time.perf_counter() < end:
+                pass
+        finally:
+            self._working = False
+            self._room.set()
+            self._note_lag()
+
+    def _work_on(self) -> bool:
+        """The next thing, what is urgent first; gives whether there was any."""
+        inbox = self._inbox
+        if self.state == DEAD_DISPATCHER:
+            return False
+        if frames := inbox.take_frames(FRAMES):
+            self._hear(frames)
+            return True
+        if news := inbox.take_port_news(PORTS):
+            self._hear_of_ports(news)
+            return True
+        item: Message | Frame | Batch | None = inbox.take_prompt()
+        if item is None and self._out_bytes <= BACKLOG:
+            item = inbox.take_bulk()
+        if isinstance(item, Batch):
+            self._hand_over(item)
+        elif isinstance(item, Frame):
+            self._hear([item])
+        elif item is not None:
+            self._take_message(*item)
+        return item is not None
+
+    def _note_lag(self) -> None:
+        """Tell when what waits has waited for long, and when nothing waits any more."""
+        if not self._inbox:
+            self._waits_since = None
+        elif self._waits_since is None:
+            self._waits_since = time.monotonic()
+        lags = self._waits_since is not None and time.monotonic() - self._waits_since >= LAG
+        if lags != self._lags and (lags or not self._inbox):
+            self._lags = lags
+            self.counters["lags"] += lags
+            if self.listener is not None:
+                self.listener.on_lag(lags)
+
+    def _echo(self, message: Message) -> None:
+        """Answered here: apps hear nothing of it."""
+        type_, xid, data = message
+        if type_ == ofp.OFPT_ECHO_REQUEST:
+            self.send(data[:1] + _ECHO_REPLY + data[2:])
+        elif xid in self._replies:
+            self._replies[xid](data)
+        else:
+            self.acknowledge_echo_reply(xid)
+
+    def _hear(self, frames: list[Frame]) -> None:
+        """BPDUs that arrived together are handed over together; all in their order."""
+        if self.listener is None:
+            return
+        for bpdu, group in groupby(frames, key=_is_bpdu):
+            if bpdu:
+                self.listener.on_bpdus([(port, data) for _, port, data in group])
+            else:
+                for _, port, data in group:
+                    self.listener.on_snooped(port, data)
+
+    def _hear_of_ports(self, messages: list[bytes]) -> None:
+        if self.listener is not None:
+            self.listener.on_port_news(messages)
+        for message in messages:
+            self._pass_on(ofp.OFPT_PORT_STATUS, message)
+
+    def _hand_over(self, batch: Batch) -> None:
+        if self.listener is None:
+            self.counters["packet_ins_before_ready"] += len(batch.samples)
+            return
+        self.listener.on_learned(batch.samples, batch.expired)
+
+    def _take_error(self, listener: Listener, message: bytes) -> None:
+        try:
+            refusal = read_refusal(message)
+        except ValueError:
+            self.counters["malformed_messages"] += 1
+            return
+        self.counters[f"refused_{refusal.part}"] += 1
+        listener.on_refused(refusal)
+
+    def _take_message(self, type_: int, xid: int, message: bytes) -> None:
+        if xid in self._replies and type_ in _REPLIES:
+            self._replies[xid](message)
+        elif type_ == ofp.OFPT_ERROR and self.listener is not None:
+            self._take_error(self.listener, message)
+        elif type_ == ofp.OFPT_EXPERIMENTER and is_reply(message):
+            pass  # what follows from a bundle that is refused, an error says
+        elif type_ == ofp.OFPT_FEATURES_REPLY and self.id is None and not self._admitted(message):
+            self.close()
+        else:
+            if self.listener is not None and is_deletion(type_, message):
+                self.listener.on_deleted()
+            self._pass_on(type_, message)
+
+    def _admitted(self, features_reply: bytes) -> bool:
+        if len(features_reply) < 32:
+            self.counters["malformed_messages"] += 1
+            return False
+        return self._admit(self, int.from_bytes(features_reply[8:16], "big"))
+
+    def _pass_on(self, type_: int, message: bytes) -> None:
+        if not self.introduced or self._others_listen():
+            self._dispatch(type_, message)
+
+    def _others_listen(self) -> bool:
+        """Whether an app beside ours wants anything of what switches say.
+
+        os-ken's objects are dear: a thousand ports cost it what ten thousand sightings cost us.
+        """
+        if self.ofp_brick is None:
+            return False
+        observers = self.ofp_brick.observers
+        return any(
+            len(names) > (event is ofp_event.EventOFPStateChange)
+            for event, names in observers.items()
+        )
+
+    def _dispatch(self, type_: int, message: bytes) -> None:
+        """os-ken's way: an object, then the handlers of all apps."""
+        try:
+            parsed = parse(self, message)
+            if self.ofp_brick is None:
+                return
+            event = ofp_event.ofp_msg_to_ev(parsed)
+            self.ofp_brick.send_event_to_observers(event, self.state)
+            for handler in self.ofp_brick.get_handlers(event, self.state):
+                handler(event)
+        except hub.GreenletExit:
+            raise
+        except Exception as error:  # a switch may send anything; os-ken's parser asserts
+            self.counters["malformed_messages"] += 1
+            first = self.counters["malformed_messages"] == 1
+            LOG.log(
+                logging.WARNING if first else logging.DEBUG,
+                "dropped a message of type %d from %s that could not be handled "
+                "(further ones are only counted): %s: %s",
+                type_,
+                self.address,
+                type(error).__name__,
+                error,
+            )
+            LOG.debug("the message: %s", message.hex(), exc_info=True)
+            if isinstance(error, EndlessError):
+                self.close()

@@ -1,0 +1,270 @@
+"""What a switch has said and nobody has looked at yet, by how urgent it is.
+
+A switch that ages a hundred thousand addresses out says so in ten megabytes, and whatever it says
+then comes behind them: a BPDU, an echo request.  So messages are sorted as they are read, which
+costs a fraction of what it takes to act on them, and wait in one of these lanes:
+
+- `echoes`: requests and replies.  They overtake everything.
+- `frames`: BPDUs and what is snooped.  They overtake everything but news about the port that they
+  came in by, such as that it is there.
+- `prompt`: whatever is neither of these, in the order of the stream.
+- `bulk`: sightings of hosts, notices of those that aged out, and statistics of flows, which are
+  about the same; in the order of the stream among each other.
+
+Sorting must not take long either, as what the kernel holds for us is behind a hundred thousand
+notices as well.  Bulk is not looked at as it is read, but stepped over: messages of one type and
+length, as such notices are, by comparing whole columns of their headers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, deque
+from typing import NamedTuple
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.wire.learned import (
+    Expired,
+    is_bpdu,
+    is_learned_notice,
+    is_miss,
+    is_snooped,
+    read_flow_removed,
+    read_miss,
+    read_packet_in,
+)
+
+BATCH = 256
+"""Messages in bulk that are decoded together at most."""
+
+OBJECT = 128
+"""Bytes that a message takes beside its own, about."""
+
+_HEADER = struct.Struct("!BBHI")
+_FLOW, _PORT_DESC = (kind.to_bytes(2, "big") for kind in (ofp.OFPMP_FLOW, ofp.OFPMP_PORT_DESC))
+_PORT_STATUS_LENGTH = 80
+_ALL_PORTS = -1
+_FEATURE = 18  # where in a packet-in the cookie tells whose it is
+_BPDU, _SNOOPED = (make_cookie(f).to_bytes(8, "big")[2:3] for f in (Feature.BPDU, Feature.SNOOP))
+
+
+class BrokenStreamError(Exception):
+    """A message whose length cannot be: where the next one begins is not known."""
+
+
+class Message(NamedTuple):
+    """A whole message."""
+
+    type: int
+    xid: int
+    data: bytes
+
+
+class Frame(NamedTuple):
+    """A frame of a protocol that came in by `port`."""
+
+    bpdu: bool
+    port: int
+    data: bytes
+
+
+class Batch(NamedTuple):
+    """Notices, and the sightings that came after them: (vid, mac, serial) and (port, vid, mac)."""
+
+    expired: list[Expired]
+    samples: list[tuple[int, int, int]]
+
+
+class Inbox:
+    """The lanes of one connection: `feed` puts in, the `take_` methods take out.
+
+    weight: bytes that wait, about; counters: gets what is malformed.
+    """
+
+    def __init__(self, counters: Counter[str]) -> None:
+        self.weight = 0
+        self._echoes: list[Message] = []
+        self._frames: deque[Frame] = deque()
+        self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with whom it is about
+        self._bulk: deque[tuple[bytes, int, int]] = deque()  # whole messages from here to there
+        self._counters = counters
+        self._rest = b""
+        self._news: Counter[int] = Counter()  # what is in `prompt` about a port, by its number
+
+    def __bool__(self) -> bool:
+        return bool(self._frames or self._prompt or self._bulk)
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether something waits that is not in bulk."""
+        return bool(self._frames or self._prompt)
+
+    def feed(self, data: bytes) -> None:
+        """Sort what was read; BrokenStreamError."""
+        if self._rest:
+            data = self._rest + data
+        at = bulk = 0
+        end, unpack = len(data), _HEADER.unpack_from
+        while end - at >= 8:
+            _version, type_, length, xid = unpack(data, at)
+            if length < 8:
+                raise BrokenStreamError(f"a message of impossible length {length}")
+            if end - at < length:
+                break
+            if type_ == ofp.OFPT_FLOW_REMOVED:
+                at += length * _alike(data, at, length)
+                continue
+            if type_ == ofp.OFPT_PACKET_IN:
+                alike = _alike(data, at, length)
+                ours = _first_frame(data[at + _FEATURE : at + alike * length : length])
+                if ours is None:
+                    at += length * alike
+                    continue
+                at += length * ours
+            elif type_ == ofp.OFPT_MULTIPART_REPLY and data[at + 8 : at + 10] == _FLOW:
+                at += length
+                continue
+            self._put_bulk(data, bulk, at)
+            bulk = at + length
+            self._put(Message(type_, xid, data[at:bulk]))
+            at = bulk
+        self._put_bulk(data, bulk, at)
+        self._rest = data[at:]
+
+    # What waits
+
+    def take_echoes(self) -> list[Message]:
+        """The echo requests and replies."""
+        echoes, self._echoes = self._echoes, []
+        return echoes
+
+    def take_frames(self, most: int) -> list[Frame]:
+        """The first frames that need not wait for anything."""
+        frames = [self._frames.popleft() for _ in range(min(most, len(self._frames)))]
+        for frame in frames:
+            self.weight -= OBJECT + len(frame.data)
+        return frames
+
+    def take_prompt(self) -> Message | Frame | None:
+        """The next message that is not in bulk, or a frame that had to wait for one."""
+        if not self._prompt:
+            return None
+        port, item = self._prompt.popleft()
+        if port is not None:
+            self._news[port] -= 1
+            if not self._news[port]:
+                del self._news[port]
+        self.weight -= OBJECT + len(item.data)
+        return item
+
+    def take_port_news(self, most: int) -> list[bytes]:
+        """The next messages that are news of one port each, if there are any before others."""
+        news: list[bytes] = []
+        while self._prompt and len(news) < most:
+            item = self._prompt[0][1]
+            if not isinstance(item, Message) or item.type != ofp.OFPT_PORT_STATUS:
+                break
+            news.append(item.data)
+            self.take_prompt()
+        return news
+
+    def take_bulk(self) -> Message | Batch | None:
+        """The next of what comes in bulk: a message, or a batch of at most `BATCH` messages."""
+        if not self._bulk:
+            return None
+        data, begin, end = self._bulk.popleft()
+        found, at = self._decode(data, begin, end)
+        if at < end:
+            self._bulk.appendleft((data, at, end))
+        self.weight -= at - begin
+        return found
+
+    # Inside
+
+    def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | Batch, int]:
+        """What begins there, and where what comes next does."""
+        batch = Batch([], [])
+        expired, samples = batch
+        unpack, counters = _HEADER.unpack_from, self._counters
+        left = BATCH
+        while at < end and left:
+            _version, type_, length, xid = unpack(data, at)
+            if type_ == ofp.OFPT_PACKET_IN and is_miss(data, at):
+                if (sample := read_miss(data, at, length)) is not None:
+                    samples.append(sample)
+                else:
+                    counters["malformed_packet_ins"] += 1
+            elif type_ == ofp.OFPT_FLOW_REMOVED and is_learned_notice(data, at):
+                if (notice := read_flow_removed(data, at, length)) is not None:
+                    if samples:  # who was seen before it aged out was seen before: keep the order
+                        break
+                    expired.append(notice)
+            elif left == BATCH:
+                return Message(type_, xid, data[at : at + length]), at + length
+            else:
+                break
+            at += length
+            left -= 1
+        return batch, at
+
+    def _put_bulk(self, data: bytes, begin: int, end: int) -> None:
+        if begin == end:
+            return
+        self.weight += end - begin
+        if 2 * (end - begin) < len(data):  # a few messages must not keep all that came with them
+            data, begin, end = data[begin:end], 0, end - begin
+        self._bulk.append((data, begin, end))
+
+    def _put(self, message: Message) -> None:
+        type_, _, data = message
+        port = None
+        if type_ in (ofp.OFPT_ECHO_REQUEST, ofp.OFPT_ECHO_REPLY):
+            self._echoes.append(message)
+            return
+        if type_ == ofp.OFPT_PACKET_IN and (is_bpdu(data, 0) or is_snooped(data, 0)):
+            self._put_frame(data)
+            return
+        if type_ == ofp.OFPT_PORT_STATUS and len(data) == _PORT_STATUS_LENGTH:
+            port = int.from_bytes(data[16:20], "big")
+        elif type_ == ofp.OFPT_MULTIPART_REPLY and data[8:10] == _PORT_DESC:
+            port = _ALL_PORTS
+        self._put_prompt(port, message)
+
+    def _put_prompt(self, port: int | None, item: Message | Frame) -> None:
+        self._prompt.append((port, item))
+        self.weight += OBJECT + len(item.data)
+        if port is not None:
+            self._news[port] += 1
+
+    def _put_frame(self, message: bytes) -> None:
+        told = read_packet_in(message)
+        if told is None:
+            self._counters["malformed_packet_ins"] += 1
+            return
+        frame = Frame(is_bpdu(message, 0), *told)
+        if self._news and (frame.port in self._news or _ALL_PORTS in self._news):
+            self._put_prompt(frame.port, frame)
+        else:
+            self._frames.append(frame)
+            self.weight += OBJECT + len(frame.data)
+
+
+def _alike(data: bytes, at: int, length: int) -> int:
+    """How many whole messages there are, one after another, of the type and length of the first."""
+    head = data[at + 1 : at + 4]
+    if data[at + length + 1 : at + length + 4] != head:
+        return 1
+    count = (len(data) - at) // length
+    for i in range(3):
+        column = data[at + 1 + i : at + count * length : length]
+        count = min(count, len(column) - len(column.lstrip(head[i : i + 1])))
+    return count
+
+
+def _first_frame(features: bytes) -> int | None:
+    """Which of these packet-ins is the first with a frame of a protocol."""
+    bpdu, snooped = features.find(_BPDU), features.find(_SNOOPED)
+    found = [at for at in (bpdu, snooped) if at >= 0]
+    return min(found, default=None)

@@ -1,0 +1,65 @@
+"""What a switch is asked about its flows, so that answering costs it what the answer is worth.
+
+Open vSwitch does nothing else while it collects an answer: 100,000 flows at once made a hello 0.4 s
+late [measured].  Asked for a part of a table by a match or a masked cookie, it walks through all
+flows of the table for each part.  Flows of one whole cookie it finds by an index.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.openflow.model.cookie import APP, APP_MASK, EXACT, LEARNED_BIT, Feature, make_cookie
+from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.requests import bodies
+
+OURS = APP << 48
+LEARNED = OURS | LEARNED_BIT
+KIND_MASK = APP_MASK | LEARNED_BIT
+"""Learned addresses or everything else."""
+
+_TABLE_STATS = struct.Struct("!BxxxIQQ")  # table, flows, look-ups, matches
+
+LARGE = (TableId.SOURCE, TableId.DESTINATION)
+"""Tables with learned addresses; what else they hold has cookies without serials."""
+
+
+def flow_request(channel: Channel, cookie: int, mask: int, table: int = ofp.OFPTT_ALL) -> Any:
+    """For the flows of these cookies."""
+    return parser.OFPFlowStatsRequest(
+        channel, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, cookie, mask, parser.OFPMatch()
+    )
+
+
+def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
+    """For all flows of ours but learned addresses; a thorough answer has leases among them.
+
+    thorough: those of other generations and of features that are none, too, for which the switch
+    walks through all it has.
+    """
+    if thorough:
+        return [flow_request(channel, OURS, KIND_MASK)]
+    requests = []
+    for table in PIPELINE:
+        if table.id in LARGE:
+            features = {rule.feature for rule in table.rules} - {Feature.LEARNED, Feature.STICKY}
+            cookies = map(make_cookie, sorted(features))
+            requests += [flow_request(channel, cookie, EXACT, table.id) for cookie in cookies]
+        elif table.id != TableId.OWNER:
+            requests.append(flow_request(channel, OURS, KIND_MASK, table.id))
+    return requests
+
+
+def flows_held(channel: Channel) -> int:
+    """How many flows, whoever's, there are in the tables with learned addresses; RequestError."""
+    count = 0
+    for body in bodies(channel, parser.OFPTableStatsRequest(channel, 0)):
+        whole = len(body) - len(body) % _TABLE_STATS.size
+        for table, flows, _, _ in _TABLE_STATS.iter_unpack(body[:whole]):
+            count += flows if table in LARGE else 0
+    return count

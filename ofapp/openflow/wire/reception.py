@@ -1,0 +1,113 @@
+"""Connections whose switch has not introduced itself yet: not for ever, and not any number.
+
+Anybody who reaches the OpenFlow port can connect.  Who shakes no hands but answers echoes looks
+alive to os-ken, and a thousand of them kept a thousand descriptors [measured].
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from os_ken.controller import controller
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.openflow.wire.channel import Channel
+
+PATIENCE = 20.0
+"""Seconds that a switch has for it; those while what it said waits here do not count."""
+MOST = 2048
+"""Connections that may wait for it: more switches than there can be bridges may come at once."""
+PERIOD = 1.0
+"""Seconds between looks."""
+
+
+class Caller(Protocol):
+    """A connection."""
+
+    address: Any
+
+    @property
+    def introduced(self) -> bool: ...
+
+    @property
+    def behind(self) -> bool: ...
+
+    @property
+    def dead(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class Reception:
+    """tell: gets what happens, about no bridge.
+
+    counters: connections closed because they came to nothing (`late`), or were too many (`crowd`).
+    """
+
+    def __init__(self, tell: Callable[[int | None, Event], None]) -> None:
+        self.counters: Counter[str] = Counter()
+        self._tell = tell
+        self._waiting: dict[Caller, float] = {}  # the first that came is first
+
+    def come(self, caller: Caller, now: float) -> None:
+        """Somebody has connected; where there are too many, who has most of them loses one."""
+        self._waiting[caller] = now
+        if len(self._waiting) <= MOST:
+            return
+        self.look(now)
+        if len(self._waiting) > MOST:
+            peers = Counter(map(_peer, self._waiting))
+            ((peer, count),) = peers.most_common(1)
+            oldest = next(caller for caller in self._waiting if _peer(caller) == peer)
+            self._dismiss(oldest, "crowd", f"{count} of the {MOST} there may be are its peer's")
+
+    def look(self, now: float) -> None:
+        """Who has introduced himself is in; who does not for too long has to go."""
+        for caller, since in list(self._waiting.items()):
+            if caller.introduced or caller.dead:
+                del self._waiting[caller]
+            elif caller.behind:
+                self._waiting[caller] = now
+            elif now - since >= PATIENCE:
+                self._dismiss(caller, "late", f"it has not within {PATIENCE:.0f} s")
+
+    def watch(self) -> None:
+        """Look now and then, for ever."""
+        while True:
+            hub.sleep(PERIOD)
+            self.look(time.monotonic())
+
+    def _dismiss(self, caller: Caller, counter: str, why: str) -> None:
+        del self._waiting[caller]
+        self.counters[counter] += 1
+        message = f"closed a connection from {_peer(caller)} that has not introduced itself: {why}"
+        data = {"peer": _peer(caller)}
+        self._tell(None, Event("openflow.unintroduced", message, Severity.WARNING, data=data))
+        caller.close()
+
+
+def _peer(caller: Caller) -> str:
+    address = caller.address
+    return str(address[0]) if isinstance(address, tuple) and address else str(address)
+
+
+def serve_with(admit: Callable[[Channel, int], bool], reception: Reception) -> None:
+    """Make os-ken's listener give every connection a Channel.
+
+    admit: asked once with the channel and its datapath id, before any app hears of it; False
+        ends the connection.
+    """
+
+    def connected(socket: Any, address: Any) -> None:
+        channel = Channel(socket, address, admit)
+        reception.come(channel, time.monotonic())
+        try:
+            channel.serve()
+        finally:
+            channel.close()
+
+    controller.datapath_connection_factory = connected

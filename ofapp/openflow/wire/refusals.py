@@ -1,0 +1,164 @@
+"""What a switch refuses: every error is matched to what was sent, counted and told.
+
+An error carries the beginning of the message that it is about (OpenFlow 1.3.5, 7.4.4), which says
+what it was; nothing needs to be remembered of what was sent.  A refusal stands until a look at the
+switch finds nothing refused any more.  A table that is full refuses every new host, so for those
+it must also have been quiet for a while: else the story would be told once a second.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.openflow.model.cookie import LEARNED_BIT, Feature, parse_cookie
+from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.wire import bundle
+
+QUIET = 60.0
+"""Seconds without another refusal after which what hosts bring about is over."""
+KINDS = 32
+"""Kinds told apart; a switch can invent any number of errors."""
+
+_ERROR = struct.Struct("!HH")
+_EXPERIMENTER = 0xFFFF
+_FLOW_MOD = struct.Struct("!8xQ8xBB")  # cookie, table, command
+_GROUP_MOD = struct.Struct("!8xH2xI")  # command, group
+_METER_MOD = struct.Struct("!8xH2xI")  # command, meter
+_DELETES = (ofp.OFPFC_DELETE, ofp.OFPFC_DELETE_STRICT)
+
+
+class Refusal(NamedTuple):
+    """One error.
+
+    part: what kind of thing was refused, as counters call it.  what, why: in words.
+    holds: whether the switch lacks, or keeps, something that it should not, now.
+    learned: whether it is about a learned address.
+    """
+
+    part: str
+    what: str
+    why: str
+    holds: bool = True
+    learned: bool = False
+
+
+def read_refusal(error: bytes) -> Refusal:
+    """What an OFPT_ERROR is about; ValueError when it is cut short."""
+    try:
+        type_, code = _ERROR.unpack_from(error, 8)
+        if type_ == _EXPERIMENTER:
+            return _about(error[16:], f"experimenter error {code}")
+        return _about(error[12:], _words(type_, code))
+    except struct.error as fault:
+        raise ValueError("an error that is cut short") from fault
+
+
+def _about(sent: bytes, why: str) -> Refusal:
+    kind = sent[1] if len(sent) > 1 else None
+    if kind == ofp.OFPT_FLOW_MOD:
+        cookie, table, command = _FLOW_MOD.unpack_from(sent)
+        known = parse_cookie(cookie)
+        of = "of another feature" if known is None else _feature(known.feature)
+        name = next((table_id.name.lower() for table_id in TableId if table_id == table), table)
+        which = "the removal of a flow" if command in _DELETES else "a flow"
+        what = f"{which} of table {name} ({of})"
+        return Refusal("flow_mods", what, why, True, bool(cookie & LEARNED_BIT))
+    if kind == ofp.OFPT_GROUP_MOD:
+        command, group = _GROUP_MOD.unpack_from(sent)
+        return Refusal("group_mods", _modified("group", command, f"{group:#x}"), why)
+    if kind == ofp.OFPT_METER_MOD:
+        command, meter = _METER_MOD.unpack_from(sent)
+        return Refusal("meter_mods", _modified("meter", command, f"{meter:#x}"), why)
+    if kind == ofp.OFPT_PACKET_OUT:
+        return Refusal("packet_outs", "a frame that it should send", why, holds=False)
+    if kind == ofp.OFPT_EXPERIMENTER and bundle.is_part(sent):
+        return _about(bundle.part(sent), why)
+    if kind == ofp.OFPT_EXPERIMENTER:
+        learned = bundle.is_of(bundle.LEARNED, sent)
+        what = "several addresses at once" if learned else "several changes at once"
+        return Refusal("bundles", what, why, learned=learned)
+    return Refusal("others", f"a message of type {kind}", why, holds=False)
+
+
+def _feature(number: int) -> str:
+    return next((kind.name.lower() for kind in Feature if kind == number), f"feature {number:#x}")
+
+
+def _modified(kind: str, command: int, number: str) -> str:
+    return f"the removal of {kind} {number}" if command == ofp.OFPGC_DELETE else f"{kind} {number}"
+
+
+def _words(type_: int, code: int) -> str:
+    if (type_, code) == (ofp.OFPET_FLOW_MOD_FAILED, ofp.OFPFMFC_TABLE_FULL):
+        return "the table is full"
+    named: dict[str, Any] = ofp.ofp_error_to_jsondict(type_, code)
+    return f"{named['type']}, {named['code']}"
+
+
+class _Standing:
+    """A refusal that is not over: how often it came, and when last (core time, seconds)."""
+
+    __slots__ = ("count", "last", "refusal")
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+        self.count = 0
+        self.last = 0.0
+
+
+class Refusals:
+    """Those of one connection."""
+
+    def __init__(self) -> None:
+        self._standing: dict[tuple[str, str], _Standing] = {}
+
+    @property
+    def words(self) -> list[str]:
+        """What the switch refuses now, for people; nothing where all is well."""
+        return [f"{what}: {why}" for what, why in self._standing]
+
+    @property
+    def in_line(self) -> bool:
+        """Whether the switch holds what it should in spite of all that it refused."""
+        return not any(standing.refusal.holds for standing in self._standing.values())
+
+    @property
+    def takes_addresses(self) -> bool:
+        """Whether nothing of what it refuses is a learned address."""
+        return not any(standing.refusal.learned for standing in self._standing.values())
+
+    def add(self, refusal: Refusal, now: float) -> list[Event]:
+        """One more; the event for the first of its kind."""
+        what, why = refusal.what, refusal.why
+        if (what, why) not in self._standing and len(self._standing) >= KINDS:
+            refusal = refusal._replace(what="other things", why="for several reasons")
+            what, why = refusal.what, refusal.why
+        known = (what, why) in self._standing
+        standing = self._standing.setdefault((what, why), _Standing(refusal))
+        standing.count += 1
+        standing.last = now
+        if known:
+            return []
+        event = Event(
+            "openflow.refused",
+            f"the switch refuses {what}: {why}",
+            Severity.ERROR if refusal.holds and not refusal.learned else Severity.WARNING,
+            data={"what": what, "why": why},
+        )
+        return [event]
+
+    def looked(self, began: float, now: float) -> list[Event]:
+        """A look that began then has put in again what was missing: what is over."""
+        events = []
+        for key, standing in list(self._standing.items()):
+            lasting = standing.refusal.learned or not standing.refusal.holds
+            if standing.last < began and (not lasting or now - standing.last >= QUIET):
+                del self._standing[key]
+                message = f"the switch does not refuse {key[0]} any more"
+                data = {"what": key[0], "why": key[1], "count": standing.count}
+                events.append(Event("openflow.refused.cleared", message, data=data))
+        return events

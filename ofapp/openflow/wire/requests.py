@@ -1,0 +1,179 @@
+"""Questions to a switch, answered as they come in."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.common import hub
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.parse import EndlessError, parse
+
+PATIENCE = 10.0
+"""Seconds without any reply after which a switch is taken to have nothing more to say."""
+
+MOST = 1 << 25
+"""Bytes of an answer: a switch with 4,094 VLANs on 48 ports tells of its flows in less."""
+MOST_PARSED = 1 << 23
+"""Bytes of an answer that is made os-ken's objects, which take some thirty times as many."""
+MOST_PORTS = 1 << 20
+"""Bytes of a list of ports: 16,384 of them."""
+
+_MULTIPART = struct.Struct("!HH4x")
+
+
+class RequestError(Exception):
+    """The switch refused, went away, or did not answer in time."""
+
+
+class EndlessAnswerError(RequestError):
+    """The switch answers, and answers, and does not come to an end: its connection is ended."""
+
+
+class _Size:
+    """Of one answer so far, in bytes, and what is too much."""
+
+    def __init__(self, channel: Channel, what: str, most: int) -> None:
+        self._channel, self._what, self._left = channel, what, most
+
+    def fits(self, reply: bytes) -> bool:
+        """Whether there is room for one more part; when there is none the connection ends."""
+        self._left -= len(reply)
+        if self._left < 0 and not self._channel.dead:
+            self._channel.fail(self.error())
+        return self._left >= 0
+
+    def error(self) -> EndlessAnswerError:
+        return EndlessAnswerError(f"the answer to {self._what} has no end")
+
+
+def replies(
+    channel: Channel,
+    *messages: Any,
+    arrived: Callable[[bytes], None] | None = None,
+    most: int = MOST,
+) -> Iterator[bytes]:
+    """Send os-ken requests, all at once, and give the messages that answer them, each whole.
+
+    A multipart answer is as many messages as the switch makes of it; a barrier's is one.  Each is
+    given when it is this connection's turn.
+    arrived: called for each reply at its place in the stream, before anything behind it is read.
+    most: bytes that all the answers may have.
+    """
+    queue: Any = hub.Queue()
+    size = _Size(channel, ", ".join({type(message).__name__ for message in messages}), most)
+
+    def on_reply(reply: bytes) -> None:
+        if not size.fits(reply):
+            queue.put(None)
+            return
+        channel.unread(len(reply))
+        queue.put(reply)
+        if arrived is not None:
+            arrived(reply)
+
+    asked = {channel.set_xid(message): type(message).__name__ for message in messages}
+    for xid, message in zip(asked, messages, strict=True):
+        channel.request(xid, codec.serialize(message), on_reply)
+    left = len(asked)
+    try:
+        while left:
+            try:
+                reply = queue.get(timeout=PATIENCE)
+            except hub.QueueEmpty:
+                if channel.behind:
+                    continue
+                what = ", ".join(sorted(set(asked.values())))
+                raise RequestError(f"no answer to {what} within {PATIENCE:.0f} s") from None
+            if reply is None:
+                raise size.error()
+            channel.unread(-len(reply))
+            channel.turn()
+            type_, more = _kind(reply)
+            if type_ == ofp.OFPT_ERROR:
+                what = asked[int.from_bytes(reply[4:8], "big")]
+                raise RequestError(f"{what} was refused: {reply[8:12].hex()}")
+            yield reply
+            left -= not more
+    finally:
+        for xid in asked:
+            channel.end_request(xid)
+        while not queue.empty():
+            channel.unread(-len(queue.get() or b""))
+
+
+def parsed(
+    channel: Channel,
+    message: Any,
+    arrived: Callable[[list[Any], bool], None] | None = None,
+    most: int = MOST_PARSED,
+) -> list[Any]:
+    """The bodies of a multipart answer as os-ken's objects; RequestError when malformed.
+
+    arrived: called with each reply's body, and whether there is more, at its place in the stream.
+    """
+    body: list[Any] = []
+    faults: list[Exception] = []
+
+    def take(reply: bytes) -> None:
+        if reply[1] == ofp.OFPT_ERROR:
+            return
+        try:
+            part = parse(channel, reply).body
+            body.extend(part if isinstance(part, list) else [part])
+            if arrived is not None:
+                arrived(part, _kind(reply)[1])
+        except Exception as error:  # os-ken's parser raises whatever comes to it
+            faults.append(error)
+            if isinstance(error, EndlessError):
+                channel.close()
+
+    for _ in replies(channel, message, arrived=take, most=most):
+        pass
+    if faults:
+        what = type(message).__name__
+        raise RequestError(f"a malformed answer to {what}: {faults[0]!r}")
+    return body
+
+
+def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) -> None:
+    """Send a multipart request and do not wait.
+
+    arrived: gets the raw bodies, at the place in the stream where the answer is whole; it is not
+    called when the switch refuses or goes away.
+    """
+    xid = channel.set_xid(message)
+    parts: list[bytes] = []
+    size = _Size(channel, type(message).__name__, MOST)
+
+    def on_reply(reply: bytes) -> None:
+        if not size.fits(reply):
+            channel.end_request(xid)
+            return
+        type_, more = _kind(reply)
+        parts.append(reply[16:])
+        if not more:
+            channel.end_request(xid)
+            if type_ == ofp.OFPT_MULTIPART_REPLY:
+                arrived(parts)
+
+    channel.request(xid, codec.serialize(message), on_reply)
+
+
+def bodies(channel: Channel, *messages: Any) -> Iterator[bytes]:
+    """The raw bodies of multipart answers, for what is too much for objects."""
+    for reply in replies(channel, *messages):
+        yield reply[16:]
+
+
+def _kind(reply: bytes) -> tuple[int, bool]:
+    """(message type, whether more replies follow)."""
+    type_ = reply[1]
+    if type_ != ofp.OFPT_MULTIPART_REPLY or len(reply) < 16:
+        return type_, False
+    _, flags = _MULTIPART.unpack_from(reply, 8)
+    return type_, bool(flags & ofp.OFPMPF_REPLY_MORE)
