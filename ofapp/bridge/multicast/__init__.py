@@ -2,8 +2,10 @@
 
 Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
 `decode`, `encode` (octets); `filter`, `hosts`, `ledger`, `timers` (state without a network);
-`member`, `group`, `routers`, `querier`, `context` (one VLAN and family); `receive`, `restore`,
-`snapshot`, `snooping` (the bridge). `pace` stands beside them.
+`shared`, `scope` (what holds for the bridge, and for one VLAN and family); `routers`, `querier`,
+`member`, `group`, `context` (what is looked after there); `receive`, `restore`, `snapshot`,
+`snooping` (the bridge). `pace` stands beside them. Nothing knows who looks after it: a group, say,
+is handed the `Scope` with each call, and answers whether the datapath's entries may differ now.
 """
 
 from ofapp.bridge.multicast.address import (

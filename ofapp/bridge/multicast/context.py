@@ -1,209 +1,219 @@
 """Snooping of one family on one VLAN: its ports, routers, querier and groups.
 
 The Linux bridge keeps the same per VLAN (its multicast context). IGMP and MLD differ only in what
-`decode` and `encode` do, so one class serves both.
+`decode` and `encode` do, so one class serves both. It hands `Scope` to what it looks after, sees
+what has become of that, and keeps `Scope` true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import inf
-from typing import TYPE_CHECKING
 
-from ofapp.bridge.event import Severity
 from ofapp.bridge.multicast.address import Family, text
-from ofapp.bridge.multicast.core import GROUPS, Core, Port
 from ofapp.bridge.multicast.effects import Effect, ForwardTo, SetUnregistered
 from ofapp.bridge.multicast.group import Group
 from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.message import Query, Record, Report
+from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.routers import RouterPort
+from ofapp.bridge.multicast.scope import Scope
+from ofapp.bridge.multicast.shared import GROUPS, Port, Shared
 from ofapp.bridge.multicast.timers import Timed
 
-if TYPE_CHECKING:
-    from ofapp.bridge.multicast.params import VlanParams
+
+class Doubt(Timed):
+    """The topology changed and routers may be elsewhere, until then; minus infinity: no doubt.
+
+    Until one is heard, every port behind which a bridge may be counts as a router port.
+    settled_at: when members have answered the query after a topology change.
+    """
+
+    __slots__ = ("settled_at", "until")
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope.place)
+        self.until = -inf
+        self.settled_at = -inf
+
+    def deadline(self) -> float:
+        """See Timed."""
+        return inf if self.until == -inf else self.until
 
 
-class Context(Timed):
+class Context:
     """See the module's docstring.
 
-    live: ports of the VLAN that forward. routers_live: those of them that get every group: router
-    ports, and others that must as long as it is not known what is behind them.
-    active: whether forwarding is restricted; otherwise everything floods and no group is sent.
-    uncertain_until: the topology changed and routers may be elsewhere. Until one is heard, every
-    port behind which a bridge may be counts as a router port.
+    ports: the VLAN's; routers: ports behind which one was heard; sent: what the datapath was told
+    of groups that nobody joined.
     """
 
     __slots__ = (
-        "active",
-        "core",
-        "enabled",
-        "family",
+        "_askers",
+        "_dirty",
+        "_doubt",
+        "_shared",
+        "_unregistered_dirty",
         "groups",
-        "learned_routers",
-        "live",
-        "newest",
-        "params",
         "ports",
         "querier",
         "routers",
-        "routers_live",
+        "scope",
         "sent",
-        "settled_at",
-        "uncertain_until",
-        "vid",
     )
 
-    def __init__(self, core: Core, vid: int, family: Family, params: VlanParams) -> None:
-        super().__init__()
-        self.core = core
-        self.vid = vid
-        self.family = family
-        self.params = params
-        self.newest = 3 if family is Family.IPV4 else 2
-        self.enabled = False
-        self.active = False
+    def __init__(self, shared: Shared, vid: int, family: Family, params: VlanParams) -> None:
+        self.scope = Scope(shared, vid, family, params)
         self.ports: frozenset[int] = frozenset()
-        self.live: frozenset[int] = frozenset()
         self.routers: dict[int, RouterPort] = {}
-        self.learned_routers: frozenset[int] = frozenset()
-        self.routers_live: frozenset[int] = frozenset()
         self.groups: dict[bytes, Group] = {}
         self.sent: frozenset[int] | None = None
-        self.uncertain_until = -inf
-        self.settled_at = -inf  # when members have answered the query after a topology change
-        self.querier = Querier(self)
-
-    @property
-    def version(self) -> int:
-        """Configured version."""
-        if self.family is Family.IPV4:
-            return self.params.mcast_igmp_version
-        return self.params.mcast_mld_version
-
-    @property
-    def old(self) -> bool:
-        """Whether the configured version knows no source lists."""
-        return self.version < self.newest
-
-    @property
-    def membership_interval(self) -> float:
-        """Seconds a report is good for."""
-        return self.querier.membership_interval
-
-    @property
-    def uncertain(self) -> bool:
-        """Whether routers and members may have moved."""
-        return self.uncertain_until != -inf
+        self.querier = Querier(self.scope.place, family)
+        self._shared = shared
+        self._doubt = Doubt(self.scope)
+        self._askers: frozenset[int] = frozenset()  # of the querier, as `refresh` has seen them
+        self._dirty: dict[Group, None] = {}
+        self._unregistered_dirty = False
 
     # Configuration and ports.
 
     def configure(self, params: VlanParams, now: float) -> None:
         """New parameters, the VLAN's or the bridge's."""
-        self.params = params
-        enabled = self.core.params.mcast_snooping and params.mcast_snooping
-        if enabled != self.enabled:
-            self.enabled = enabled
-            self.touch_groups()
-        if enabled:
-            self.querier.configure(params.mcast_querier, now)
-        else:
+        self.scope.params = params
+        if not (self._shared.params.mcast_snooping and params.mcast_snooping):
             self.close()
-        self.touch()
+        else:
+            if not self.scope.enabled:
+                self.scope.enabled = True
+                self._touch_groups()
+            self.querier.configure(self.scope, now)
+            self._follow_querier()
+        self._touch_unregistered()
 
     def close(self) -> None:
-        """Forget all that was learned; permanent entries stay."""
+        """Snoop no more, and forget all that was learned; permanent entries stay."""
+        timers = self._shared.timers
+        for timed in (self.querier, self._doubt, *self.routers.values()):
+            timers.cancel(timed)
         self.querier.stop()
-        self.core.timers.cancel(self.querier)
-        for router in self.routers.values():
-            self.core.timers.cancel(router)
         self.routers.clear()
-        self.uncertain_until = -inf
-        self.core.timers.cancel(self)
+        self._set_doubt(-inf)
         for group in list(self.groups.values()):
-            for member in list(group.members.values()):
-                member.remove()
-        self.set_active(False)
+            self._remove(group, list(group.members.values()))
+        if self.scope.enabled:
+            self.scope.enabled = False
+            self._touch_groups()
+        self._follow_querier()
         self.refresh()
 
     def set_ports(self, ports: frozenset[int]) -> None:
         """The VLAN's ports changed."""
-        for port in self.ports - ports:
-            self.drop_port(port)
+        self.drop_ports(self.ports - ports)
         added = ports - self.ports
         self.ports = ports
         self.refresh()
-        for port in added & self.live:
-            self.querier.ask_port(port)
+        for port in added & self.scope.live:
+            self.querier.ask_port(self.scope, port)
 
-    def drop_port(self, port: int) -> None:
-        """The port is not in the VLAN any more: nothing learned there holds."""
-        self.forget_router(port)
-        known = self.core.ports.get(port)
-        if known is not None:
-            for member in [m for m in known.members if m.group.context is self]:
-                member.remove()
+    def drop_ports(self, ports: Collection[int]) -> None:
+        """Ports are not in the VLAN any more: nothing learned there holds."""
+        for port in ports:
+            self.forget_router(port)
+        for group in list(self.groups.values()) if ports else ():
+            self._remove(group, [group.members[port] for port in ports if port in group.members])
+
+    def track_hosts(self, port: int, on: bool) -> None:
+        """Start or stop tracking the hosts of the port's members."""
+        for group in self.groups.values():
+            if port in group.members:
+                group.members[port].track(on)
 
     def forget_router(self, port: int) -> None:
         """Nobody who asks is at the port any more; `refresh` follows."""
         self.querier.askers.pop(port, None)
         router = self.routers.pop(port, None)
         if router is not None:
-            self.core.timers.cancel(router)
+            self._shared.timers.cancel(router)
 
     def refresh(self) -> None:
         """Work out the sets of ports anew; each group follows if they changed."""
-        ports = self.core.ports
+        scope, ports = self.scope, self._shared.ports
         live = frozenset([p for p in self.ports if p in ports and ports[p].forwarding])
         learned = frozenset([p for p in live if p in self.routers and ports[p].params.mcast_router])
         routers = set(learned)
         routers.update([p for p in live if ports[p].params.mcast_router == 2])
-        if self.uncertain:
+        if scope.uncertain:
             routers.update([p for p in live if not ports[p].edge and ports[p].params.mcast_router])
-        routers.update(live & self.querier.askers.keys())
-        self.learned_routers = learned
-        if live != self.live or routers != self.routers_live:
-            self.live, self.routers_live = live, frozenset(routers)
-            self.touch_groups()
-        self.touch()
+        self._askers = frozenset(self.querier.askers)
+        routers.update(live & self._askers)
+        scope.learned_routers = learned
+        if live != scope.live or routers != scope.routers:
+            scope.live, scope.routers = live, frozenset(routers)
+            self._touch_groups()
+        self._touch_unregistered()
 
-    def touch(self) -> None:
-        """Where unregistered traffic goes may have changed."""
-        self.core.dirty_contexts[self] = None
-
-    def touch_groups(self) -> None:
-        """Every group may have changed."""
-        self.core.dirty.update(dict.fromkeys(self.groups.values()))
-
-    def set_active(self, active: bool) -> None:
-        """Begin or end restricting."""
-        if active != self.active:
-            self.active = active
-            self.touch_groups()
-            self.touch()
+    def _follow_querier(self) -> None:
+        """The querier was told something: it may begin or end restricting, and know who asks."""
+        querier, scope = self.querier, self.scope
+        if querier.active != scope.active:
+            scope.active = querier.active
+            self._touch_groups()
+            self._touch_unregistered()
+        if querier.askers.keys() != self._askers:
+            self.refresh()
+        self._shared.timers.update(querier)
 
     # What the datapath shall have.
 
     def unregistered(self) -> frozenset[int] | None:
         """Where groups nobody joined go; None floods (RFC 4541 2.1.2(3))."""
-        if not self.active or self.params.mcast_flood_unregistered:
+        scope, ports = self.scope, self._shared.ports
+        if not scope.active or scope.params.mcast_flood_unregistered:
             return None
-        ports = self.core.ports
-        flood = [p for p in self.live if ports[p].params.mcast_flood_unregistered]
-        return self.routers_live.union(flood) if flood else self.routers_live
+        flood = [p for p in scope.live if ports[p].params.mcast_flood_unregistered]
+        return scope.routers.union(flood) if flood else scope.routers
 
-    def flush_opening(self, out: list[Effect]) -> None:
-        """Before the groups: flooding begins before entries go."""
-        if self.sent is not None and self.unregistered() is None:
-            self.sent = None
-            out.append(SetUnregistered(self.vid, self.family, None))
+    def flush(self) -> list[Effect]:
+        """What differs from what was said.
 
-    def flush_closing(self, out: list[Effect]) -> None:
-        """After the groups: flooding ends once entries are there."""
-        ports = self.unregistered()
-        if ports != self.sent:
-            self.sent = ports
-            out.append(SetUnregistered(self.vid, self.family, ports))
+        Flooding begins before entries go, and ends once entries are there.
+        """
+        effects: list[Effect] = []
+        looks, self._unregistered_dirty = self._unregistered_dirty, False
+        rest = self.unregistered() if looks else self.sent
+        if rest is None and self.sent is not None:
+            effects.append(self._set_unregistered(None))
+        for group in self._dirty:
+            effects += group.flush(self.scope)
+        self._dirty.clear()
+        if rest != self.sent:
+            effects.append(self._set_unregistered(rest))
+        return effects
+
+    def _set_unregistered(self, ports: frozenset[int] | None) -> Effect:
+        self.sent = ports
+        return SetUnregistered(self.scope.vid, self.scope.family, ports)
+
+    def _touch(self) -> None:
+        self._shared.dirty[self.scope.place] = None
+
+    def _touch_unregistered(self) -> None:
+        """Where unregistered traffic goes may have changed."""
+        self._unregistered_dirty = True
+        self._touch()
+
+    def _touch_groups(self) -> None:
+        """Every group may have changed."""
+        self._dirty.update(dict.fromkeys(self.groups.values()))
+        self._touch()
+
+    def touch_group(self, group: Group) -> None:
+        """A group, known or not, may be another than the datapath has; it is forgotten if empty."""
+        self._dirty[group] = None
+        if group.empty:
+            self.groups.pop(group.address, None)
+        self._touch()
 
     # Groups, and passing messages on.
 
@@ -211,82 +221,131 @@ class Context(Timed):
         """Pass on the message just received."""
         ports -= {ingress}
         if ports:
-            self.core.out.append(ForwardTo(self.vid, ports))
+            self._shared.out.append(ForwardTo(self.scope.vid, ports))
 
-    def join(self, address: bytes, port: Port) -> Member | None:
+    def join(self, address: bytes, port: Port) -> tuple[Group, Member] | None:
         """A new member, unless a limit forbids it."""
         most = port.params.mcast_max_groups
-        if most and len(port.members) >= most:
-            self.core.raise_alarm(port, GROUPS)
+        if most and port.groups >= most:
+            self._shared.raise_alarm(port, GROUPS)
             return None
-        group = self.groups.get(address)
-        if group is None:
-            group = self.groups[address] = Group(self, address)
-        member = group.join(port)
+        group = self.groups.get(address) or Group(address)
+        member = group.join(self.scope, port)
         if member is None:
-            self.forget_if_empty(group)
-        return member
+            return None
+        self.groups[address] = group
+        return group, member
 
-    def forget_if_empty(self, group: Group) -> None:
-        """A group without members or permanent entries is no more."""
-        if not group.members and not group.static:
-            self.groups.pop(group.address, None)
+    def follow(
+        self, group: Group, member: Member, record: Record, report: Report, now: float
+    ) -> None:
+        """What a report says of a member."""
+        if group.report(self.scope, self.querier, member, record, report, now):
+            self.touch_group(group)
+
+    def restore_member(
+        self, group: Group, port: Port, exclude: bool, sources: tuple[bytes, ...], until: float
+    ) -> None:
+        """A member that the datapath still serves; None knows what its host said."""
+        if (joined := self.join(group.address, port)) is not None:
+            _, member = joined
+            before = member.restore(self._shared, exclude, sources, until)
+            self._settle(group, member, before)
+            self._shared.timers.update(member)
+
+    def forget_members(self, group: Group, ports: Iterable[int], source: bytes | None) -> None:
+        """Forget members, or one source of theirs."""
+        for member in [group.members[port] for port in ports]:
+            if source is None:
+                self._remove(group, [member])
+            else:
+                self._settle(group, member, member.forget_source(source))
+
+    def asked(self, group: Group, sources: tuple[bytes, ...], until: float) -> None:
+        """Another querier asks about a group, or about sources of it."""
+        for member in group.members.values():
+            member.asked(sources, until)
+            self._shared.timers.update(member)
+
+    def _settle(self, group: Group, member: Member, before: tuple[bool, frozenset[bytes]]) -> None:
+        if group.settle(self._shared, member, before):
+            self.touch_group(group)
+
+    def _remove(self, group: Group, members: Collection[Member]) -> None:
+        for member in members:
+            group.remove(self._shared, member)
+        if members:
+            self.touch_group(group)
 
     def keep(
         self, address: bytes, port: int, source: bytes | None, exclude: frozenset[bytes]
     ) -> None:
         """Add a permanent entry, or put it in the place of the one that there was."""
-        group = self.groups.get(address)
-        if group is None:
-            group = self.groups[address] = Group(self, address)
-        group.static.setdefault(port, {})[source] = exclude
-        group.touch()
+        group = self.groups.setdefault(address, Group(address))
+        group.keep(port, source, exclude)
+        self.touch_group(group)
 
     def unkeep(self, address: bytes, port: int, source: bytes | None) -> None:
         """Remove a permanent entry."""
         group = self.groups[address]
-        del group.static[port][source]
-        if not group.static[port]:
-            del group.static[port]
-        group.touch()
-        self.forget_if_empty(group)
+        group.unkeep(port, source)
+        self.touch_group(group)
 
-    # Routers.
+    # Queriers and routers.
+
+    def hear_query(self, query: Query, port: Port, now: float) -> None:
+        """Somebody sent a general query; a router, maybe."""
+        if self.querier.heard(self.scope, query, port.number, now):
+            hold = self.querier.hold(self.scope, query)
+            self._follow_querier()
+            self.hear_router("query", query.source, port, now + hold, now)
+        else:
+            self._follow_querier()
 
     def hear_router(self, kind: str, router: bytes, port: Port, until: float, now: float) -> None:
         """A router is behind the port; never where configuration forbids it."""
         if port.params.mcast_router == 0:
             return
-        known = self.routers.get(port.number)
-        if known is None:
-            known = self.routers[port.number] = RouterPort(self, port.number)
-            self._tell_router(port.number, f"router {text(router)} heard at port {port.number}")
-        known.hear(kind, router, until)
-        if self.uncertain:
-            self.uncertain_until = min(self.uncertain_until, max(self.settled_at, now))
-            self.core.timers.update(self)
-        self.refresh_routers()
-
-    def router_gone(self, router: RouterPort) -> None:
-        """No router is heard at the port any more."""
-        del self.routers[router.port]
-        self._tell_router(router.port, f"no router at port {router.port} any more")
-        self.refresh()
-
-    def refresh_routers(self) -> None:
-        """Refresh, if a router port is new."""
-        if self.routers.keys() != self.learned_routers:
+        if port.number not in self.routers:
+            self.routers[port.number] = RouterPort(self.scope.place, port.number)
+            number = port.number
+            self.scope.tell("router", f"router {text(router)} heard at port {number}", number)
+        self._hear_at(port.number, kind, router, until)
+        doubt, timers = self._doubt, self._shared.timers
+        if self.scope.uncertain:
+            doubt.until = min(doubt.until, max(doubt.settled_at, now))
+            timers.update(doubt)
+        if self.routers.keys() != self.scope.learned_routers:
             self.refresh()
 
-    def _tell_router(self, port: int, message: str) -> None:
-        self.core.event(
-            "router",
-            f"VLAN {self.vid} IPv{self.family.value}: {message}",
-            Severity.INFO,
-            port,
-            vid=self.vid,
-            family=self.family.value,
-        )
+    def router_leaves(self, kind: str, router: bytes, port: Port, until: float) -> None:
+        """A router says goodbye."""
+        known = self.routers.get(port.number)
+        if known is not None:
+            known.leave(kind, router, until)
+            self._shared.timers.update(known)
+
+    def restore(self, ports: frozenset[int], now: float) -> None:
+        """The datapath restricts, and these ports get groups that nobody joined.
+
+        They are router ports, but for those that configuration explains.
+        """
+        until = now + self.scope.params.mcast_querier_interval
+        for number in ports & self.ports:
+            port = self._shared.ports.get(number)
+            if port is None or port.params.mcast_router != 1:
+                continue
+            if not port.params.mcast_flood_unregistered:
+                self.routers.setdefault(number, RouterPort(self.scope.place, number))
+                self._hear_at(number, "restored", b"", until)
+        self.sent = ports
+        self.refresh()
+        self.querier.restored(self.scope, now)
+        self._follow_querier()
+
+    def _hear_at(self, port: int, kind: str, router: bytes, until: float) -> None:
+        self.routers[port].hear(kind, router, until)
+        self._shared.timers.update(self.routers[port])
 
     # Topology changes (RFC 4541 2.1.1(4)).
 
@@ -296,35 +355,55 @@ class Context(Timed):
         Meanwhile nothing learned is forgotten, and ports behind which a bridge may be get every
         group: a router that moved is behind one of them, and so are the members that moved.
         """
-        if self.enabled:
-            self.begin_uncertain(now, settling)
-            self.querier.ask_again(now)
-
-    def begin_uncertain(self, now: float, settling: float = 0.0) -> None:
-        """See topology_change. Ends when a router is heard, or no later than it would age."""
-        settling = max(settling, self.params.last_member_time)
-        self.settled_at = max(self.settled_at, now + settling)
-        routers = self.routers or self.learned_routers
-        wait = max(self.params.mcast_querier_interval, settling) if routers else settling
-        self.uncertain_until = max(self.uncertain_until, now + wait)
-        self.core.timers.update(self)
-        self.refresh()
+        if self.scope.enabled:
+            self._begin_doubt(now, settling)
+            self.querier.ask_again(self.scope, now)
+            self._follow_querier()
 
     def ports_changed(self, ports: Iterable[Port], now: float) -> None:
         """The spanning tree states of ports changed."""
-        mine = [port for port in ports if port.number in self.ports] if self.enabled else []
-        if any(not port.forwarding and port.number in self.learned_routers for port in mine):
-            self.begin_uncertain(now)
+        mine = [port for port in ports if port.number in self.ports] if self.scope.enabled else []
+        learned = self.scope.learned_routers
+        if any(not port.forwarding and port.number in learned for port in mine):
+            self._begin_doubt(now)
         self.refresh()
         for port in mine:
             if port.forwarding:
-                self.querier.ask_port(port.number)
+                self.querier.ask_port(self.scope, port.number)
 
-    def deadline(self) -> float:
-        """See Timed."""
-        return self.uncertain_until if self.uncertain else inf
-
-    def expire(self, now: float) -> None:
-        """See Timed."""
-        self.uncertain_until = -inf
+    def _begin_doubt(self, now: float, settling: float = 0.0) -> None:
+        """See topology_change. Ends when a router is heard, or no later than it would age."""
+        params, doubt = self.scope.params, self._doubt
+        settling = max(settling, params.last_member_time)
+        doubt.settled_at = max(doubt.settled_at, now + settling)
+        routers = self.routers or self.scope.learned_routers
+        wait = max(params.mcast_querier_interval, settling) if routers else settling
+        self._set_doubt(max(doubt.until, now + wait))
+        self._shared.timers.update(doubt)
         self.refresh()
+
+    def _set_doubt(self, until: float) -> None:
+        self._doubt.until = until
+        self.scope.uncertain = until != -inf
+
+    # Time.
+
+    def expire(self, timed: Timed, now: float) -> None:
+        """Do what is due with something of this VLAN and family."""
+        match timed:
+            case Member():
+                group = self.groups[timed.address]
+                if group.expire(self.scope, self.querier, timed, now):
+                    self.touch_group(group)
+            case Querier():
+                timed.expire(self.scope, now)
+                self._follow_querier()
+            case RouterPort():
+                if timed.expire(now):
+                    del self.routers[timed.port]
+                    message = f"no router at port {timed.port} any more"
+                    self.scope.tell("router", message, timed.port)
+                    self.refresh()
+            case Doubt():
+                self._set_doubt(-inf)
+                self.refresh()

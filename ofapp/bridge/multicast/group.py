@@ -1,17 +1,20 @@
-"""One multicast group on one VLAN: its members, permanent entries, and the datapath's entries."""
+"""One multicast group on one VLAN: its members, permanent entries, and the datapath's entries.
+
+What changes members says whether the datapath's entries may differ now. A group without members and
+permanent entries is to be forgotten then.
+"""
 
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
 from ofapp.bridge.multicast.address import is_mac_group
 from ofapp.bridge.multicast.effects import Effect, RemoveGroup, SetGroup
-from ofapp.bridge.multicast.member import Member
-
-if TYPE_CHECKING:
-    from ofapp.bridge.multicast.context import Context
-    from ofapp.bridge.multicast.core import Port
+from ofapp.bridge.multicast.member import Member, View
+from ofapp.bridge.multicast.message import Record, Report
+from ofapp.bridge.multicast.querier import Querier
+from ofapp.bridge.multicast.scope import Scope
+from ofapp.bridge.multicast.shared import GROUPS, HOSTS, SOURCES, Port, Shared
 
 
 class Group:
@@ -20,19 +23,9 @@ class Group:
     static: permanent entries by port: the sources wanted, None for all but those in its value.
     """
 
-    __slots__ = (
-        "address",
-        "context",
-        "members",
-        "owner",
-        "reported",
-        "sent",
-        "source_owner",
-        "static",
-    )
+    __slots__ = ("address", "members", "owner", "reported", "sent", "source_owner", "static")
 
-    def __init__(self, context: Context, address: bytes) -> None:
-        self.context = context
+    def __init__(self, address: bytes) -> None:
         self.address = address
         self.members: dict[int, Member] = {}
         self.static: dict[int, dict[bytes | None, frozenset[bytes]]] = {}
@@ -41,21 +34,19 @@ class Group:
         self.source_owner: dict[bytes, int] = {}
         self.reported = -inf  # when routers last got an old host's report, for suppression
 
-    def touch(self) -> None:
-        """Compare with what the datapath has when the input is done."""
-        self.context.core.dirty[self] = None
-
     # What the datapath shall have.
 
-    def wanted(self) -> dict[bytes | None, frozenset[int]]:
+    def wanted(self, scope: Scope) -> dict[bytes | None, frozenset[int]]:
         """Ports by source.
 
         A source has an entry of its own only where its ports are not those of (*,G). Ports that
-        do not forward are in none.
+        do not forward are in none. Nobody is asked about MAC addresses, so they need no querier,
+        as on the Linux bridge.
         """
-        if not (self.members or self.static) or not self._restricts():
+        restricts = scope.enabled if is_mac_group(self.address) else scope.active
+        if not (self.members or self.static) or not restricts:
             return {}
-        live, routers = self.context.live, self.context.routers_live
+        live, routers = scope.live, scope.routers
         star = set(routers)
         sources: set[bytes] = set()
         filters = [(p, m.state) for p, m in self.members.items() if p in live]
@@ -80,57 +71,106 @@ class Group:
         result[None] = frozenset(star)
         return result
 
-    def _restricts(self) -> bool:
-        """Nobody is asked about MAC addresses, so they need no querier, as on the Linux bridge."""
-        return self.context.enabled if is_mac_group(self.address) else self.context.active
-
-    def flush(self, out: list[Effect]) -> None:
-        """Emit the differences; sources first, so that a stream that becomes specific goes on."""
-        wanted, vid, address = self.wanted(), self.context.vid, self.address
-        for source, ports in wanted.items():
-            if self.sent.get(source) != ports:
-                out.append(SetGroup(vid, address, source, ports))
-        for source in self.sent:
-            if source not in wanted:
-                out.append(RemoveGroup(vid, address, source))
+    def flush(self, scope: Scope) -> list[Effect]:
+        """The differences; sources first, so that a stream that becomes specific goes on."""
+        wanted, vid, address = self.wanted(scope), scope.vid, self.address
+        effects: list[Effect] = [
+            SetGroup(vid, address, source, ports)
+            for source, ports in wanted.items()
+            if self.sent.get(source) != ports
+        ]
+        effects += [
+            RemoveGroup(vid, address, source) for source in self.sent if source not in wanted
+        ]
         self.sent = wanted
+        return effects
 
-    # Members, and who is charged for what they cause.
+    # Members.
 
-    def join(self, port: Port) -> Member | None:
+    @property
+    def empty(self) -> bool:
+        """Whether nobody wants it."""
+        return not self.members and not self.static
+
+    def join(self, scope: Scope, port: Port) -> Member | None:
         """A new member, or None if a limit forbids the group."""
         if self.owner is None:
-            if not self.context.core.charge(port):
+            if not scope.shared.charge(port):
                 return None
             self.owner = port.number
-        member = self.members[port.number] = Member(self, port)
-        port.members[member] = None
+        member = self.members[port.number] = Member(scope.place, self.address, port)
+        port.groups += 1
         return member
 
-    def drop(self, member: Member) -> None:
-        """A member is gone; Member.remove calls this."""
-        number = member.port.number
-        del self.members[number]
-        core = self.context.core
-        if self.owner == number:
+    def report(
+        self,
+        scope: Scope,
+        querier: Querier,
+        member: Member,
+        record: Record,
+        report: Report,
+        now: float,
+    ) -> bool:
+        """A member's port has reported."""
+        heard = member.report(scope, querier, record, report, now)
+        if heard is None:
+            return False
+        before, ask = heard
+        changed = self.settle(scope.shared, member, before)
+        if member.alive and querier.is_querier:
+            member.ask(scope, querier, ask, now)
+        scope.shared.timers.update(member)
+        return changed
+
+    def expire(self, scope: Scope, querier: Querier, member: Member, now: float) -> bool:
+        """Something of a member is due."""
+        changed = self.settle(scope.shared, member, member.expire(now))
+        if member.alive:
+            member.ask_again(scope, querier, now)
+        return changed
+
+    def settle(self, shared: Shared, member: Member, before: View) -> bool:
+        """A member's filter may have changed: pay for new sources, let go of old ones."""
+        self._charge_sources(shared, member)
+        if member.state.empty:
+            self.remove(shared, member)
+            return True
+        return member.state.view() != before
+
+    def remove(self, shared: Shared, member: Member) -> None:
+        """A port is a member no more."""
+        port = member.port
+        member.alive = False
+        member.track(False)
+        shared.timers.cancel(member)
+        port.groups -= 1
+        most = port.params.mcast_max_groups
+        if not most or port.groups <= most * 7 // 8:
+            shared.clear_alarm(port, GROUPS)
+        if member.truncated:
+            port.truncated -= 1
+            if not port.truncated:
+                shared.clear_alarm(port, SOURCES)
+        if port.hosts <= shared.params.mcast_eht_hosts_limit * 7 // 8:
+            shared.clear_alarm(port, HOSTS)
+        del self.members[port.number]
+        if self.owner == port.number:
             self.owner = next(iter(self.members), None)
             if self.owner is None:
-                core.release(number)
+                shared.release(port.number)
             else:
-                core.ledger.move(number, self.owner)
+                shared.ledger.move(port.number, self.owner)
         member.state.sources = {}
-        self.charge_sources(member)
-        self.touch()
-        self.context.forget_if_empty(self)
+        self._charge_sources(shared, member)
 
-    def charge_sources(self, member: Member) -> None:
+    def _charge_sources(self, shared: Shared, member: Member) -> None:
         """Make the charges fit the member's sources; a source that is refused is left out."""
         mine, owner = member.state.sources, self.source_owner
         if not mine and not owner:
             return
-        core, number = self.context.core, member.port.number
+        number = member.port.number
         for source in [s for s in mine if s not in owner]:
-            if core.charge(member.port):
+            if shared.charge(member.port):
                 owner[source] = number
             else:
                 del mine[source]
@@ -138,10 +178,22 @@ class Group:
             heir = next((p for p, m in self.members.items() if source in m.state.sources), None)
             if heir is None:
                 del owner[source]
-                core.release(number)
+                shared.release(number)
             else:
                 owner[source] = heir
-                core.ledger.move(number, heir)
+                shared.ledger.move(number, heir)
+
+    # Permanent entries.
+
+    def keep(self, port: int, source: bytes | None, exclude: frozenset[bytes]) -> None:
+        """Add a permanent entry, or put it in the place of the one that there was."""
+        self.static.setdefault(port, {})[source] = exclude
+
+    def unkeep(self, port: int, source: bytes | None) -> None:
+        """Remove a permanent entry."""
+        del self.static[port][source]
+        if not self.static[port]:
+            del self.static[port]
 
 
 def _keeps(kept: dict[bytes | None, frozenset[bytes]], source: bytes) -> bool:

@@ -1,22 +1,24 @@
 """One port's membership of one group: its filter, older hosts, and the queries after a leave.
 
-RFC 3376 6.4.2, 6.6.3 and 7.3.2; RFC 3810 7.4.2, 7.6.3 and 8.3.2.
+RFC 3376 6.4.2, 6.6.3 and 7.3.2; RFC 3810 7.4.2, 7.6.3 and 8.3.2. What changes the filter tells what
+it was before, by which its group, which pays for sources, sees what has become of it.
 """
 
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
 from ofapp.bridge.multicast.address import Family
-from ofapp.bridge.multicast.core import GROUPS, HOSTS, SOURCES, Port
 from ofapp.bridge.multicast.filter import Ask, Filter
 from ofapp.bridge.multicast.hosts import Hosts
-from ofapp.bridge.multicast.message import RecordType, Report
-from ofapp.bridge.multicast.timers import Timed
+from ofapp.bridge.multicast.message import Record, RecordType, Report
+from ofapp.bridge.multicast.querier import Querier
+from ofapp.bridge.multicast.scope import Scope
+from ofapp.bridge.multicast.shared import HOSTS, SOURCES, Port, Shared
+from ofapp.bridge.multicast.timers import Place, Timed
 
-if TYPE_CHECKING:
-    from ofapp.bridge.multicast.group import Group
+View = tuple[bool, frozenset[bytes]]
+"""What forwarding depends on of a filter (`Filter.view`)."""
 
 _LEAVING = frozenset((RecordType.TO_IN, RecordType.BLOCK))
 
@@ -25,8 +27,8 @@ class Member(Timed):
     """State of (VLAN, group, port); alive from its first join until it wants nothing."""
 
     __slots__ = (
+        "address",
         "alive",
-        "group",
         "hosts",
         "old_until",
         "port",
@@ -39,9 +41,9 @@ class Member(Timed):
         "v1_until",
     )
 
-    def __init__(self, group: Group, port: Port) -> None:
-        super().__init__()
-        self.group = group
+    def __init__(self, place: Place, address: bytes, port: Port) -> None:
+        super().__init__(place)
+        self.address = address
         self.port = port
         self.state = Filter()
         self.alive = True
@@ -56,38 +58,39 @@ class Member(Timed):
 
     # Reports.
 
-    def report(self, kind: int, sources: tuple[bytes, ...], report: Report, now: float) -> None:
-        """Follow one record of a report of this port."""
-        context = self.group.context
-        until = now + context.membership_interval
-        if report.version < context.newest:
+    def report(
+        self, scope: Scope, querier: Querier, record: Record, report: Report, now: float
+    ) -> tuple[View, Ask] | None:
+        """Follow one record of a report of this port: what the filter was, and what to ask.
+
+        None when nothing changes.
+        """
+        until = now + querier.membership_interval(scope)
+        if report.version < scope.newest:
             self.old_until = until
             if report.version == 1 and report.family is Family.IPV4:
                 self.v1_until = until
-        adapted = self._adapt(kind, sources, context.old, now)
+        adapted = self._adapt(record.type, record.sources, scope.old, now)
         if adapted is None:
-            return
+            return None
         kind, sources = adapted
         state = self.state
         if not sources and not state.sources and state.exclude and kind not in _LEAVING:
             if kind in (RecordType.IS_EX, RecordType.TO_EX):
                 state.timer = until  # the common case: still a member
                 if self.hosts is not None:
-                    self._track(report.host, kind, sources, until)
-            return
+                    self._track(scope.shared, report.host, kind, sources, until)
+            return None
         before = state.view()
         if sources:
-            sources = self._limit(kind, sources)
+            sources = self._limit(scope.shared, kind, sources)
         ask = state.apply(kind, sources, now, until - now)
         if self.hosts is not None and (
-            self._track(report.host, kind, sources, until) and kind in _LEAVING
+            self._track(scope.shared, report.host, kind, sources, until) and kind in _LEAVING
         ):
-            self.hosts.prune(state, now, context.core.params.mcast_max_sources)
+            self.hosts.prune(state, now, scope.shared.params.mcast_max_sources)
             ask = Ask(ask.group and state.exclude, ask.sources)
-        self._settle(before)
-        if self.alive and context.querier.is_querier:
-            self._ask(ask, now)
-        self.group.context.core.timers.update(self)
+        return before, ask
 
     def _adapt(
         self, kind: int, sources: tuple[bytes, ...], old: bool, now: float
@@ -107,10 +110,9 @@ class Member(Timed):
                 return kind, ()
         return kind, sources
 
-    def _limit(self, kind: int, sources: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    def _limit(self, shared: Shared, kind: int, sources: tuple[bytes, ...]) -> tuple[bytes, ...]:
         """No more sources than the port may list; a record that replaces the list starts anew."""
-        core, mine = self.group.context.core, self.state.sources
-        most = core.params.mcast_max_sources
+        mine, most = self.state.sources, shared.params.mcast_max_sources
         if kind in (RecordType.IS_EX, RecordType.TO_EX):
             kept = sources[:most]
         else:
@@ -118,22 +120,23 @@ class Member(Timed):
             refused = frozenset(new[max(0, most - len(mine)) :])
             kept = tuple([source for source in sources if source not in refused])
         if len(kept) < len(sources):
-            core.raise_alarm(self.port, SOURCES)
+            shared.raise_alarm(self.port, SOURCES)
             if not self.truncated:
                 self.truncated = True
                 self.port.truncated += 1
         return kept
 
-    def _track(self, mac: bytes, kind: int, sources: tuple[bytes, ...], until: float) -> bool:
+    def _track(
+        self, shared: Shared, mac: bytes, kind: int, sources: tuple[bytes, ...], until: float
+    ) -> bool:
         """Note who said it. Past the limit the port's leaves are asked about, as without."""
         hosts = self.hosts
         assert hosts is not None
-        core = self.group.context.core
         count = len(hosts.table)
-        if mac not in hosts.table and self.port.hosts >= core.params.mcast_eht_hosts_limit:
+        if mac not in hosts.table and self.port.hosts >= shared.params.mcast_eht_hosts_limit:
             if kind in _LEAVING:
                 return True
-            core.raise_alarm(self.port, HOSTS)
+            shared.raise_alarm(self.port, HOSTS)
             self.track(False)
             return False
         hosts.note(mac, kind, sources, until)
@@ -150,32 +153,32 @@ class Member(Timed):
 
     # Asking, when this bridge is the querier.
 
-    def _ask(self, ask: Ask, now: float) -> None:
-        params = self.group.context.params
+    def ask(self, scope: Scope, querier: Querier, ask: Ask, now: float) -> None:
+        """Ask whether anybody is left, some times, and wait no longer than for the answers."""
+        params = scope.params
         until = now + params.last_member_time
         if ask.sources:
             lowered = self.state.lower_sources(ask.sources, until)
             if lowered:
                 for source in lowered:
                     self.source_left[source] = params.mcast_last_member_count
-                self._send_sources(now)
+                self._send_sources(scope, querier, now)
         if ask.group and self.state.exclude:
             self.state.lower_group(until)
             if not self.query_left:
                 self.query_left = params.mcast_last_member_count
-                self._send_group(now)
+                self._send_group(scope, querier, now)
 
-    def _send_group(self, now: float) -> None:
-        context = self.group.context
-        suppress = self.state.timer > now + context.params.last_member_time
-        context.querier.send_specific(self.group.address, (), suppress, self.port.number)
+    def _send_group(self, scope: Scope, querier: Querier, now: float) -> None:
+        params = scope.params
+        suppress = self.state.timer > now + params.last_member_time
+        querier.send_specific(scope, self.address, (), suppress, self.port.number)
         self.query_left -= 1
-        self.query_at = now + context.params.mcast_last_member_interval if self.query_left else inf
+        self.query_at = now + params.mcast_last_member_interval if self.query_left else inf
 
-    def _send_sources(self, now: float) -> None:
+    def _send_sources(self, scope: Scope, querier: Querier, now: float) -> None:
         """RFC 3376 6.6.3.2: one query for sources still in doubt, one for those answered for."""
-        context = self.group.context
-        limit = now + context.params.last_member_time
+        limit, port = now + scope.params.last_member_time, self.port.number
         doubtful, sure = [], []
         for source, left in list(self.source_left.items()):
             timer = self.state.sources.get(source, -inf)
@@ -188,12 +191,10 @@ class Member(Timed):
             else:
                 del self.source_left[source]
         if doubtful:
-            context.querier.send_specific(
-                self.group.address, tuple(doubtful), False, self.port.number
-            )
+            querier.send_specific(scope, self.address, tuple(doubtful), False, port)
         if sure and not self.query_left:
-            context.querier.send_specific(self.group.address, tuple(sure), True, self.port.number)
-        interval = context.params.mcast_last_member_interval
+            querier.send_specific(scope, self.address, tuple(sure), True, port)
+        interval = scope.params.mcast_last_member_interval
         self.source_at = now + interval if self.source_left else inf
 
     def asked(self, sources: tuple[bytes, ...], until: float) -> None:
@@ -202,7 +203,6 @@ class Member(Timed):
             self.state.lower_sources(sources, until)
         elif self.state.exclude:
             self.state.lower_group(until)
-        self.group.context.core.timers.update(self)
 
     # Time.
 
@@ -212,67 +212,41 @@ class Member(Timed):
             return inf
         return min(self.state.deadline(), self.query_at, self.source_at)
 
-    def expire(self, now: float) -> None:
-        """See Timed."""
+    def expire(self, now: float) -> View:
+        """Let go of what has run out."""
         before = self.state.view()
         self.state.expire(now)
-        self._settle(before)
-        if not self.alive:
-            return
-        querier = self.group.context.querier.is_querier
+        return before
+
+    def ask_again(self, scope: Scope, querier: Querier, now: float) -> None:
+        """Repeat queries that are due, if it is still for us to ask."""
         if self.source_at <= now:
-            if querier:
-                self._send_sources(now)
+            if querier.is_querier:
+                self._send_sources(scope, querier, now)
             else:
                 self.source_left.clear()
                 self.source_at = inf
         if self.query_at <= now:
-            if querier and self.state.exclude:
-                self._send_group(now)
+            if querier.is_querier and self.state.exclude:
+                self._send_group(scope, querier, now)
             else:
                 self.query_left, self.query_at = 0, inf
 
-    # Becoming, changing and going.
+    # Set, and forgotten.
 
-    def restore(self, exclude: bool, sources: tuple[bytes, ...], until: float) -> None:
+    def restore(
+        self, shared: Shared, exclude: bool, sources: tuple[bytes, ...], until: float
+    ) -> View:
         """Take over what a switch already forwards, with full timers."""
         before = self.state.view()
         self.state.exclude = exclude
         self.state.timer = until if exclude else -inf
         timer = -inf if exclude else until
-        self.state.sources = dict.fromkeys(self._limit(RecordType.IS_EX, sources), timer)
-        self._settle(before)
-        self.group.context.core.timers.update(self)
+        self.state.sources = dict.fromkeys(self._limit(shared, RecordType.IS_EX, sources), timer)
+        return before
 
-    def forget_source(self, source: bytes) -> None:
+    def forget_source(self, source: bytes) -> View:
         """As if nobody had ever named it; KeyError if nobody has."""
         before = self.state.view()
         del self.state.sources[source]
-        self._settle(before)
-
-    def _settle(self, before: tuple[bool, frozenset[bytes]]) -> None:
-        """After a change: pay for new sources, let go of old ones, and tell the group."""
-        state = self.state
-        self.group.charge_sources(self)
-        if state.empty:
-            self.remove()
-        elif state.view() != before:
-            self.group.touch()
-
-    def remove(self) -> None:
-        """The port is a member no more."""
-        self.alive = False
-        self.track(False)
-        core, port = self.group.context.core, self.port
-        core.timers.cancel(self)
-        del port.members[self]
-        most = port.params.mcast_max_groups
-        if not most or len(port.members) <= most * 7 // 8:
-            core.clear_alarm(port, GROUPS)
-        if self.truncated:
-            port.truncated -= 1
-            if not port.truncated:
-                core.clear_alarm(port, SOURCES)
-        if port.hosts <= core.params.mcast_eht_hosts_limit * 7 // 8:
-            core.clear_alarm(port, HOSTS)
-        self.group.drop(self)
+        return before

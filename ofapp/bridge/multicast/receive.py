@@ -6,8 +6,8 @@ from math import inf
 
 from ofapp.bridge.multicast.address import PROXY_SOURCES, is_snooped
 from ofapp.bridge.multicast.context import Context
-from ofapp.bridge.multicast.core import Port
 from ofapp.bridge.multicast.message import Query, Record, RecordType, Report, RouterHello
+from ofapp.bridge.multicast.shared import Port
 
 _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 
@@ -18,10 +18,10 @@ def on_report(context: Context, report: Report, port: Port, now: float) -> None:
     While nothing is restricted it floods: nobody who asks is known here.
     """
     to_routers = follow(context, report, port, now)
-    if not context.active:
-        context.forward(context.live, port.number)
+    if not context.scope.active:
+        context.forward(context.scope.live, port.number)
     elif to_routers:
-        context.forward(context.routers_live, port.number)
+        context.forward(context.scope.routers, port.number)
 
 
 def follow(context: Context, report: Report, port: Port, now: float) -> bool:
@@ -41,13 +41,15 @@ def _on_record(context: Context, record: Record, report: Report, port: Port, now
     if member is None:
         if kind not in _JOINING and (not sources or kind == RecordType.BLOCK):
             return True  # leaves what it is not in
-        member = context.join(address, port)
-        if member is None:
+        joined = context.join(address, port)
+        if joined is None:
             return True
-    member.report(kind, sources, report, now)
-    if not context.params.mcast_report_suppression or report.version == context.newest:
+        group, member = joined
+    assert group is not None
+    context.follow(group, member, record, report, now)
+    scope = context.scope
+    if not scope.params.mcast_report_suppression or report.version == scope.newest:
         return True
-    group = member.group
     if kind == RecordType.TO_IN:
         group.reported = -inf
         return not group.members.keys() - {port.number}
@@ -60,15 +62,13 @@ def _on_record(context: Context, record: Record, report: Report, port: Port, now
 def on_query(context: Context, query: Query, port: Port, now: float) -> None:
     """A query from elsewhere: to all ports, so that members answer, and to ourselves."""
     if query.general:
-        if context.querier.heard(query, port.number, now):
-            hold = context.querier.hold(query)
-            context.hear_router("query", query.source, port, now + hold, now)
+        context.hear_query(query, port, now)
     else:
         _on_specific(context, query, now)
-    ports = context.live
+    ports = context.scope.live
     if query.general and query.source in PROXY_SOURCES and context.querier.other is not None:
         # Linux takes 0.0.0.0 for the lowest address and would ask no more itself [measured].
-        ports -= context.learned_routers
+        ports -= context.scope.learned_routers
     context.forward(ports, port.number)
 
 
@@ -78,22 +78,20 @@ def _on_specific(context: Context, query: Query, now: float) -> None:
     if group is None:
         return
     group.reported = -inf
-    if query.suppress and not context.old:
+    if query.suppress and not context.scope.old:
         return
-    until = now + max(query.max_resp, 0.1) * context.params.mcast_last_member_count
-    for member in group.members.values():
-        member.asked(query.sources, until)
+    times = context.scope.params.mcast_last_member_count
+    context.asked(group, query.sources, now + max(query.max_resp, 0.1) * times)
 
 
 def on_hello(context: Context, hello: RouterHello, port: Port, now: float) -> None:
     """A PIM hello or a router discovery message: to all ports, as its address asks."""
-    soon = now + context.params.last_member_time
+    params = context.scope.params
+    soon = now + params.last_member_time
     if hello.hold == 0:
-        router = context.routers.get(port.number)
-        if router is not None:
-            kind = "pim_hello" if hello.kind == "pim_hello" else "mrd_advertisement"
-            router.leave(kind, hello.source, soon)
+        kind = "pim_hello" if hello.kind == "pim_hello" else "mrd_advertisement"
+        context.router_leaves(kind, hello.source, port, soon)
     else:
-        hold = context.params.mcast_querier_interval if hello.hold is None else hello.hold
+        hold = params.mcast_querier_interval if hello.hold is None else hello.hold
         context.hear_router(hello.kind, hello.source, port, max(soon, now + hold), now)
-    context.forward(context.live, port.number)
+    context.forward(context.scope.live, port.number)

@@ -7,25 +7,20 @@ cut off the other.
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
-from ofapp.bridge.multicast.timers import Timed
-
-if TYPE_CHECKING:
-    from ofapp.bridge.multicast.context import Context
+from ofapp.bridge.multicast.timers import Place, Timed
 
 MAX_ROUTERS = 16
 """Routers remembered on one port; a host that makes up more displaces the soonest to expire."""
 
 
 class RouterPort(Timed):
-    """One port of one VLAN and family; gone when its last router is."""
+    """One port of one VLAN and family; to be forgotten when its last router is gone."""
 
-    __slots__ = ("context", "heard", "port")
+    __slots__ = ("heard", "port")
 
-    def __init__(self, context: Context, port: int) -> None:
-        super().__init__()
-        self.context = context
+    def __init__(self, place: Place, port: int) -> None:
+        super().__init__(place)
         self.port = port
         self.heard: dict[tuple[str, bytes], float] = {}
 
@@ -35,7 +30,6 @@ class RouterPort(Timed):
         if key not in self.heard and len(self.heard) >= MAX_ROUTERS:
             del self.heard[min(self.heard, key=self.heard.__getitem__)]
         self.heard[key] = until
-        self.context.core.timers.update(self)
 
     def leave(self, kind: str, router: bytes, until: float) -> None:
         """A router said goodbye.
@@ -46,7 +40,6 @@ class RouterPort(Timed):
         key = (kind, router)
         if key in self.heard:
             self.heard[key] = min(self.heard[key], until)
-            self.context.core.timers.update(self)
 
     @property
     def until(self) -> float:
@@ -57,8 +50,7 @@ class RouterPort(Timed):
         """See Timed."""
         return min(self.heard.values(), default=inf)
 
-    def expire(self, now: float) -> None:
-        """See Timed."""
+    def expire(self, now: float) -> bool:
+        """Forget those that are due; whether there is nobody left."""
         self.heard = {key: until for key, until in self.heard.items() if until > now}
-        if not self.heard:
-            self.context.router_gone(self)
+        return not self.heard

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
+from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.filter import BLOCKED
-
-if TYPE_CHECKING:
-    from ofapp.bridge.multicast.context import Context
-    from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.shared import Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +103,12 @@ def _left(until: float, now: float) -> float:
     return max(0.0, round(until - now, 3)) if isfinite(until) else 0.0
 
 
-def member_info(member: Member, now: float) -> MemberInfo:
+def _member(member: Member, vid: int, now: float) -> MemberInfo:
     """A learned membership."""
-    state, group = member.state, member.group
+    state = member.state
     return MemberInfo(
-        group.context.vid,
-        text(group.address),
+        vid,
+        text(member.address),
         member.port.number,
         False,
         "exclude" if state.exclude else "include",
@@ -125,15 +123,15 @@ def member_info(member: Member, now: float) -> MemberInfo:
 
 def members(context: Context, now: float) -> list[MemberInfo]:
     """All memberships of a context, learned and permanent."""
-    found = []
+    found, vid = [], context.scope.vid
     for group in context.groups.values():
-        found += [member_info(member, now) for member in group.members.values()]
+        found += [_member(member, vid, now) for member in group.members.values()]
         for port, kept in group.static.items():
             sources = sorted(source for source in kept if source is not None)
             without = kept.get(None, frozenset())
             found.append(
                 MemberInfo(
-                    context.vid,
+                    vid,
                     text(group.address),
                     port,
                     True,
@@ -149,19 +147,19 @@ def members(context: Context, now: float) -> list[MemberInfo]:
     return sorted(found, key=lambda info: (info.vid, info.group, info.port, info.permanent))
 
 
-def routers(context: Context, now: float) -> list[RouterInfo]:
-    """Router ports of a context, whether they forward or not."""
-    found = []
+def routers(context: Context, ports: Mapping[int, Port], now: float) -> list[RouterInfo]:
+    """Router ports of a context, whether they forward or not; ports: all of the bridge."""
+    found, scope = [], context.scope
     for port in sorted(context.ports):
-        known = context.core.ports.get(port)
+        known = ports.get(port)
         permanent = known is not None and known.params.mcast_router == 2
         learned = context.routers.get(port)
         if permanent or learned is not None:
             heard = sorted({router for _, router in learned.heard}) if learned else []
             found.append(
                 RouterInfo(
-                    context.vid,
-                    context.family.value,
+                    scope.vid,
+                    scope.family.value,
                     port,
                     permanent,
                     _left(learned.until, now) if learned and not permanent else 0.0,
@@ -174,8 +172,8 @@ def routers(context: Context, now: float) -> list[RouterInfo]:
 
 def querier(context: Context, now: float) -> QuerierInfo:
     """Querier state of a context."""
-    state = context.querier
-    address, version, timer, name = None, context.version, 0.0, "none"
+    state, scope = context.querier, context.scope
+    address, version, timer, name = None, scope.version, 0.0, "none"
     if state.is_querier:
         name, address, timer = "self", text(state.address), _left(state.next_query, now)
     elif state.other is not None:
@@ -183,11 +181,11 @@ def querier(context: Context, now: float) -> QuerierInfo:
         address = text(state.other) if state.other else None
         version = state.last.version if state.last else version
     return QuerierInfo(
-        context.vid,
-        context.family.value,
+        scope.vid,
+        scope.family.value,
         state.enabled,
         name,
-        context.active,
+        scope.active,
         version,
         address,
         state.other_port,

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, why_no_entry
 from ofapp.bridge.multicast.context import Context
-from ofapp.bridge.multicast.core import Core, Port
 from ofapp.bridge.multicast.decode import decode
 from ofapp.bridge.multicast.effects import Effect, SetGroup, SetUnregistered
 from ofapp.bridge.multicast.message import Malformed, Other, Query, Record, RecordType, Report
 from ofapp.bridge.multicast.params import Params, PortParams, VlanParams
 from ofapp.bridge.multicast.receive import follow, on_hello, on_query, on_report
-from ofapp.bridge.multicast.restore import restore_group, restore_routers
+from ofapp.bridge.multicast.restore import restore_group
+from ofapp.bridge.multicast.shared import Shared
 from ofapp.bridge.multicast.snapshot import Snapshot, members, querier, routers
 
 
@@ -29,7 +29,7 @@ class Snooping:
 
     def __init__(self, params: Params, mac: int) -> None:
         """mac: the bridge's own Ethernet address, the source of its queries."""
-        self._core = Core(params, mac)
+        self._shared = Shared(params, mac)
         self._vlans: dict[int, tuple[Context, Context]] = {}
         self._vlan_params: dict[int, VlanParams | None] = {}
         self._permanent: dict[tuple[int, bytes, int, bytes | None], frozenset[bytes]] = {}
@@ -38,25 +38,40 @@ class Snooping:
 
     def next_wakeup(self) -> float | None:
         """When `tick` has something to do; None for never."""
-        return self._core.timers.next()
+        return self._shared.timers.next()
 
     def tick(self, now: float) -> list[Effect]:
         """Do what is due."""
-        self._core.timers.run(now)
-        return self._core.flush()
+        self._run(now)
+        return self._flush()
+
+    def _run(self, now: float) -> None:
+        for timed in self._shared.timers.run(now):
+            vid, six = timed.place
+            self._vlans[vid][six].expire(timed, now)
+
+    def _flush(self) -> list[Effect]:
+        """The effects of the input just handled."""
+        shared = self._shared
+        effects, shared.out = shared.out, []
+        if shared.dirty:
+            for vid, six in shared.dirty:
+                effects += self._vlans[vid][six].flush()
+            shared.dirty.clear()
+        return effects
 
     # Configuration.
 
     def _done(self, now: float) -> list[Effect]:
         """Do what an input made due at once, such as a first query."""
-        self._core.timers.run(now)
-        return self._core.flush()
+        self._run(now)
+        return self._flush()
 
     def set_params(self, params: Params, now: float) -> list[Effect]:
         """New parameters of the bridge. What was learned stays, unless snooping goes off."""
-        self._core.timers.run(now)
-        self._core.params = params
-        self._core.ledger.set_limit(params.mcast_hash_max)
+        self._run(now)
+        self._shared.params = params
+        self._shared.ledger.set_limit(params.mcast_hash_max)
         for vid in self._vlans:
             self._configure(vid, now)
         return self._done(now)
@@ -65,14 +80,14 @@ class Snooping:
         self, vid: int, ports: Iterable[int], now: float, params: VlanParams | None = None
     ) -> list[Effect]:
         """A VLAN and its ports, new or changed; without `params` the bridge's hold."""
-        core = self._core
-        core.timers.run(now)
+        shared = self._shared
+        self._run(now)
         self._vlan_params[vid] = params
         if vid not in self._vlans:
-            fallback = params or core.params.vlan
+            fallback = params or shared.params.vlan
             self._vlans[vid] = (
-                Context(core, vid, Family.IPV4, fallback),
-                Context(core, vid, Family.IPV6, fallback),
+                Context(shared, vid, Family.IPV4, fallback),
+                Context(shared, vid, Family.IPV6, fallback),
             )
             for key, exclude in self._permanent.items():
                 if key[0] == vid:
@@ -85,22 +100,23 @@ class Snooping:
 
     def _configure(self, vid: int, now: float) -> None:
         for context in self._vlans[vid]:
-            context.configure(self._vlan_params[vid] or self._core.params.vlan, now)
+            context.configure(self._vlan_params[vid] or self._shared.params.vlan, now)
 
     def remove_vlan(self, vid: int, now: float) -> list[Effect]:
         """A VLAN is gone, with all learned on it; its entries are removed and it floods."""
-        self._core.timers.run(now)
-        for context in self._vlans.pop(vid, ()):
+        self._run(now)
+        for context in self._vlans.get(vid, ()):
             context.close()
+        effects = self._flush()
+        self._vlans.pop(vid, None)
         self._vlan_params.pop(vid, None)
-        return self._done(now)
+        return effects
 
     def add_port(self, port: int, now: float, params: PortParams | None = None) -> list[Effect]:
         """A port of the bridge; it does not forward until `set_port_state` says so."""
-        self._core.timers.run(now)
-        if port not in self._core.ports:
-            self._core.ports[port] = Port(port, params or PortParams())
-            self._core.ledger.add_port(port)
+        self._run(now)
+        if port not in self._shared.ports:
+            self._shared.add_port(port, params or PortParams())
         return self._done(now)
 
     def remove_port(self, port: int, now: float) -> list[Effect]:
@@ -109,30 +125,29 @@ class Snooping:
 
     def remove_ports(self, ports: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
-        core = self._core
-        core.timers.run(now)
-        gone = [core.ports[port] for port in ports if port in core.ports]
+        shared = self._shared
+        self._run(now)
+        gone = [shared.ports[port] for port in ports if port in shared.ports]
+        numbers = frozenset(known.number for known in gone)
         for known in gone:
-            for context in self._contexts():
-                context.drop_port(known.number)
-            core.limited.pop(known.number, None)
-            core.ledger.remove_port(known.number)
             known.forwarding = False
         for context in self._contexts():
+            context.drop_ports(numbers)
             context.ports_changed(gone, now)
-        for known in gone:
-            del core.ports[known.number]
+        for number in numbers:
+            shared.remove_port(number)
         return self._done(now)
 
     def set_port_params(self, port: int, params: PortParams, now: float) -> list[Effect]:
         """New parameters of a port; KeyError if there is none."""
-        core = self._core
-        core.timers.run(now)
-        known = core.ports[port]
+        shared = self._shared
+        self._run(now)
+        known = shared.ports[port]
+        tracks = params.mcast_fast_leave is not known.params.mcast_fast_leave
         known.params = params
-        for member in known.members:
-            member.track(params.mcast_fast_leave)
         for context in self._contexts():
+            if tracks:
+                context.track_hosts(port, params.mcast_fast_leave)
             if params.mcast_router == 0:
                 context.forget_router(port)
             context.refresh()
@@ -151,9 +166,9 @@ class Snooping:
 
     def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
         """The same for many ports at once: (forwarding, edge) of each."""
-        core = self._core
-        core.timers.run(now)
-        ports = [(core.ports[port], state) for port, state in states.items()]
+        shared = self._shared
+        self._run(now)
+        ports = [(shared.ports[port], state) for port, state in states.items()]
         news = [(port, state) for port, state in ports if (port.forwarding, port.edge) != state]
         changed = [port for port, (forwarding, _) in news if port.forwarding != forwarding]
         for port, state in news:
@@ -167,7 +182,7 @@ class Snooping:
 
         settling: seconds for which all may have moved at least.
         """
-        self._core.timers.run(now)
+        self._run(now)
         for context in self._contexts():
             context.topology_change(now, settling)
         return self._done(now)
@@ -194,7 +209,7 @@ class Snooping:
         """
         without = frozenset(exclude)
         _check_addresses(group, source, without)
-        self._core.timers.run(now)
+        self._run(now)
         self._permanent[vid, group, port, source] = without
         if vid in self._vlans:
             self._apply_permanent(vid, group, port, source, without)
@@ -210,7 +225,7 @@ class Snooping:
     ) -> list[Effect]:
         """Undo `add_permanent`; KeyError if there is no such entry."""
         del self._permanent[vid, group, port, source]
-        self._core.timers.run(now)
+        self._run(now)
         if vid in self._vlans:
             self._vlans[vid][len(group) == 16].unkeep(group, port, source)
         return self._done(now)
@@ -230,18 +245,19 @@ class Snooping:
 
         ValueError as for `add_permanent`; KeyError if there is no such port or VLAN.
         """
-        core, without = self._core, tuple(exclude)
+        shared, without = self._shared, tuple(exclude)
         _check_addresses(group, source, without)
         if is_mac_group(group):
             raise ValueError("group: nobody can join a MAC address")
-        core.timers.run(now)
-        context, known = self._vlans[vid][len(group) == 16], core.ports[port]
+        self._run(now)
+        context, known = self._vlans[vid][len(group) == 16], shared.ports[port]
         kind, sources = (
             (RecordType.IS_EX, without) if source is None else (RecordType.ALLOW, (source,))
         )
         record = Record(kind, group, sources)
-        host = core.mac.to_bytes(6, "big")
-        report = Report("by_hand", context.family, context.newest, host, b"", (record,))
+        host = shared.mac.to_bytes(6, "big")
+        scope = context.scope
+        report = Report("by_hand", scope.family, scope.newest, host, b"", (record,))
         follow(context, report, known, now)
         joined = group in context.groups and port in context.groups[group].members
         return joined, self._done(now)
@@ -255,23 +271,20 @@ class Snooping:
         source: bytes | None = None,
     ) -> tuple[int, list[Effect]]:
         """Forget members that fit all that is given, or one of their sources; and how many."""
-        self._core.timers.run(now)
-        found = [
-            member
-            for context in self._contexts()
-            for known in context.groups.values()
-            for member in known.members.values()
-            if vid in (None, context.vid)
-            and group in (None, known.address)
-            and port in (None, member.port.number)
-            and (source is None or source in member.state.sources)
-        ]
-        for member in found:
-            if source is None:
-                member.remove()
-            else:
-                member.forget_source(source)
-        return len(found), self._done(now)
+        self._run(now)
+        count = 0
+        for context in self._contexts():
+            for known in list(context.groups.values()):
+                if vid not in (None, context.scope.vid) or group not in (None, known.address):
+                    continue
+                ports = [
+                    number
+                    for number, member in known.members.items()
+                    if port in (None, number) and (source is None or source in member.state.sources)
+                ]
+                context.forget_members(known, ports, source)
+                count += len(ports)
+        return count, self._done(now)
 
     # Frames.
 
@@ -280,26 +293,26 @@ class Snooping:
 
         This alone forwards it: what is not forwarded by an effect is dropped.
         """
-        core = self._core
-        core.timers.run(now)
-        known = core.ports.get(port)
+        shared = self._shared
+        self._run(now)
+        known = shared.ports.get(port)
         pair = self._vlans.get(vid)
         if known is None or pair is None:
-            return core.flush()
-        if port not in pair[0].live:
+            return self._flush()
+        if port not in pair[0].scope.live:
             known.count("drop_not_forwarding")
-            return core.flush()
-        if not pair[0].enabled:
-            pair[0].forward(pair[0].live, port)
-            return core.flush()
-        message = decode(frame, core.params.strict)
+            return self._flush()
+        if not pair[0].scope.enabled:
+            pair[0].forward(pair[0].scope.live, port)
+            return self._flush()
+        message = decode(frame, shared.params.strict)
         if isinstance(message, Malformed):
             known.count("drop_" + message.reason)
-            return core.flush()
+            return self._flush()
         known.count("rx_" + message.kind)
         if isinstance(message, Other):
-            pair[0].forward(pair[0].live, port)
-            return core.flush()
+            pair[0].forward(pair[0].scope.live, port)
+            return self._flush()
         context = pair[message.family is Family.IPV6]
         if isinstance(message, Report):
             on_report(context, message, known, now)
@@ -307,7 +320,7 @@ class Snooping:
             on_query(context, message, known, now)
         else:
             on_hello(context, message, known, now)
-        return core.flush()
+        return self._flush()
 
     # Restart.
 
@@ -324,23 +337,23 @@ class Snooping:
         full timers; and a query asks at once. Groups of a VLAN that was not restricted are left
         out. The effects are the differences to what the switch held.
         """
-        core = self._core
-        core.timers.run(now)
+        shared = self._shared
+        self._run(now)
         routed: dict[tuple[int, Family], frozenset[int]] = {}
         for kept in unregistered:
             if kept.ports is not None and kept.vid in self._vlans:
                 context = self._vlans[kept.vid][kept.family is Family.IPV6]
-                if context.enabled:
+                if context.scope.enabled:
                     routed[kept.vid, kept.family] = kept.ports
-                    restore_routers(context, kept.ports, now)
+                    context.restore(kept.ports, now)
         held: dict[tuple[Context, bytes], dict[bytes | None, frozenset[int]]] = {}
         for entry in groups:
             if entry.vid in self._vlans:
                 context = self._vlans[entry.vid][len(entry.group) == 16]
                 held.setdefault((context, entry.group), {})[entry.source] = entry.ports
         for (context, address), entries in held.items():
-            ports = routed.get((context.vid, context.family))
-            restore_group(context, address, entries, ports, now)
+            restricted = routed.get((context.scope.vid, context.scope.family))
+            restore_group(context, address, entries, restricted, shared.ports, now)
         return self._done(now)
 
     # Looking.
@@ -355,11 +368,12 @@ class Snooping:
         for context in self._contexts():
             for group in context.groups.values():
                 found += [
-                    SetGroup(context.vid, group.address, source, ports)
+                    SetGroup(context.scope.vid, group.address, source, ports)
                     for source, ports in group.sent.items()
                 ]
             if context.sent is not None:
-                found.append(SetUnregistered(context.vid, context.family, context.sent))
+                scope = context.scope
+                found.append(SetUnregistered(scope.vid, scope.family, context.sent))
         return found
 
     def snapshot(self, now: float) -> Snapshot:
@@ -367,11 +381,13 @@ class Snooping:
         contexts = list(self._contexts())
         return Snapshot(
             tuple(info for context in contexts for info in members(context, now)),
-            tuple(info for context in contexts for info in routers(context, now)),
+            tuple(
+                info for context in contexts for info in routers(context, self._shared.ports, now)
+            ),
             tuple(querier(context, now) for context in contexts),
-            {number: dict(port.counters) for number, port in self._core.ports.items()},
-            self._core.ledger.total,
-            self._core.params.mcast_hash_max,
+            {number: dict(port.counters) for number, port in self._shared.ports.items()},
+            self._shared.ledger.total,
+            self._shared.params.mcast_hash_max,
         )
 
 

@@ -1,34 +1,38 @@
 """One heap for every deadline of a bridge's snooping.
 
-A deadline that moves later, which each report does to one, costs nothing: the owner is woken at
-the old time, sees that it is not yet due and asks again. A deadline that moves earlier is pushed
-anew and the old heap entry becomes stale; stale ones are swept out when they outnumber the live
-ones, so no sequence of joins and leaves can make the heap grow.
+A deadline that moves later, which each report does to one, costs nothing: the owner comes up at the
+old time, is seen to be not yet due and goes back. A deadline that moves earlier is pushed anew and
+the old heap entry becomes stale; stale ones are swept out when they outnumber the live ones, so no
+sequence of joins and leaves can make the heap grow.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from math import inf
 
+Place = tuple[int, bool]
+"""Where something belongs: the VID, and whether it is of IPv6."""
+
 
 class Timed(ABC):
-    """Something with a next deadline. `due` belongs to `Timers`: when its heap entry fires."""
+    """Something with a next deadline.
 
-    __slots__ = ("due",)
+    place: by which whoever looks after it finds it. `due` belongs to `Timers`: when its heap entry
+    comes up.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("due", "place")
+
+    def __init__(self, place: Place) -> None:
         self.due = inf
+        self.place = place
 
     @abstractmethod
     def deadline(self) -> float:
-        """When it wants to be woken; infinity for never."""
-        ...
-
-    @abstractmethod
-    def expire(self, now: float) -> None:
-        """Do what is due, so that `deadline` is past `now` after."""
+        """When something is to be done with it; infinity for never."""
         ...
 
 
@@ -71,17 +75,19 @@ class Timers:
             heappop(heap)
         return heap[0][0] if heap else None
 
-    def run(self, now: float) -> None:
-        """Wake all that is due at `now`, in order of time."""
-        heap = self._heap
-        while heap and heap[0][0] <= now:
-            when, _, owner = heappop(heap)
+    def run(self, now: float) -> Iterator[Timed]:
+        """All that is due at `now`, in order of time.
+
+        Each must be seen to before the next is asked for, so that its deadline is past `now`.
+        """
+        while self._heap and self._heap[0][0] <= now:
+            when, _, owner = heappop(self._heap)
             if when != owner.due:
                 continue
             owner.due = inf
             self._live -= 1
             if owner.deadline() <= now:
-                owner.expire(now)
+                yield owner
             self.update(owner)
 
     def _sweep(self) -> None:

@@ -265,4 +265,4 @@ def test_the_heap_does_not_grow_with_joins_and_leaves(vx: Wire) -> None:
     for _ in range(2000):
         lan.snooping.receive(1, 1, join, lan.now)
         lan.snooping.receive(1, 1, leave, lan.now)
-    assert len(lan.snooping._core.timers) < 100
+    assert len(lan.snooping._shared.timers) < 100

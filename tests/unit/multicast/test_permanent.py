@@ -18,6 +18,7 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast.message import Query
 from tests.unit.multicast.lan import ALLOW, IS_EX, MAC, TO_EX, V4, V6, Lan, ip
 
+MAC_GROUP = bytes.fromhex("010001c0ffee")
 Wire = type[V4] | type[V6]
 both = pytest.mark.parametrize("vx", [V4, V6])
 
@@ -80,10 +81,13 @@ def test_the_vlan_and_the_port_may_come_later(vx: Wire) -> None:
 def test_permanent_entries_survive_snooping_being_off_and_the_vlan(vx: Wire) -> None:
     lan = Lan().restricted(vx)
     lan.do(lan.snooping.add_permanent(1, ip(vx.group), 2, lan.now))
+    lan.do(lan.snooping.add_permanent(1, MAC_GROUP, 3, lan.now))
     lan.do(lan.snooping.set_params(Params(mcast_snooping=False), lan.now))
     assert lan.entries == {}
     lan.do(lan.snooping.set_params(Params(), lan.now))
+    assert lan.entries == {(1, MAC_GROUP, None): {3}}
     lan.do(lan.snooping.remove_vlan(1, lan.now))
+    assert lan.entries == {}
     lan.do(lan.snooping.set_vlan(1, lan.everywhere, lan.now))
     lan.restricted(vx)
     assert lan.heard_by(vx.group) == {2, 5}

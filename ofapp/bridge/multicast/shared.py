@@ -1,38 +1,35 @@
 """What all VLANs of one bridge's snooping share: ports, timers, limits and the effects so far.
 
-Contexts and groups mark themselves dirty while an input is handled; `flush` then compares what is
-wanted with what was said last and emits the differences, so however many records one report has,
-a datapath entry changes at most once.
+While an input is handled, effects are collected here and whoever has changed is noted by its place;
+what differs from what was said last is worked out when the input is done, so however many records
+one report has, a datapath entry changes at most once.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.multicast.effects import Effect
 from ofapp.bridge.multicast.ledger import Ledger
 from ofapp.bridge.multicast.params import Params, PortParams
-from ofapp.bridge.multicast.timers import Timers
-
-if TYPE_CHECKING:
-    from ofapp.bridge.multicast.context import Context
-    from ofapp.bridge.multicast.group import Group
-    from ofapp.bridge.multicast.member import Member
+from ofapp.bridge.multicast.timers import Place, Timers
 
 HASH, GROUPS, SOURCES, HOSTS = "hash_max", "max_groups", "max_sources", "eht_hosts_limit"
 
 
 class Port:
-    """One port of the bridge. `edge`: spanning tree knows that no bridge is behind it."""
+    """One port of the bridge.
+
+    edge: spanning tree knows that no bridge is behind it; groups: it is a member of, in all VLANs;
+    hosts: tracked, of all groups; truncated: members that asked for more sources than allowed.
+    """
 
     __slots__ = (
         "alarms",
         "counters",
         "edge",
         "forwarding",
+        "groups",
         "hosts",
-        "members",
         "number",
         "params",
         "truncated",
@@ -43,10 +40,10 @@ class Port:
         self.params = params
         self.forwarding = False
         self.edge = False
-        self.members: dict[Member, None] = {}
+        self.groups = 0
+        self.hosts = 0
+        self.truncated = 0
         self.counters: dict[str, int] = {}
-        self.hosts = 0  # tracked, of all groups
-        self.truncated = 0  # members that asked for more sources than allowed
         self.alarms: set[str] = set()
 
     def count(self, name: str) -> None:
@@ -54,20 +51,13 @@ class Port:
         self.counters[name] = self.counters.get(name, 0) + 1
 
 
-class Core:
-    """See the module's docstring. `mac` is the bridge's Ethernet address."""
+class Shared:
+    """See the module's docstring.
 
-    __slots__ = (
-        "dirty",
-        "dirty_contexts",
-        "ledger",
-        "limited",
-        "mac",
-        "out",
-        "params",
-        "ports",
-        "timers",
-    )
+    mac: the bridge's Ethernet address; dirty: the places where something has changed.
+    """
+
+    __slots__ = ("_limited", "dirty", "ledger", "mac", "out", "params", "ports", "timers")
 
     def __init__(self, params: Params, mac: int) -> None:
         self.params = params
@@ -75,25 +65,20 @@ class Core:
         self.timers = Timers()
         self.ledger = Ledger(params.mcast_hash_max)
         self.ports: dict[int, Port] = {}
-        self.limited: dict[int, None] = {}  # ports with a HASH alarm
         self.out: list[Effect] = []
-        self.dirty: dict[Group, None] = {}
-        self.dirty_contexts: dict[Context, None] = {}
+        self.dirty: dict[Place, None] = {}
+        self._limited: dict[int, None] = {}  # ports with a HASH alarm
 
-    def flush(self) -> list[Effect]:
-        """The effects of the input just handled."""
-        if self.dirty_contexts:
-            for context in self.dirty_contexts:
-                context.flush_opening(self.out)
-        for group in self.dirty:
-            group.flush(self.out)
-        if self.dirty_contexts:
-            for context in self.dirty_contexts:
-                context.flush_closing(self.out)
-            self.dirty_contexts.clear()
-        self.dirty.clear()
-        out, self.out = self.out, []
-        return out
+    def add_port(self, number: int, params: PortParams) -> None:
+        """A port that is not there yet."""
+        self.ports[number] = Port(number, params)
+        self.ledger.add_port(number)
+
+    def remove_port(self, number: int) -> None:
+        """A port that has no entries any more."""
+        del self.ports[number]
+        self._limited.pop(number, None)
+        self.ledger.remove_port(number)
 
     def event(
         self, kind: str, message: str, severity: Severity, port: int | None, **data: object
@@ -108,16 +93,16 @@ class Core:
         if self.ledger.charge(port.number):
             return True
         self.raise_alarm(port, HASH)
-        self.limited[port.number] = None
+        self._limited[port.number] = None
         return False
 
     def release(self, port: int) -> None:
         """Give back one entry."""
         self.ledger.release(port)
-        if self.limited and self.ledger.relaxed:
-            for number in self.limited:
+        if self._limited and self.ledger.relaxed:
+            for number in self._limited:
                 self.clear_alarm(self.ports[number], HASH)
-            self.limited.clear()
+            self._limited.clear()
 
     def raise_alarm(self, port: Port, limit: str) -> None:
         """Count a refusal, and tell of the first."""

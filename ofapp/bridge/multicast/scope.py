@@ -1,0 +1,78 @@
+"""What holds for one family on one VLAN, as its querier, routers, groups and members must know it.
+
+It is handed down with each call: what is looked after knows its place (`Timed.place`) and not who
+looks after it.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Severity
+from ofapp.bridge.multicast.address import Family
+from ofapp.bridge.multicast.params import VlanParams
+from ofapp.bridge.multicast.shared import Shared
+from ofapp.bridge.multicast.timers import Place
+
+
+class Scope:
+    """Its `Context` keeps it true.
+
+    place: (VID, whether IPv6); newest: the protocol's newest version.
+    enabled: it is snooped here; active: forwarding is restricted, otherwise everything floods.
+    live: ports of the VLAN that forward. learned_routers: those of them behind which a router was
+    heard; routers: those that get every group: router ports, and others that must as long as it is
+    not known what is behind them.
+    uncertain: routers and members may have moved.
+    """
+
+    __slots__ = (
+        "active",
+        "enabled",
+        "family",
+        "learned_routers",
+        "live",
+        "newest",
+        "params",
+        "place",
+        "routers",
+        "shared",
+        "uncertain",
+        "vid",
+    )
+
+    def __init__(self, shared: Shared, vid: int, family: Family, params: VlanParams) -> None:
+        self.shared = shared
+        self.vid = vid
+        self.family = family
+        self.place: Place = (vid, family is Family.IPV6)
+        self.params = params
+        self.newest = 3 if family is Family.IPV4 else 2
+        self.enabled = False
+        self.active = False
+        self.live: frozenset[int] = frozenset()
+        self.learned_routers: frozenset[int] = frozenset()
+        self.routers: frozenset[int] = frozenset()
+        self.uncertain = False
+
+    @property
+    def version(self) -> int:
+        """Configured version."""
+        if self.family is Family.IPV4:
+            return self.params.mcast_igmp_version
+        return self.params.mcast_mld_version
+
+    @property
+    def old(self) -> bool:
+        """Whether the configured version knows no source lists."""
+        return self.version < self.newest
+
+    def tell(self, kind: str, message: str, port: int | None, **data: object) -> None:
+        """Tell a person of something here."""
+        self.shared.event(
+            kind,
+            f"VLAN {self.vid} IPv{self.family.value}: {message}",
+            Severity.INFO,
+            port,
+            vid=self.vid,
+            family=self.family.value,
+            **data,
+        )
