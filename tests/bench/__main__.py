@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from . import measure, report
-from .controllers import PINNED, Peer, peers
-from .switch import ControllerGoneError
+from tests.bench import measure, report
+from tests.bench.controllers import PINNED, Peer, peers
+from tests.bench.switch import ControllerGoneError
 
 TRIED = (ControllerGoneError, RuntimeError, OSError)
 

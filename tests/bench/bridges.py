@@ -16,10 +16,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.guest.debs import unpacked
-from tests.guest.ownswitch import BRIDGE, OwnSwitch
-from tests.guest.test_dpdk import PROGRAM
-from tests.guest.uml import run_inside
+from tests.support.debs import dpdk_switch
+from tests.support.ownswitch import BRIDGE, OwnSwitch
+from tests.support.uml import run_inside
 
 ROOT = Path(__file__).parents[2]
 TAG = "obr"
@@ -91,7 +90,7 @@ def own_switch(program: Path, settings: Sequence[str] = ()) -> Iterator[OwnSwitc
 
 def own_dpdk() -> AbstractContextManager[OwnSwitch]:
     """One with DPDK, without hugepages."""
-    return own_switch(unpacked("openvswitch-switch-dpdk") / PROGRAM, DPDK)
+    return own_switch(dpdk_switch(), DPDK)
 
 
 def bench(switch: OwnSwitch, out: Path, words: Words) -> None:

@@ -28,8 +28,8 @@ from statistics import median
 from ofapp.bench.figures import summary
 from ofapp.bench.frames import MIN_SIZE, Flow, Side, frame, mac
 from tests.bench.bridges import own_dpdk
-from tests.guest.ownswitch import ControllerInside, OwnSwitch
-from tests.vswitchd.waiting import wait_for
+from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.waiting import wait_for
 
 PAIRS = (1, 100, 1_000, 10_000)
 SETTLE_SECONDS = 0.5

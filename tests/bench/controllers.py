@@ -80,7 +80,7 @@ def _testcontroller(port: int, _rest_port: int) -> list[str]:
 
 
 def _null(port: int, _rest_port: int) -> list[str]:
-    return [sys.executable, "-m", "bench.peers.null_controller", str(port)]
+    return [sys.executable, "-m", "tests.bench.peers.null_controller", str(port)]
 
 
 def peers() -> dict[str, Peer]:
@@ -107,7 +107,7 @@ def _pinned(command: list[str], core: int) -> list[str]:
 def running(peer: Peer) -> Iterator[Running]:
     """Start the controller on the second core; stop it and forget its log at the end."""
     port, rest_port = free_port(), free_port()
-    environment = dict(os.environ, PYTHONPATH=f"{HERE.parent}:{ROOT}", PYTHONWARNINGS="ignore")
+    environment = dict(os.environ, PYTHONPATH=str(ROOT), PYTHONWARNINGS="ignore")
     with tempfile.TemporaryDirectory(prefix="ofapp-bench-") as scratch:
         log = Path(scratch) / "log"
         with log.open("wb") as output:

@@ -18,8 +18,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from . import openflow as of
-from .model import Model
+from tests.bench import openflow as of
+from tests.bench.model import Model
 
 HELLO_TIME = 2.0
 ECHO_EVERY = 0.05

@@ -10,11 +10,10 @@ from statistics import median
 from typing import Any
 
 from ofapp.bench.processes import wait_until
-
-from .controllers import Peer, Running, emulator_core, running
-from .rest import Api, sampling
-from .switch import Switch
-from .traffic import Traffic, mac
+from tests.bench.controllers import Peer, Running, emulator_core, running
+from tests.bench.rest import Api, sampling
+from tests.bench.switch import Switch
+from tests.bench.traffic import Traffic, mac
 
 WINDOW = 4_000
 SATURATED = 0.9

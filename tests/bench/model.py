@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from . import openflow as of
+from tests.bench import openflow as of
 
 _FLOW_STATS = struct.Struct("!HBxIIHHHH4xQQQ")
 

@@ -25,15 +25,14 @@ from typing import Any
 
 import yaml
 
-from tests.mininet.lab import Host, Lab, Switch, _in_namespace, vsctl
-from tests.vswitchd import mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import family_status
-from tests.vswitchd.waiting import wait_for
-
-from . import openflow as of
-from . import switch as emulated
-from .controllers import CORES, Peer, Running, emulator_core, peers, running
+from tests.bench import openflow as of
+from tests.bench import switch as emulated
+from tests.bench.controllers import CORES, Peer, Running, emulator_core, peers, running
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.lab import Host, Lab, Switch, _in_namespace, vsctl
+from tests.support.multicast_entries import family_status
+from tests.support.waiting import wait_for
 
 SNOOP_TABLE, SNOOP_COOKIE = 80, 0x0FA9_0701_0000_0000
 FAST, MEMBERS = 1, 4

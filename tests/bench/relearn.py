@@ -29,9 +29,9 @@ from ofapp.bench.frames import BROADCAST, MIN_SIZE, Flow, Side, frame, mac
 from ofapp.bench.listeners import Counter
 from ofapp.bench.sender import Among, Sender
 from tests.bench.bridges import PLAIN, own_switch
-from tests.guest.ownswitch import ControllerInside, OwnSwitch
-from tests.mininet.lab import Host
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Host
+from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.waiting import wait_for
 
 DPID = 0xCA10
 NORMAL, OURS = "normal", "ofapp"

@@ -17,10 +17,10 @@ from typing import Any
 
 import yaml
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 PORTS, VLANS, HOSTS = 48, 100, 10_000
 TRUNKS = 2

@@ -24,11 +24,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import openflow as of
-from .controllers import HERE, Peer, Running, emulator_core, peers, running
-from .fleet import Fleet, Member
-from .measure import percentile
-from .rest import Api
+from tests.bench import openflow as of
+from tests.bench.controllers import HERE, Peer, Running, emulator_core, peers, running
+from tests.bench.fleet import Fleet, Member
+from tests.bench.measure import percentile
+from tests.bench.rest import Api
 
 CONFIG = HERE / "storms.yaml"
 GOOD = 20

@@ -17,13 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.interop.network import port_state
-from tests.mininet.lab import Host, _in_namespace, sh
-from tests.vswitchd.waiting import wait_for
-
-from .stp_mesh import EVENTS, heals
-from .stp_ring import Ring, ring
-from .stp_traffic import (
+from tests.bench.stp_mesh import EVENTS, heals
+from tests.bench.stp_ring import Ring, ring
+from tests.bench.stp_traffic import (
     ETH_P_802_2,
     ETHERTYPE,
     Receiver,
@@ -33,6 +29,9 @@ from .stp_traffic import (
     sender,
     stamped_socket,
 )
+from tests.support.lab import Host, _in_namespace, sh
+from tests.support.network import port_state
+from tests.support.waiting import wait_for
 
 KINDS = ("ofapp", "ovs")
 NAMES = {"ofapp": "ofapp", "ovs": "OVS rstp_enable"}

@@ -11,12 +11,11 @@ import contextlib
 import random
 from collections.abc import Iterator
 
-from tests.interop.census import Census
-from tests.interop.network import Network
-from tests.mininet.lab import sh, vsctl
-from tests.vswitchd.controller import Controller
-
-from .stp_ring import DefaultRstp
+from tests.bench.stp_ring import DefaultRstp
+from tests.support.census import Census
+from tests.support.controller import Controller
+from tests.support.lab import sh, vsctl
+from tests.support.network import Network
 
 EVENTS = ("demoted", "cut off", "gone")
 INTERVAL = 0.04

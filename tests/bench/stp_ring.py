@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 import yaml
 
-from tests.interop.network import Network, port_state
-from tests.interop.peers import OvsRstp
-from tests.mininet.lab import Host, Switch, sh, vsctl
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.lab import Host, Switch, sh, vsctl
+from tests.support.network import Network, port_state
+from tests.support.stp_peers import OvsRstp
+from tests.support.waiting import wait_for
 
 PRIORITIES = (8192, 12288, 4096)
 _DPIDS = (0xBE01, 0xBE02, 0xBE03)

@@ -15,9 +15,9 @@ import socket
 import struct
 import time
 
-from . import native
-from . import openflow as of
-from .model import Model
+from tests.bench import native
+from tests.bench import openflow as of
+from tests.bench.model import Model
 
 _lib: ctypes.CDLL | None = None
 

@@ -18,8 +18,8 @@ import struct
 import time
 from dataclasses import dataclass
 
-from . import openflow as of
-from .switch import Switch
+from tests.bench import openflow as of
+from tests.bench.switch import Switch
 
 _SOURCE = b"\2\0" + bytes(4)  # the hot loop writes the last four bytes
 BROADCAST = b"\xff" * 6

@@ -8,20 +8,19 @@ import pytest
 
 from tests.deploy.runner import Runner
 from tests.deploy.site import Site
-
-_sites: list[Site] = []
+from tests.support import logs
 
 
 @pytest.fixture(scope="session")
 def house() -> Iterator[Site]:
     """The host, running."""
     site = Site()
-    _sites.append(site)
+    logs.watch(site)
     try:
         site.start()
         yield site
     finally:
-        _sites.remove(site)
+        logs.unwatch(site)
         site.close()
 
 
@@ -44,15 +43,3 @@ def runner(house: Site) -> Runner:
     """Runs deployments of the host, and kills them if told to."""
     assert house.runner is not None
     return house.runner
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
-    report = yield
-    if report.failed:
-        for site in _sites:
-            for name in ("controller", "ovs-vswitchd"):
-                report.sections.append((name, site.log_tail(name)))
-            for log in site.journal.glob("*.log"):
-                report.sections.append(("the watcher", log.read_text()))
-    return report

@@ -15,12 +15,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.deploy.runner import ROOT, Runner
-from tests.mininet.lab import sh
-from tests.vswitchd.ovs import SCHEMA
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import sh
+from tests.support.ovs import SCHEMA
+from tests.support.waiting import wait_for
 
 HOST4, HOST6 = "10.77.0.2", "fd77::2"
 SECOND4 = "10.77.0.3"
@@ -176,6 +177,13 @@ class Site:
         told += [f"{name}={self.run('cat', f'/proc/sys/net/{name}').strip()}" for name in names]
         told.append(self.run("ip", "-o", "link", "show", "eth0").partition(" state")[0])
         return "\n".join(told)
+
+    def logs(self) -> Iterator[tuple[str, str]]:
+        """See `tests.support.logs`."""
+        for name in ("controller", "ovs-vswitchd"):
+            yield name, self.log_tail(name)
+        for log in self.journal.glob("*.log"):
+            yield "the watcher", log.read_text()
 
     def log_tail(self, name: str, lines: int = 20) -> str:
         """The end of what a daemon has said."""

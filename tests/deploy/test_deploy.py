@@ -13,7 +13,7 @@ import pytest
 
 from tests.deploy.runner import Runner
 from tests.deploy.site import BEYOND4, HOST4, HOST6, ROUTER4, SECOND4, Site
-from tests.vswitchd.waiting import wait_for
+from tests.support.waiting import wait_for
 
 NOBODY = "10.77.0.250"
 

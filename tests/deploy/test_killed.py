@@ -6,7 +6,7 @@ import signal
 
 from tests.deploy.runner import Runner
 from tests.deploy.site import Site
-from tests.vswitchd.waiting import wait_for
+from tests.support.waiting import wait_for
 
 
 def _put_back(site: Site) -> None:

@@ -11,11 +11,10 @@ import pytest
 
 from tests.guest.image import Image, build
 from tests.guest.site import MACHINE, Pair, Site, local_address
-from tests.mininet.lab import Lab
-from tests.vswitchd.controller import Controller
+from tests.support.controller import Controller
+from tests.support.lab import Lab
 
 _figures: list[str] = []
-_running: list[Controller] = []
 
 
 @pytest.fixture
@@ -52,25 +51,9 @@ def pair(image: Image) -> Iterator[Pair]:
 
 
 @pytest.fixture(scope="module")
-def controller() -> Iterator[Controller]:
-    """`ofapp-manager` on free ports, with spanning tree as everyone has it."""
-    controller = Controller("defaults: {stp: {enabled: true}}")
-    _running.append(controller)
-    try:
-        controller.start()
-        yield controller
-    finally:
-        _running.remove(controller)
-        controller.close()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
-    report = yield
-    if report.failed:
-        for controller in _running:
-            report.sections.append(("the controller's log", controller.log_tail()))
-    return report
+def controller(controller_factory: Callable[..., Controller]) -> Controller:
+    """With spanning tree as everyone has it."""
+    return controller_factory("defaults: {stp: {enabled: true}}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

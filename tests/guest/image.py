@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.guest.debs import unpacked
+from tests.support.debs import unpacked
 
 HERE = Path(__file__).parent
 NIC = ("virtio_pci", "virtio_net")

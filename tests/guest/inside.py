@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.guest.traffic import running, tcp_mbps
-from tests.mininet.lab import Host, Lab, sh
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.lab import Host, Lab, sh
+from tests.support.waiting import wait_for
 
 HANDLERS_FROM = 11.0
 """Seconds of uptime below which Open vSwitch 3.1 starts without upcall handlers, for good."""

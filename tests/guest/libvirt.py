@@ -12,8 +12,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.guest.image import Image
-from tests.mininet.lab import sh
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import sh
+from tests.support.waiting import wait_for
 
 FOLDERS = ("etc/libvirt", "run/libvirt", "var/lib/libvirt", "var/log/libvirt", "var/cache/libvirt")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.guest.image import Image
-from tests.vswitchd.waiting import wait_for
+from tests.support.waiting import wait_for
 
 _markers = itertools.count(1)
 

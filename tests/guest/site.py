@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.guest.image import Image
 from tests.guest.qemu import Guest, Shell
-from tests.mininet.lab import Host, Lab, Switch, quiet, sh
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Host, Lab, Switch, quiet, sh
+from tests.support.waiting import wait_for
 
 MACHINE = "10.211.0.200"
 """The address of the machine itself on a bridge."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.guest.ownswitch import ControllerInside, OwnSwitch
 from tests.guest.traffic import running, tcp_mbps
-from tests.vswitchd.waiting import wait_for
+from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.waiting import wait_for
 
 AF_XDP = 44  # of Linux; Python does not name it
 

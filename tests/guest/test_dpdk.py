@@ -11,13 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.guest.debs import unpacked
-from tests.guest.ownswitch import ControllerInside, OwnSwitch
 from tests.guest.qemu import NO_OFFLOADS, Guest
 from tests.guest.traffic import tcp_mbps
-from tests.vswitchd.waiting import wait_for
+from tests.support.debs import dpdk_switch
+from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.waiting import wait_for
 
-PROGRAM = "usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 SETTINGS = (
     "other_config:dpdk-init=true",
     # Without --legacy-mem DPDK refuses to do without hugepages.
@@ -32,7 +31,7 @@ GUEST = SimpleNamespace(number=3, ip="10.211.0.3", ip6="fd00:211::3", mac="52:54
 @pytest.fixture(scope="module")
 def switch():
     """DPDK polls: it keeps a CPU busy."""
-    switch = OwnSwitch(unpacked("openvswitch-switch-dpdk") / PROGRAM, *SETTINGS)
+    switch = OwnSwitch(dpdk_switch(), *SETTINGS)
     try:
         switch.start()
         yield switch

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.guest.site import MACHINE
-from tests.mininet.lab import sh
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import sh
+from tests.support.waiting import wait_for
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from tests.guest.site import MACHINE
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.waiting import wait_for
 
 TAPS, UPLINK = "oa*t?", "oa*p?"
 ISOLATED = {TAPS: {"isolated": True}}

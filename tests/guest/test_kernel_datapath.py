@@ -12,7 +12,7 @@ import statistics
 
 import pytest
 
-from tests.guest.uml import run_inside
+from tests.support.uml import run_inside
 
 ROUNDS = 25 if os.environ.get("OFAPP_THOROUGH") else 5
 

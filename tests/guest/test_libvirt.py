@@ -10,9 +10,9 @@ import yaml
 
 from tests.guest.libvirt import Libvirt
 from tests.guest.qemu import Shell
-from tests.mininet.lab import Lab, quiet, vsctl
-from tests.vswitchd.controller import ROOT, Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import ROOT, Controller
+from tests.support.lab import Lab, quiet, vsctl
+from tests.support.waiting import wait_for
 
 FILES = ROOT / "deploy/libvirt"
 

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.guest.site import Site
-from tests.mininet.lab import Lab, sh
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Lab, sh
+from tests.support.waiting import wait_for
 
 EVERY = 0.005
 """Seconds from one echo request to the next while a guest moves."""

@@ -9,7 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 
-from tests.mininet.lab import Host
+from tests.support.lab import Host
 
 
 @contextlib.contextmanager

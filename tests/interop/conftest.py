@@ -8,10 +8,9 @@ from contextlib import closing
 import pytest
 import yaml
 
-from tests.interop.network import Network
-from tests.interop.peers import TIMERS
-from tests.mininet.lab import Lab
-from tests.vswitchd.controller import Controller
+from tests.support.controller import Controller
+from tests.support.network import Network
+from tests.support.stp_peers import TIMERS
 
 A, B = 0x51A1, 0x51B2
 """Datapath ids of the two bridges of `ofapp`; A is the better root."""
@@ -27,27 +26,13 @@ CONFIG = {
 matrix: dict[tuple[str, str], dict[str, str]] = {}
 """(peer, its role) -> event -> what came of it."""
 
-_running: list[Controller] = []
-
 
 @pytest.fixture
 def controller() -> Iterator[Controller]:
-    """`ofapp-manager` on free ports."""
-    controller = Controller(yaml.safe_dump(CONFIG))
-    _running.append(controller)
-    try:
+    """One for each test, with the peers' timers."""
+    with closing(Controller(yaml.safe_dump(CONFIG))) as controller:
         controller.start()
         yield controller
-    finally:
-        _running.remove(controller)
-        controller.close()
-
-
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    """An empty network without loops."""
-    with closing(Lab()) as lab:
-        yield lab
 
 
 @pytest.fixture
@@ -58,15 +43,6 @@ def network() -> Iterator[Network]:
         yield network
     finally:
         network.close()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
-    report = yield
-    if report.failed:
-        for controller in _running:
-            report.sections.append(("the controller's log", controller.log_tail(80)))
-    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.interop.census import Census, _socket
-from tests.interop.network import Network
-from tests.mininet.lab import _in_namespace, vsctl
-from tests.vswitchd.waiting import wait_for
+from tests.support.census import Census, _socket
+from tests.support.lab import _in_namespace, vsctl
+from tests.support.network import Network
+from tests.support.waiting import wait_for
 
 
 def plain_switch(network: Network):

@@ -11,11 +11,11 @@ from contextlib import closing
 import pytest
 import yaml
 
-from tests.mininet.lab import Host, Lab
-from tests.mininet.queriers import LAST_MEMBER, kernel_querier
-from tests.mininet.streams import Member, Streams, sysctl
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import family_status, members, wait_forwarding
+from tests.support.controller import Controller
+from tests.support.lab import Host, Lab
+from tests.support.multicast_entries import family_status, members, wait_forwarding
+from tests.support.queriers import LAST_MEMBER, kernel_querier
+from tests.support.streams import Member, Streams, sysctl
 
 GROUPS = {4: "239.4.4.4", 6: "ff1e::4:4"}
 SSM = {4: "232.4.4.4", 6: "ff3e::4:4"}

@@ -11,12 +11,12 @@ from contextlib import closing
 import pytest
 import yaml
 
-from tests.mininet.lab import Host, Lab, Switch, sh
-from tests.mininet.queriers import kernel_querier, set_querier
-from tests.mininet.streams import Member, Streams, sysctl
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import counters, family_status, wait_forwarding
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.lab import Host, Lab, Switch, sh
+from tests.support.multicast_entries import counters, family_status, wait_forwarding
+from tests.support.queriers import kernel_querier, set_querier
+from tests.support.streams import Member, Streams, sysctl
+from tests.support.waiting import wait_for
 
 GROUPS = {4: "239.5.5.5", 6: "ff1e::5:5"}
 QUICK = {

@@ -12,12 +12,12 @@ from contextlib import ExitStack, closing
 import pytest
 import yaml
 
-from tests.mininet.lab import Lab
-from tests.mininet.queriers import kernel_querier, put_behind, set_querier
-from tests.mininet.streams import Member, Streams, sysctl
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import family_status, wait_forwarding
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.lab import Lab
+from tests.support.multicast_entries import family_status, wait_forwarding
+from tests.support.queriers import kernel_querier, put_behind, set_querier
+from tests.support.streams import Member, Streams, sysctl
+from tests.support.waiting import wait_for
 
 GROUP, OTHER = "239.5.5.5", "239.6.6.6"
 QUICK = {

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop import peers
-from tests.interop.census import Census
 from tests.interop.conftest import A, B, matrix
-from tests.interop.network import Network, hosts_on
-from tests.interop.peers import Peer
-from tests.mininet.lab import Switch
-from tests.vswitchd.controller import Controller
+from tests.support import stp_peers as peers
+from tests.support.census import Census
+from tests.support.controller import Controller
+from tests.support.lab import Switch
+from tests.support.network import Network, hosts_on
+from tests.support.stp_peers import Peer
 
 
 @dataclass(frozen=True)

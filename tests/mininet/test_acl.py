@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.mininet.lab import Host, Lab, Switch
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.lab import Host, Lab, Switch
+from tests.support.waiting import wait_for
 
 DPID = 0x0A0A_C100_0001
 SERVER_IP = "10.211.0.2"  # the second host's

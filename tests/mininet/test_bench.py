@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ofapp.bench.model import Results, read
-from tests.mininet.lab import sh, vsctl
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import sh, vsctl
+from tests.support.waiting import wait_for
 
 TAG = f"ob{os.getpid() % 100_000}"
 NIC = f"{TAG}x"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.mininet.lab import Lab, Wire, frame, sh, vsctl
-from tests.vswitchd.hosts import halves
-from tests.vswitchd.waiting import wait_for
+from tests.support.hosts import halves
+from tests.support.lab import Lab, Wire, frame, sh, vsctl
+from tests.support.waiting import wait_for
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 

@@ -9,11 +9,11 @@ from contextlib import closing
 import pytest
 import yaml
 
-from tests.mininet.lab import Lab
-from tests.mininet.queriers import kernel_querier, set_querier
-from tests.mininet.streams import Member, Streams
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import wait_forwarding
+from tests.support.controller import Controller
+from tests.support.lab import Lab
+from tests.support.multicast_entries import wait_forwarding
+from tests.support.queriers import kernel_querier, set_querier
+from tests.support.streams import Member, Streams
 
 LINK_GROUPS = ("224.0.0.251", "ff02::fb", "239.255.255.250", "ff02::c", "ff02::1:2")
 """mDNS, mDNS, SSDP, SSDP, DHCPv6."""

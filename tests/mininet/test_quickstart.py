@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mininet.lab import sh
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import sh
+from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 QUICKSTART = ROOT / "deploy/quickstart"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.mininet.lab import Lab, Stream
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Lab, Stream
+from tests.support.waiting import wait_for
 
 
 def test_no_reload_costs_a_frame_between_hosts_it_is_not_about(network, controller):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mininet.lab import Lab, Stream, frame, sh, vsctl
-from tests.vswitchd.hosts import halves
-from tests.vswitchd.waiting import wait_for
+from tests.support.hosts import halves
+from tests.support.lab import Lab, Stream, frame, sh, vsctl
+from tests.support.waiting import wait_for
 
 NOBODY = "tcp:127.0.0.1:1"
 """Where no controller is.  Without any controller set Open vSwitch flushes its flows."""

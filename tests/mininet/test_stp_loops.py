@@ -1,7 +1,7 @@
 """Rings, meshes and dual-homed switches: no frame ever arrives twice, and what fails heals.
 
 Numbered broadcast frames go out from every host before any controller is there and until the
-end; see tests/interop/census.py.
+end; see tests/support/census.py.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.interop.census import Census
-from tests.interop.network import Cable, Network
-from tests.mininet.lab import Host, Stream, Switch
-from tests.vswitchd.controller import Controller
+from tests.support.census import Census
+from tests.support.controller import Controller
+from tests.support.lab import Host, Stream, Switch
+from tests.support.network import Cable, Network
 
 
 @pytest.fixture(scope="module")

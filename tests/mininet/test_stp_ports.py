@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 import pytest
 import yaml
 
-from tests.interop.census import Census
-from tests.interop.network import Network, port_state
-from tests.interop.peers import TIMERS, KernelStp, OvsRstp, Peer
-from tests.mininet.lab import Host, frame, sh
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.census import Census
+from tests.support.controller import Controller
+from tests.support.lab import Host, frame, sh
+from tests.support.network import Network, port_state
+from tests.support.stp_peers import TIMERS, KernelStp, OvsRstp, Peer
+from tests.support.waiting import wait_for
 
 A, B = 0x53A1, 0x53B2
 TRAP_TIMEOUT = 2 * TIMERS["hello_time"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import yaml
 
-from tests.interop.network import Network
-from tests.mininet.lab import Stream, Switch
-from tests.vswitchd.controller import Controller
+from tests.support.controller import Controller
+from tests.support.lab import Stream, Switch
+from tests.support.network import Network
 
 LOST = 100
 """Frames of a second's stream; news of the old root that went round cost nine seconds' worth."""

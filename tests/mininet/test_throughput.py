@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 
-from tests.mininet.lab import Host, Lab, sh
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Host, Lab, sh
+from tests.support.waiting import wait_for
 
 
 def tcp_mbps(client: Host, server: Host) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mininet.lab import Lab
-from tests.vswitchd.hosts import halves
-from tests.vswitchd.waiting import wait_for
+from tests.support.hosts import halves
+from tests.support.lab import Lab
+from tests.support.waiting import wait_for
 
 TOPOLOGIES = [(Lab.single, (4,)), (Lab.linear, (4,)), (Lab.tree, (2, 3))]
 

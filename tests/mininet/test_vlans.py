@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.mininet.lab import Lab, Stream, Switch, sh
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.lab import Lab, Stream, Switch, sh
+from tests.support.waiting import wait_for
 
 VLANS = {1: 10, 2: 10, 3: 20, 4: 10, 5: 20}
 """By host; 1 to 3 are on the first switch, 4 and 5 on the second."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.vswitchd.waiting import wait_for
+from tests.support.waiting import wait_for
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]

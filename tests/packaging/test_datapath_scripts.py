@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.machine import REPOSITORY
-from tests.vswitchd.ovs import VSwitchd
+from tests.support.ovs import VSwitchd
 
 DPDK = REPOSITORY / "deploy/dpdk/setup"
 AFXDP = REPOSITORY / "deploy/afxdp/setup"

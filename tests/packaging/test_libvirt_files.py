@@ -13,8 +13,8 @@ from lxml import etree
 
 from ofapp.config import load_config
 from ofapp.config.port import Port
-from tests.guest.debs import unpacked
 from tests.packaging.machine import REPOSITORY
+from tests.support.debs import unpacked
 
 FOLDER = REPOSITORY / "deploy/libvirt"
 IFNAMSIZ = 15

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.machine import REPOSITORY
-from tests.vswitchd.controller import Controller, free_port
-from tests.vswitchd.ovs import VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller
+from tests.support.ovs import VSwitchd
+from tests.support.ports import free_port
+from tests.support.waiting import wait_for
 
 MAKE = REPOSITORY / "deploy/tls/make"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -30,12 +29,6 @@ class TestApp(OSKenApp):
         echo = self.CONF.echo_request_interval, self.CONF.maximum_unreplied_echo_requests
         self.logger.info("echo %s %s", *echo)
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Manager:

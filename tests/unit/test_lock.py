@@ -10,7 +10,8 @@ import pytest
 
 from ofapp.launcher import lock as module
 from ofapp.launcher.lock import LockedError, lock
-from tests.unit.launcher import Manager, free_port
+from tests.support.ports import free_port
+from tests.unit.launcher import Manager
 
 
 def test_who_comes_second_is_told_who_has_it(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.launcher import APP, DEADLINE, SOURCE, free_port
+from tests.support.ports import free_port
+from tests.unit.launcher import APP, DEADLINE, SOURCE
 
 # --- running and stopping
 

@@ -20,8 +20,9 @@ from ofapp.cli.output import print_table, say
 from ofapp.common.printable import printable
 from ofapp.launcher import logs
 from ofapp.launcher.logs import Tidy
+from tests.support.ports import free_port
 from tests.unit.api.network import some_network
-from tests.unit.launcher import APP, Manager, free_port
+from tests.unit.launcher import APP, Manager
 
 EVIL = "p\n2026-01-01 INFO all is well\x1b[2J\u202e\u2028\x9b"
 SHOWN = r"p\n2026-01-01 INFO all is well\x1b[2J\u202e\u2028\x9b"

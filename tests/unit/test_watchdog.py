@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ofapp.launcher import watchdog
+from tests.support.ports import free_port
 
 PATIENCE = 20.0  # for a busy machine
 BEAT = 1.2  # WatchdogSec: a sign of life is due three times in it
@@ -21,7 +22,8 @@ BEAT = 1.2  # WatchdogSec: a sign of life is due three times in it
 HANGS_ON_REQUEST = """
 import os
 from os_ken.base.app_manager import OSKenApp
-from ofapp import hub, watchdog
+from ofapp.common import hub
+from ofapp.launcher import watchdog
 
 class TestApp(OSKenApp):
     OFP_VERSIONS = [4]
@@ -87,9 +89,7 @@ def systemd(tmp_path: Path) -> Iterator[Systemd]:
 @pytest.fixture
 def manager(tmp_path: Path, systemd: Systemd) -> Iterator[subprocess.Popen[bytes]]:
     (tmp_path / "toaster.py").write_text(HANGS_ON_REQUEST)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [
             sys.executable,

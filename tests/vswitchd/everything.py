@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import wait_learned
-from tests.vswitchd.ovs import Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import wait_learned
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 
 DPID = 0xF0
 GUEST, HUB, LOCK, KEEP, WATCH = 1, 2, 3, 4, 5

@@ -13,11 +13,11 @@ from ofapp.bridge import acl
 from ofapp.openflow.model.cookie import Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.acl_flows import acl_number, rule_meter
-from tests.vswitchd import frames as raw
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge, VSwitchd
+from tests.support import frames as raw
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge, VSwitchd
+from tests.support.waiting import wait_for
 from tests.vswitchd.test_acl_fields import WHOLE
-from tests.vswitchd.waiting import wait_for
 
 A, B = raw.host(1), raw.host(2)
 DPID = 0xAC1

@@ -17,17 +17,10 @@ from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.pipeline.acl_flows import acl_flows, acl_number
 from ofapp.openflow.switch import reconcile
 from ofapp.openflow.wire import codec
-from tests.unit.openflow.acl_oracle import (
-    Frame,
-    Settings,
-    decide,
-    frames,
-    reachable,
-    rule_lists,
-)
-from tests.unit.openflow.test_acl import LIST, bridge_with, rules_of
-from tests.vswitchd import frames as raw
-from tests.vswitchd.ovs import Bridge, VSwitchd
+from tests.support import frames as raw
+from tests.support.acl_lists import LIST, bridge_with, rules_of
+from tests.support.acl_oracle import Frame, Settings, decide, frames, reachable, rule_lists
+from tests.support.ovs import Bridge, VSwitchd
 from tests.vswitchd.wire import Wire
 
 A, B = raw.host(1), raw.host(2)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, wait_forgotten
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, wait_forgotten
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 A, B = frames.host(1), frames.host(2)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from ofapp.openflow.pipeline.pipeline import TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn, learned_flows
-from tests.vswitchd.ovs import Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import learn, learned_flows
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 
 HOSTS = range(100, 700)
 FEW = range(100, 200)

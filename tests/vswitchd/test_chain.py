@@ -9,8 +9,8 @@ from ofapp.openflow.model.flow import Flow, Group, Output, ToGroup
 from ofapp.openflow.pipeline.chain import chained, ports_of
 from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
 from ofapp.openflow.wire import bundle, codec
-from tests.vswitchd import frames
-from tests.vswitchd.ovs import VSwitchd
+from tests.support import frames
+from tests.support.ovs import VSwitchd
 from tests.vswitchd.wire import Wire
 
 MOST = 2046

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ofapp.openflow.pipeline.pipeline import TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn
-from tests.vswitchd.ovs import LOCAL, Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn
+from tests.support.ovs import LOCAL, Bridge
+from tests.support.waiting import wait_for
 
 A, B = frames.host(1), frames.host(2)
 AT_ONCE = 10.0  # seconds; the next look would come after 22 at least

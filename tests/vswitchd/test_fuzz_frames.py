@@ -7,10 +7,10 @@ import struct
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, learned_flows
-from tests.vswitchd.ovs import LOCAL, Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, learned_flows
+from tests.support.ovs import LOCAL, Bridge
 
 BAD = frames.host(0xBAD)
 HEAD = frames.mac(frames.BROADCAST) + frames.mac(BAD)

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import pytest
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import learn
+from tests.support.ovs import Bridge, VSwitchd
+from tests.support.waiting import wait_for
 from tests.vswitchd import fakeswitch as of
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
 from tests.vswitchd.fakeswitch import FakeSwitch, message
-from tests.vswitchd.hosts import learn
-from tests.vswitchd.ovs import Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
 
 _dpids = itertools.count(0xBAD0000)
 _hosts = itertools.count(0x100)

@@ -9,11 +9,11 @@ import pytest
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, wait_forgotten, wait_learned
-from tests.vswitchd.ovs import LOCAL, Bridge, Flow, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, wait_forgotten, wait_learned
+from tests.support.ovs import LOCAL, Bridge, Flow, VSwitchd
+from tests.support.waiting import wait_for
 
 A, B, C, D = (frames.host(number) for number in (1, 2, 3, 4))
 

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.ovs import LOCAL, VSwitchd, parse_flow
+from tests.support import frames
+from tests.support.ovs import LOCAL, VSwitchd, parse_flow
 
 
 def test_a_frame_leaves_by_the_ports_the_flow_names(vswitchd: VSwitchd) -> None:

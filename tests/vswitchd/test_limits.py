@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn, learned_flows, wait_learned
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import learn, learned_flows, wait_learned
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 # A bridge's entries outlive its connection, so each test has a datapath id of its own.
 DPIDS = range(0x71710, 0x71718)

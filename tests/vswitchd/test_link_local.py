@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, wait_learned
-from tests.vswitchd.ovs import LOCAL, Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, wait_learned
+from tests.support.ovs import LOCAL, Bridge
 
 A, B = frames.host(1), frames.host(2)
 

@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
-from tests.vswitchd import frames, mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn
-from tests.vswitchd.mcast import (
+from tests.support import frames
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.hosts import learn
+from tests.support.multicast_entries import (
     QUICK,
     entries,
     family_status,
@@ -22,9 +23,9 @@ from tests.vswitchd.mcast import (
     wait_entry,
     wait_restricted,
 )
-from tests.vswitchd.mcframes import ALLOW, BLOCK, IS_EX, TO_EX, TO_IN, packed
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support.multicast_frames import ALLOW, BLOCK, IS_EX, TO_EX, TO_IN, packed
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 ROUTER = 3
 OTHERS = {2, ROUTER, LOCAL}

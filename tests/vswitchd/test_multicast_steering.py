@@ -9,9 +9,10 @@ import yaml
 
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
-from tests.vswitchd import frames, mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import (
+from tests.support import frames
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.multicast_entries import (
     QUICK,
     entries,
     hear_querier,
@@ -19,8 +20,8 @@ from tests.vswitchd.mcast import (
     wait_entry,
     wait_restricted,
 )
-from tests.vswitchd.ovs import LOCAL, Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support.ovs import LOCAL, Bridge
+from tests.support.waiting import wait_for
 
 ROUTER = 3
 GROUP, OTHER = "239.1.1.1", "239.2.2.2"

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from ofapp.openflow.pipeline.meters import SNOOP_RATE, Copy, meter_id
-from tests.vswitchd import frames, mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.mcast import (
+from tests.support import frames
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.multicast_entries import (
     QUICK,
     Entries,
     counters,
@@ -22,8 +23,8 @@ from tests.vswitchd.mcast import (
     wait_entry,
     wait_restricted,
 )
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 ROUTER = 3
 GROUP, GROUP6 = "239.1.1.1", "ff1e::1:1"

@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 from ofapp.openflow.model.cookie import parse_cookie
 from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId, find_rule
-from tests.vswitchd import everything, frames, mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn
-from tests.vswitchd.mcast import hear_querier, wait_entry
-from tests.vswitchd.ovs import Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.hosts import learn
+from tests.support.multicast_entries import hear_querier, wait_entry
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
+from tests.vswitchd import everything
 
 FIELDS = {
     "in_port": {"in_port"},

@@ -11,11 +11,13 @@ import pytest
 
 import ofapp.openflow.pipeline
 from ofapp.openflow.pipeline.pipeline import PIPELINE, Rule, Table
-from tests.vswitchd import everything, frames, mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn, wait_learned
-from tests.vswitchd.mcast import hear_querier, wait_entry
-from tests.vswitchd.ovs import Bridge, VSwitchd
+from tests.support import frames
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.hosts import learn, wait_learned
+from tests.support.multicast_entries import hear_querier, wait_entry
+from tests.support.ovs import Bridge, VSwitchd
+from tests.vswitchd import everything
 
 DOCUMENT = Path(ofapp.openflow.pipeline.__file__).parent / "PIPELINE.md"
 MARK = "<!-- generated -->\n"

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ofapp.openflow.pipeline.meters import Copy, meter_id
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import wait_learned
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import wait_learned
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 A, B, C = (frames.host(number) for number in (1, 2, 3))
 GROUP = "01:00:5e:00:00:fb"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ofapp.openflow.pipeline.meters import Copy, meter_id
 from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, wait_forgotten
-from tests.vswitchd.ovs import LOCAL, Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, wait_forgotten
+from tests.support.ovs import LOCAL, Bridge
+from tests.support.waiting import wait_for
 
 A, B, C = (frames.host(number) for number in (1, 2, 3))
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from ofapp.openflow.pipeline.pipeline import TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn
-from tests.vswitchd.ovs import Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import learn
+from tests.support.ovs import Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 
 @pytest.fixture(scope="module")

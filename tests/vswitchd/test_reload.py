@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn, learned_flows
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import learn, learned_flows
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 A, B = frames.host(1), frames.host(2)
 HOSTS = "=02:00:00:00:00:"

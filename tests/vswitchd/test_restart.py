@@ -7,11 +7,11 @@ import pytest
 from ofapp.bridge.fdb import COHORTS
 from ofapp.openflow.model.cookie import APP, GENERATION, Feature, parse_cookie
 from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, learned_flows, wait_forgotten, wait_learned
-from tests.vswitchd.ovs import LOCAL, Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, learned_flows, wait_forgotten, wait_learned
+from tests.support.ovs import LOCAL, Bridge
+from tests.support.waiting import wait_for
 
 A, B, C, D = (frames.host(number) for number in (1, 2, 3, 4))
 

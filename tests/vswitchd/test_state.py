@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 from tests.vswitchd.test_static import put_static, static_at
-from tests.vswitchd.waiting import wait_for
 
 S, T = frames.host(0x57A7), frames.host(0x57A8)
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from ofapp.openflow.pipeline.pipeline import TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, learned_flows
-from tests.vswitchd.ovs import Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, learned_flows
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 
 A, B, C = (frames.host(number) for number in (1, 2, 3))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import learn
-from tests.vswitchd.ovs import LOCAL, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import learn
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 A, B = frames.host(1), frames.host(2)
 

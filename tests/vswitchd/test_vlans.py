@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ofapp.openflow.pipeline.pipeline import TableId
-from tests.vswitchd import frames, mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import wait_learned
-from tests.vswitchd.ovs import LOCAL, OWNER, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.hosts import wait_learned
+from tests.support.ovs import LOCAL, OWNER, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 A, B, C = (frames.host(number) for number in (1, 2, 3))
 DPID = 0x5A

@@ -16,7 +16,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats
-from tests.vswitchd.ovs import Bridge
+from tests.support.ovs import Bridge
 
 _HEADER = struct.Struct("!BBHI")
 _PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)

@@ -13,8 +13,8 @@ import socket
 import struct
 import sys
 
-from .. import openflow as of
-from ..native import load
+from tests.bench import openflow as of
+from tests.bench.native import load
 
 
 def _flow_mod(table: int, oxms: list[bytes], instructions: bytes, priority: int = 10) -> bytes:

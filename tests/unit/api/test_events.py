@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -22,6 +21,7 @@ import pytest
 from ofapp.api import models, routes_events
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.network import Network
+from tests.support.ports import free_port
 from tests.unit.api.network import DPID, FULL, mac
 
 
@@ -221,12 +221,6 @@ def test_a_client_that_leaves_is_forgotten(url: str) -> None:
 
 
 # The real thing
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_the_manager_stops_promptly_with_a_stream_open(tmp_path: Path) -> None:

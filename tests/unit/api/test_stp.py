@@ -15,9 +15,9 @@ from ofapp.bridge.stp import BridgeParams, Link, PortParams, SendBpdu, SpanningT
 from ofapp.config.stp import StpBridge, StpPort
 from ofapp.controller.events import Interest
 from ofapp.controller.network import Network
+from tests.support.waiting import wait_for
 from tests.unit.api.network import DPID, FULL, stp_network
 from tests.unit.api.test_metrics import value
-from tests.vswitchd.waiting import wait_for
 
 STP = f"/v1/bridges/{DPID}/stp"
 OFF = f"/v1/bridges/{FULL}/stp"

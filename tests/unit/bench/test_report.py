@@ -14,8 +14,7 @@ from ofapp.bench.names import Measurement
 from ofapp.bench.report import write
 from ofapp.bench.report.metrics import THROUGHPUT
 from ofapp.bench.report.tables import chapters, comparison, number, remarks
-
-from .conftest import NORMAL, OFAPP, WIRE, results, sample
+from tests.unit.bench.conftest import NORMAL, OFAPP, WIRE, results, sample
 
 
 def test_a_ratio_is_taken_within_a_repetition(run: Results) -> None:

@@ -15,9 +15,8 @@ import ofapp.common.hub  # noqa: F401
 from ofapp.bridge import acl
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import AclRule, Policies, PortPolicy
+from ofapp.bridge.policy import Policies, PortPolicy
 from ofapp.bridge.ports import Port
-from ofapp.config.acl import AclRuleSettings, acl_params
 from ofapp.openflow.model.flow import Flow, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.acl_flows import (
@@ -28,7 +27,8 @@ from ofapp.openflow.pipeline.acl_flows import (
     rule_meter,
 )
 from ofapp.openflow.pipeline.pipeline import check
-from tests.unit.openflow.acl_oracle import (
+from tests.support.acl_lists import LIST, bridge_with, rules_of
+from tests.support.acl_oracle import (
     Frame,
     Settings,
     decide,
@@ -37,19 +37,6 @@ from tests.unit.openflow.acl_oracle import (
     rule_lists,
     seen_by_switch,
 )
-
-LIST = "guests"
-
-
-def rules_of(given_rules: list[Settings]) -> tuple[AclRule, ...]:
-    models = tuple(map(AclRuleSettings.model_validate, given_rules))
-    return acl_params({LIST: models}, int)[LIST]
-
-
-def bridge_with(**lists: tuple[AclRule, ...]) -> Bridge:
-    """A port of its own for each list, and a port that has none."""
-    ports = {f"to-{name}": PortParams(policy=PortPolicy(acl=name)) for name in lists}
-    return Bridge(1, BridgeParams(ports=ports, policies=Policies(acls=lists)))
 
 
 def flows_of(given_rules: list[Settings]) -> list[Flow]:

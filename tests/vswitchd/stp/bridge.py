@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 from tests.vswitchd.stp.neighbour import alongside
-from tests.vswitchd.waiting import wait_for
 
 FORWARD_DELAY = 4
 

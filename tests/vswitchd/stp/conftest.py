@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge, VSwitchd
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge, VSwitchd
 from tests.vswitchd.stp.bridge import FORWARD_DELAY
 
 EDGE = {"admin_edge": True}

@@ -6,8 +6,8 @@ import struct
 import threading
 from collections.abc import Callable
 
-from tests.vswitchd import frames
-from tests.vswitchd.ovs import Bridge
+from tests.support import frames
+from tests.support.ovs import Bridge
 
 TC, PROPOSAL, ROOT, DESIGNATED, LEARNING, FORWARDING, AGREEMENT = 1, 2, 8, 12, 16, 32, 64
 

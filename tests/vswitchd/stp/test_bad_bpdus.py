@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 from tests.vswitchd.stp.bridge import crosses, status, wait_state
 from tests.vswitchd.stp.neighbour import INFERIOR, SUPERIOR, config
-from tests.vswitchd.waiting import wait_for
 
 
 def malformed() -> dict[str, bytes]:

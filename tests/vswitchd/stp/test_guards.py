@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 from tests.vswitchd.stp.bridge import (
     FORWARD_DELAY,
     crosses,
@@ -25,7 +26,6 @@ from tests.vswitchd.stp.neighbour import (
     Neighbour,
     rst,
 )
-from tests.vswitchd.waiting import wait_for
 
 
 def test_bpdu_guard_shuts_the_port_for_a_time(

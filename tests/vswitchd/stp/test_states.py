@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn, wait_forgotten
-from tests.vswitchd.ovs import LOCAL, Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn, wait_forgotten
+from tests.support.ovs import LOCAL, Bridge
+from tests.support.waiting import wait_for
 from tests.vswitchd.stp.bridge import crosses, in_datapath, status, wait_received, wait_state
 from tests.vswitchd.stp.neighbour import (
     DESIGNATED,
@@ -20,7 +21,6 @@ from tests.vswitchd.stp.neighbour import (
     Neighbour,
     rst,
 )
-from tests.vswitchd.waiting import wait_for
 
 # --- port states ---------------------------------------------------------------------------------
 

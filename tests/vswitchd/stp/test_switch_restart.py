@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.hosts import halves, learn
-from tests.vswitchd.ovs import Bridge
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.hosts import halves, learn
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 from tests.vswitchd.stp.bridge import wait_state
 from tests.vswitchd.stp.neighbour import SUPERIOR, alongside
-from tests.vswitchd.waiting import wait_for
 
 A, B = frames.host(1), frames.host(2)
 

@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from ipaddress import ip_address
 
-from tests.mininet.lab import Host, _in_namespace
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Host, _in_namespace
+from tests.support.waiting import wait_for
 
 PORT = 5000
 MCAST_BLOCK_SOURCE, MCAST_JOIN_SOURCE_GROUP = 43, 46  # linux/in.h

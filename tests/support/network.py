@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.interop.peers import Peer
-from tests.mininet.lab import Host, Lab, Switch, sh, vsctl
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Host, Lab, Switch, sh, vsctl
+from tests.support.stp_peers import Peer
+from tests.support.waiting import wait_for
 
 BridgeLike = Switch | Peer
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ofapp.openflow.model.cookie import LEARNED_BIT, parse_cookie
 from ofapp.openflow.pipeline.pipeline import TableId
-from tests.vswitchd import frames
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge, Flow
-from tests.vswitchd.waiting import wait_for
+from tests.support import frames
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge, Flow
+from tests.support.waiting import wait_for
 
 
 def learned_flows(bridge: Bridge, mac: str | None = None) -> list[Flow]:

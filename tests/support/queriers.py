@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mininet.lab import Host, sh
+from tests.support.lab import Host, sh
 
 LAST_MEMBER = 0.4
 """Seconds from a leave to the end of a stream: two questions, each given half of it."""

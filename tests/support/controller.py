@@ -14,14 +14,17 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.vswitchd.ovs import Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import logs
+from tests.support.ovs import Bridge
+from tests.support.ports import free_port
+from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,13 +35,6 @@ class Reply:
 
     status: int
     body: Any
-
-
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 class Controller:
@@ -91,6 +87,7 @@ class Controller:
                 stdout=log,
                 stderr=log,
             )
+        logs.watch(self)
         wait_for(self._listening, "the controller to listen", seconds=60)
 
     def kill9(self) -> None:
@@ -127,6 +124,7 @@ class Controller:
             self.resume()
             with contextlib.suppress(AssertionError):
                 self.terminate()
+        logs.unwatch(self)
         shutil.rmtree(self.dir, ignore_errors=True)
 
     @property
@@ -142,6 +140,10 @@ class Controller:
     def log(self) -> str:
         """All it has said."""
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def logs(self) -> Iterator[tuple[str, str]]:
+        """See `tests.support.logs`."""
+        yield f"the controller's log, in {self.dir}", self.log_tail(80)
 
     def log_tail(self, lines: int = 40) -> str:
         """The end of its log."""

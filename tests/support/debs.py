@@ -12,9 +12,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tests.mininet.lab import sh
+from tests.support.lab import sh
 
 CACHE = Path("/var/cache/ofapp-tests")
+
+
+def dpdk_switch() -> Path:
+    """An ovs-vswitchd with DPDK."""
+    folder = unpacked("openvswitch-switch-dpdk")
+    return folder / "usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 
 
 def unpacked(package: str) -> Path:

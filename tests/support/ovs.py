@@ -29,7 +29,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.vswitchd.waiting import wait_for
+from tests.support import logs
+from tests.support.waiting import wait_for
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
@@ -156,6 +157,7 @@ class VSwitchd:
             "--disable-system-route",
             f"unix:{self.dir}/db.sock",
         )
+        logs.watch(self)
         wait_for(self._listens, "ovs-vswitchd's control socket")
         self.appctl("time/stop")
         # Any change to the database is waited for: afterwards its bridges exist.
@@ -192,7 +194,12 @@ class VSwitchd:
         """End both daemons and remove their directory."""
         _end(self._switch, signal.SIGTERM)
         _end(self._db, signal.SIGTERM)
+        logs.unwatch(self)
         shutil.rmtree(self.dir, ignore_errors=True)
+
+    def logs(self) -> Iterator[tuple[str, str]]:
+        """See `tests.support.logs`."""
+        yield f"ovs-vswitchd's log, in {self.dir}", self.log_tail()
 
     def log_tail(self, lines: int = 30) -> str:
         """The end of ovs-vswitchd's log."""

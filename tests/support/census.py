@@ -16,8 +16,8 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
-from tests.mininet.lab import Host, _in_namespace
-from tests.vswitchd.waiting import wait_for
+from tests.support.lab import Host, _in_namespace
+from tests.support.waiting import wait_for
 
 ETHERTYPE = 0x88B6  # for local experiments (IEEE 802), the lab's other frames have 0x88B5
 STORM = 2_000

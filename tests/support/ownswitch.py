@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from tests.mininet.lab import Host, _in_namespace, sh
-from tests.vswitchd.controller import Controller, Reply
-from tests.vswitchd.ovs import SCHEMA, Bridge, VSwitchd
-from tests.vswitchd.waiting import wait_for
+from tests.support.controller import Controller, Reply
+from tests.support.lab import Host, _in_namespace, sh
+from tests.support.ovs import SCHEMA, Bridge, VSwitchd
+from tests.support.waiting import wait_for
 
 T = TypeVar("T")
 

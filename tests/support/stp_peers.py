@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.mininet.lab import quiet, sh, vsctl
+from tests.support.lab import quiet, sh, vsctl
 
 HELLO, MAX_AGE, FORWARD_DELAY = 1, 6, 4
 COST = 2000

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from tests.vswitchd.ovs import Flow, parse_flow
-from tests.vswitchd.waiting import wait_for
+from tests.support.ovs import Flow, parse_flow
+from tests.support.waiting import wait_for
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def quiet(interface: str) -> None:
 
 @dataclass(eq=False)
 class Switch:
-    """One bridge of the lab.  Has what `tests.vswitchd.controller.Controller` asks of a bridge."""
+    """One bridge of the lab.  Has what `tests.support.controller.Controller` asks of a bridge."""
 
     name: str
     dpid: int

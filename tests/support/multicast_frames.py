@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from ipaddress import IPv6Address, ip_address
 
-from tests.vswitchd import frames
+from tests.support import frames
 
 IS_IN, IS_EX, TO_IN, TO_EX, ALLOW, BLOCK = range(1, 7)
 ALERT4 = b"\x94\x04\x00\x00"

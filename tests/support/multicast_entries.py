@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from ofapp.openflow.model.cookie import Feature, parse_cookie
-from tests.vswitchd import mcframes
-from tests.vswitchd.controller import Controller
-from tests.vswitchd.ovs import Bridge
-from tests.vswitchd.waiting import wait_for
+from tests.support import multicast_frames as mcframes
+from tests.support.controller import Controller
+from tests.support.ovs import Bridge
+from tests.support.waiting import wait_for
 
 Entries = dict[tuple[int, str, str | None], set[int | str]]
 """(VID, group, source or None) -> ports.  A group of 4 or 6 is that family's unregistered ones."""

@@ -1,0 +1,22 @@
+"""Access lists as the file has them, on a bridge of their own."""
+
+from __future__ import annotations
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import AclRule, Policies, PortPolicy
+from ofapp.config.acl import AclRuleSettings, acl_params
+from tests.support.acl_oracle import Settings
+
+LIST = "guests"
+
+
+def rules_of(given_rules: list[Settings]) -> tuple[AclRule, ...]:
+    models = tuple(map(AclRuleSettings.model_validate, given_rules))
+    return acl_params({LIST: models}, int)[LIST]
+
+
+def bridge_with(**lists: tuple[AclRule, ...]) -> Bridge:
+    """A port of its own for each list, and a port that has none."""
+    ports = {f"to-{name}": PortParams(policy=PortPolicy(acl=name)) for name in lists}
+    return Bridge(1, BridgeParams(ports=ports, policies=Policies(acls=lists)))

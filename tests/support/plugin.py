@@ -1,0 +1,76 @@
+"""The pytest plugin of all tiers: long variants, the logs of what runs, the fixtures that most use.
+
+`@pytest.mark.thorough` (or as a mark of one parameter) is for a variant of a test whose kind runs
+always; `OFAPP_THOROUGH=1 tests/run` runs them too.
+
+What a fixture makes is imported when it is first asked for: the unit tier needs the hub before
+anything else, and no Open vSwitch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support import logs
+
+if TYPE_CHECKING:
+    from tests.support.controller import Controller
+    from tests.support.lab import Lab
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: a long variant, run with OFAPP_THOROUGH=1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("OFAPP_THOROUGH"):
+        return
+    long = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # type: ignore[no-untyped-def]
+    report = yield
+    if report.failed:
+        report.sections += logs.all_logs()
+    return report
+
+
+@pytest.fixture(scope="module")
+def controller_factory() -> Iterator[Callable[..., Controller]]:
+    """Makes running controllers (`ofapp-manager` on free ports) with a configuration each."""
+    from tests.support.controller import Controller
+
+    made: list[Controller] = []
+
+    def make(config: str = "", *, options: tuple[str, ...] = ()) -> Controller:
+        controller = Controller(config, options=options)
+        made.append(controller)
+        controller.start()
+        return controller
+
+    yield make
+    for controller in made:
+        controller.close()
+
+
+@pytest.fixture(scope="module")
+def controller(controller_factory: Callable[..., Controller]) -> Controller:
+    """The module's controller, with the default configuration (but without spanning tree)."""
+    return controller_factory()
+
+
+@pytest.fixture
+def lab() -> Iterator[Lab]:
+    """An empty network of real namespaces: the test makes what it needs."""
+    from tests.support.lab import Lab
+
+    with closing(Lab()) as lab:
+        yield lab
