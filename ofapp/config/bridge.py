@@ -210,7 +210,8 @@ class Bridge(BridgeSettings):
             for vid, vlan in self.vlans.items()
             if vlan.multicast.model_fields_set
         }
-        return MulticastBridge(**self.multicast.model_dump(), vlans=own)
+        # All of it has been checked where it stands, which takes most of what this would take.
+        return MulticastBridge.model_construct(**self.multicast.model_dump(), vlans=own)
 
     def params(self) -> BridgeParams:
         """The core's value of an effective bridge; KeyError for a VLAN's name that is none."""

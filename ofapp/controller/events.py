@@ -121,14 +121,25 @@ class EventLog:
             interest.covers(bridge, kind, severity) for _queue, interest in self._listeners
         )
 
-    def tell(self, bridge: int | None, event: Event, name: str | None = None) -> None:
-        """Record, log and pass on; `name` is the bridge's for people."""
+    def tell(
+        self,
+        bridge: int | None,
+        event: Event,
+        name: str | None = None,
+        shown: Callable[[Event], Event] = lambda event: event,
+    ) -> None:
+        """Record, log and pass on.
+
+        name: the bridge's for people; shown: gives the event as people are to read it, asked only
+        when they are.
+        """
         remembered = event.severity is not Severity.DEBUG
         if remembered:
             self._counts[event.kind] += 1
             if not self._is_told(bridge, event):
-                self._hold_back(bridge, event)
+                self._hold_back(bridge, event, shown)
                 return
+        event = shown(event)
         if not event.message.isprintable():
             event = replace(event, message=printable(event.message))
         self.last += 1
@@ -150,14 +161,14 @@ class EventLog:
         source = event.kind, bridge, event.port
         return self._sources.take(source, now) and self._kinds.take(event.kind, now)
 
-    def _hold_back(self, bridge: int | None, event: Event) -> None:
+    def _hold_back(self, bridge: int | None, event: Event, shown: Callable[[Event], Event]) -> None:
         kind = event.kind
         self._held_back[kind] += 1
         if kind in self._limited:
             return
         self._limited[kind] = 0
         message = f"there are too many events {kind}: some are only counted from now on"
-        data = {"kind": kind, "last": printable(event.message)}
+        data = {"kind": kind, "last": printable(shown(event).message)}
         told = Event("events.limited", message, Severity.WARNING, event.port, data)
         self.tell(bridge, told)
         if len(self._limited) == 1:

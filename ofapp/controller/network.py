@@ -391,7 +391,7 @@ class Network:
 
     def _new_bridge(self, datapath_id: int, known: Iterable[StaticEntry]) -> Bridge:
         settings = self.settings.of(datapath_id)
-        bridge = Bridge(datapath_id, settings.params(), self._trees)
+        bridge = Bridge(datapath_id, self.settings.params(datapath_id), self._trees)
         self._absentees.greet(bridge)
         self._set_trace(bridge)
         for entry in (*static_entries(settings), *known):
@@ -439,7 +439,8 @@ class Network:
             self._tell(bridge, effect)
 
     def _tell(self, bridge: Bridge, event: Event) -> None:
-        self.events.tell(bridge.datapath_id, naming_ports(event, bridge.ports), bridge.name)
+        named = partial(naming_ports, ports=bridge.ports)
+        self.events.tell(bridge.datapath_id, event, bridge.name, named)
         if event.kind in ("port.added", "port.renamed") and event.port == LOCAL_PORT:
             # not before this event is carried out
             hub.watch(self.events.fault, self._name, bridge)

@@ -126,7 +126,7 @@ class Administration:
         before = self._settings.of(bridge.datapath_id)
         self._set_port(bridge, port, **values)
         try:
-            params = self._settings.of(bridge.datapath_id).params()
+            params = self._settings.params(bridge.datapath_id)
             _check_lists(params)
         except (KeyError, InputError) as error:
             self._settings.set(bridge.datapath_id, before)

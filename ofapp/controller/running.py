@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.permanent import PermanentEntry
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
@@ -24,6 +25,7 @@ class Settings:
         self.config = config
         self._names: dict[int, str] = {}
         self._running: dict[int, Bridge] = {}  # of those where something was set at run time
+        self._worked_out: tuple[Bridge, BridgeParams] | None = None  # the last
 
     def introduce(self, datapath_id: int, name: str) -> bool:
         """The bridge's name, as its switch tells it; whether other settings are its own now."""
@@ -47,6 +49,13 @@ class Settings:
     def of(self, datapath_id: int) -> Bridge:
         """What holds now."""
         return self._running.get(datapath_id) or self.filed(datapath_id)
+
+    def params(self, datapath_id: int) -> BridgeParams:
+        """The same for the core: one object for all bridges that the file says the same of."""
+        bridge = self.of(datapath_id)
+        if self._worked_out is None or self._worked_out[0] is not bridge:
+            self._worked_out = bridge, bridge.params()
+        return self._worked_out[1]
 
     def set(self, datapath_id: int, bridge: Bridge) -> None:
         """This holds from now on."""

@@ -50,6 +50,19 @@ class TestEventLog:
         assert [record.event.message for record in log.since(4)] == ["4"]
         assert log.counts["x"] == 5
 
+    def test_what_is_only_counted_is_not_put_into_words(self, clock: Clock) -> None:
+        worded: list[str] = []
+
+        def shown(event: Event) -> Event:
+            worded.append(event.message)
+            return event
+
+        log = EventLog()
+        for number in range(1000):
+            log.tell(1, Event("x", str(number)), shown=shown)
+        told = len(log.since(0)) - 1  # the last says that there are more
+        assert len(worded) == told + 1 < log.counts["x"] == 1000
+
     def test_a_port_that_flaps_is_told_so_often_and_counted(
         self, clock: Clock, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -42,8 +42,9 @@ from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import delete_group
 from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats, read_half
+from ofapp.openflow.wire.portdesc import ask_ports
 from ofapp.openflow.wire.questions import fixed_requests, flow_request
-from ofapp.openflow.wire.requests import MOST_PORTS, RequestError, ask, bodies, parsed
+from ofapp.openflow.wire.requests import RequestError, ask, bodies, parsed
 
 LOG = logging.getLogger(__name__)
 
@@ -255,16 +256,10 @@ class Alignment:
         return stats
 
     def _ask_ports(self) -> None:
-        """Handled as it arrives: a port status behind it in the stream must not be undone."""
-        ports: list[Port] = []
+        def heard(ports: list[Port]) -> None:
+            self._apply(self._bridge.set_ports(ports, time.monotonic()))
 
-        def arrived(body: list[Any], more: bool) -> None:
-            ports.extend(map(read_port, body))
-            if not more:
-                self._apply(self._bridge.set_ports(ports, time.monotonic()))
-
-        request = parser.OFPPortDescStatsRequest(self._channel, 0)
-        parsed(self._channel, request, arrived, most=MOST_PORTS)
+        ask_ports(self._channel, heard)
 
     def _count_drops(self, held: list[HeldFlow]) -> None:
         """A rule that leads nowhere drops; its flow's counter says how often."""
@@ -298,17 +293,3 @@ def _held_states(held: list[HeldFlow], ports: Iterable[int]) -> dict[int, PortSt
             forwards = cookie.feature == Feature.PORT
             states[port] = PortState.FORWARDING if forwards else PortState.LEARNING
     return states
-
-
-def read_port(desc: Any) -> Port:
-    """A port as the switch describes it (os-ken's OFPPort)."""
-    up = not desc.state & ofp.OFPPS_LINK_DOWN and not desc.config & ofp.OFPPC_PORT_DOWN
-    half = desc.curr & (ofp.OFPPF_10MB_HD | ofp.OFPPF_100MB_HD | ofp.OFPPF_1GB_HD)
-    return Port(
-        desc.port_no,
-        desc.name.rstrip(b"\0").decode("utf-8", "replace"),
-        int(desc.hw_addr.replace(":", ""), 16),
-        up,
-        desc.curr_speed // 1000,
-        not half,
-    )

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
@@ -33,11 +32,12 @@ from ofapp.openflow.switch.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.pace import Pace, spread
 from ofapp.openflow.switch.port_status import heed
 from ofapp.openflow.switch.program import Changes, difference
-from ofapp.openflow.switch.reconciler import Alignment, read_port
+from ofapp.openflow.switch.reconciler import Alignment
 from ofapp.openflow.switch.removals import Removals
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import serialize
 from ofapp.openflow.wire.learned import Expired
+from ofapp.openflow.wire.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal, Refusals
 from ofapp.openflow.wire.requests import PATIENCE, RequestError
 from ofapp.openflow.wire.window import Window
@@ -342,11 +342,10 @@ class Session:
         """Ports were added, changed or removed."""
         news = []
         for message in messages:
-            if len(message) < 80:
+            try:
+                news.append(read_port_status(message))
+            except ValueError:
                 self.channel.counters["malformed_messages"] += 1
-                continue
-            port = read_port(parser.OFPPort.parser(message, 16))
-            news.append((message[8] == ofp.OFPPR_DELETE, port))
         heed(self.bridge, news, time.monotonic(), self.apply)
 
     def on_lag(self, lags: bool) -> None:

@@ -30,6 +30,7 @@ from ofapp.common import hub
 from ofapp.openflow.wire.bundle import is_reply
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.learned import Expired, is_deletion
+from ofapp.openflow.wire.multipart import has_more, tells_ports
 from ofapp.openflow.wire.parse import EndlessError, parse
 from ofapp.openflow.wire.refusals import Refusal, read_refusal
 from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
@@ -433,8 +434,18 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         return self._admit(self, int.from_bytes(features_reply[8:16], "big"))
 
     def _pass_on(self, type_: int, message: bytes) -> None:
-        if not self.introduced or self._others_listen():
+        if self._others_listen():
             self._dispatch(type_, message)
+        elif not self.introduced:
+            if self.id is not None and tells_ports(message):
+                self._end_handshake(message)
+            else:
+                self._dispatch(type_, message)
+
+    def _end_handshake(self, ports: bytes) -> None:
+        """As os-ken does when it has heard of the ports; whoever needs them asks again."""
+        if not has_more(ports):
+            self.set_state(MAIN_DISPATCHER)
 
     def _others_listen(self) -> bool:
         """Whether an app beside ours wants anything of what switches say.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.common import hub
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.multipart import BODY, has_more
 from ofapp.openflow.wire.parse import EndlessError, parse
 
 PATIENCE = 10.0
@@ -22,8 +22,6 @@ MOST_PARSED = 1 << 23
 """Bytes of an answer that is made os-ken's objects, which take some thirty times as many."""
 MOST_PORTS = 1 << 20
 """Bytes of a list of ports: 16,384 of them."""
-
-_MULTIPART = struct.Struct("!HH4x")
 
 
 class RequestError(Exception):
@@ -93,7 +91,7 @@ def replies(
                 raise size.error()
             channel.unread(-len(reply))
             channel.turn()
-            type_, more = _kind(reply)
+            type_, more = reply[1], has_more(reply)
             if type_ == ofp.OFPT_ERROR:
                 what = asked[int.from_bytes(reply[4:8], "big")]
                 raise RequestError(f"{what} was refused: {reply[8:12].hex()}")
@@ -106,16 +104,8 @@ def replies(
             channel.unread(-len(queue.get() or b""))
 
 
-def parsed(
-    channel: Channel,
-    message: Any,
-    arrived: Callable[[list[Any], bool], None] | None = None,
-    most: int = MOST_PARSED,
-) -> list[Any]:
-    """The bodies of a multipart answer as os-ken's objects; RequestError when malformed.
-
-    arrived: called with each reply's body, and whether there is more, at its place in the stream.
-    """
+def parsed(channel: Channel, message: Any, most: int = MOST_PARSED) -> list[Any]:
+    """The bodies of a multipart answer as os-ken's objects; RequestError when malformed."""
     body: list[Any] = []
     faults: list[Exception] = []
 
@@ -125,8 +115,6 @@ def parsed(
         try:
             part = parse(channel, reply).body
             body.extend(part if isinstance(part, list) else [part])
-            if arrived is not None:
-                arrived(part, _kind(reply)[1])
         except Exception as error:  # os-ken's parser raises whatever comes to it
             faults.append(error)
             if isinstance(error, EndlessError):
@@ -154,11 +142,10 @@ def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) 
         if not size.fits(reply):
             channel.end_request(xid)
             return
-        type_, more = _kind(reply)
-        parts.append(reply[16:])
-        if not more:
+        parts.append(reply[BODY:])
+        if not has_more(reply):
             channel.end_request(xid)
-            if type_ == ofp.OFPT_MULTIPART_REPLY:
+            if reply[1] == ofp.OFPT_MULTIPART_REPLY:
                 arrived(parts)
 
     channel.request(xid, codec.serialize(message), on_reply)
@@ -167,13 +154,4 @@ def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) 
 def bodies(channel: Channel, *messages: Any) -> Iterator[bytes]:
     """The raw bodies of multipart answers, for what is too much for objects."""
     for reply in replies(channel, *messages):
-        yield reply[16:]
-
-
-def _kind(reply: bytes) -> tuple[int, bool]:
-    """(message type, whether more replies follow)."""
-    type_ = reply[1]
-    if type_ != ofp.OFPT_MULTIPART_REPLY or len(reply) < 16:
-        return type_, False
-    _, flags = _MULTIPART.unpack_from(reply, 8)
-    return type_, bool(flags & ofp.OFPMPF_REPLY_MORE)
+        yield reply[BODY:]
