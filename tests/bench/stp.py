@@ -13,10 +13,12 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.bench.stp_kills import kills, kills_table
 from tests.bench.stp_mesh import EVENTS, heals
 from tests.bench.stp_ring import Ring, ring
 from tests.bench.stp_traffic import (
@@ -236,6 +238,9 @@ def main() -> int:
         help="of each load, for jitter (60: a sweep of the flows is among them)",
     )
     parser.add_argument("--mesh", type=int, nargs=2, default=(50, 90), metavar=("BRIDGES", "LINKS"))
+    parser.add_argument("--kills", type=int, default=20, help="of the controller, on such a mesh (20)")
+    parser.add_argument("--seed", type=int, default=1, help="of the meshes (1)")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="of kills with copies")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     parts, kinds = options.only.split(","), options.kinds.split(",")
@@ -271,23 +276,28 @@ def main() -> int:
         if "jitter" in parts:
             attempt("jitter", kind, 1, lambda kind=kind: on_ring(kind, steady))
         for how in EVENTS if "mesh" in parts else ():
-            losing = partial(heals, kind, how, *options.mesh, seed=1)
+            losing = partial(heals, kind, how, *options.mesh, seed=options.seed)
             attempt("mesh", kind, how, lambda how=how, losing=losing: {how: losing()})
+
+    if "kills" in parts:
+        killed = partial(kills, *options.mesh, options.kills, options.seed, options.logs)
+        attempt("kills", "ofapp", options.mesh, killed)
 
     titles = {
         "gap": "Gap in a stream of 1,000 frames a second, in ms (= frames lost): median (range)",
         "edge": "From link-up to the first frame through",
         "jitter": "Deviation of hello intervals from 2 s",
         "mesh": "A mesh that loses its root, until every frame arrives again",
+        "kills": "A mesh whose controller is killed in a change",
     }
-    tables = {"gap": gap_table, "edge": edge_table, "jitter": jitter_table, "mesh": mesh_table}
+    tables = {"gap": gap_table, "edge": edge_table, "jitter": jitter_table, "mesh": mesh_table, "kills": kills_table}
     for part in parts:
         if any(results[part].values()):
             print(f"## {titles[part]}\n\n" + "\n".join(tables[part](results[part])) + "\n")
     for failure in failures:
         print(f"FAILED: {failure}\n")
     if options.json:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
+        options.json.write_text(json.dumps(results, indent=1, default=asdict) + "\n")
     return 1 if failures else 0
 
 

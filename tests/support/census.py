@@ -104,6 +104,10 @@ class Census:
                 f" the first (phase, sender, receiver, round): {self.surplus[:5]}"
             )
 
+    def too_often(self, sender: int, receiver: int, number: int) -> None:
+        """The frame of a round has come once more, or to whom it is from."""
+        self.surplus.append((self._phase_of(number), sender, receiver, number))
+
     def missing(self, number: int) -> list[tuple[int, int]]:
         """Pairs (sender, receiver) between which the frame of that round has not arrived."""
         return [
@@ -186,7 +190,7 @@ class Census:
                 continue
             seen = self._seen[sender, receiver]
             if (number in seen or sender == receiver) and len(self.surplus) < STORM:
-                self.surplus.append((self._phase_of(number), sender, receiver, number))
+                self.too_often(sender, receiver, number)
             seen.add(number)
 
 

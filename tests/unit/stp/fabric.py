@@ -567,13 +567,3 @@ class Fabric:
             return count
 
         return parts(self._passes) == parts(lambda cable: cable.up)
-
-
-def mesh(size: int, links: int, seed: int) -> list[tuple[int, int]]:
-    """A random connected network without parallel links."""
-    chance = random.Random(seed)
-    pairs = {(chance.randrange(1, n), n) for n in range(2, size + 1)}
-    while len(pairs) < links:
-        one, other = chance.sample(range(1, size + 1), 2)
-        pairs.add((min(one, other), max(one, other)))
-    return sorted(pairs)

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.bridge.stp import PortState
-from tests.unit.stp.fabric import Delays, Fabric, mesh
+from tests.unit.stp.fabric import Delays, Fabric
+from tests.unit.stp.meshes import mesh
 from tests.unit.stp.test_properties import profile
 
 RING = [(1, 2), (2, 3), (1, 3)]
