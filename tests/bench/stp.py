@@ -238,7 +238,9 @@ def main() -> int:
         help="of each load, for jitter (60: a sweep of the flows is among them)",
     )
     parser.add_argument("--mesh", type=int, nargs=2, default=(50, 90), metavar=("BRIDGES", "LINKS"))
-    parser.add_argument("--kills", type=int, default=20, help="of the controller, on such a mesh (20)")
+    parser.add_argument(
+        "--kills", type=int, default=20, help="of the controller, on such a mesh (20)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the meshes (1)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="of kills with copies")
     parser.add_argument("--json", type=Path, metavar="FILE")
@@ -290,7 +292,13 @@ def main() -> int:
         "mesh": "A mesh that loses its root, until every frame arrives again",
         "kills": "A mesh whose controller is killed in a change",
     }
-    tables = {"gap": gap_table, "edge": edge_table, "jitter": jitter_table, "mesh": mesh_table, "kills": kills_table}
+    tables = {
+        "gap": gap_table,
+        "edge": edge_table,
+        "jitter": jitter_table,
+        "mesh": mesh_table,
+        "kills": kills_table,
+    }
     for part in parts:
         if any(results[part].values()):
             print(f"## {titles[part]}\n\n" + "\n".join(tables[part](results[part])) + "\n")
