@@ -11,6 +11,8 @@ measure.  It is bounded, for a network must heal; what is later than that may co
 
 from __future__ import annotations
 
+from ofapp.bridge.effects import Barrier, Effect, Reprogram
+
 FACTOR = 2.0
 LEAST = 0.001
 MOST = 0.05
@@ -20,3 +22,19 @@ MOST = 0.05
 def grace(answered: float) -> float:
     """Seconds to wait once a switch has answered a barrier after `answered` seconds."""
     return min(max(FACTOR * answered, LEAST), MOST)
+
+
+def until_barrier(effects: list[Effect]) -> tuple[list[Effect], list[Effect] | None]:
+    """What is to be sent now, and what waits until the switch has carried that out, if anything.
+
+    What makes the switch as the bridge is now has its turn when nothing else waits any more: the
+    bridge is ahead of its switch, and ports would open before others that it counts on are closed.
+    """
+    at = next((i for i, effect in enumerate(effects) if type(effect) is Barrier), None)
+    if at is None:
+        return effects, None
+    now, later = effects[:at], effects[at + 1 :]
+    if Reprogram() in now:
+        now = [effect for effect in now if effect != Reprogram()]
+        later.append(Reprogram())
+    return now, later

@@ -25,6 +25,7 @@ from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.sweep import Occasion
+from ofapp.common import hub
 from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.pipeline import mdb
@@ -49,14 +50,21 @@ from ofapp.openflow.wire.requests import RequestError, ask, bodies, parsed
 LOG = logging.getLogger(__name__)
 
 _STORM = "were above the port's limit and dropped"
+AGAIN = (0.02, 0.1, 0.5, 2.0)
+"""Seconds until a switch whose bridge has changed meanwhile is looked at once more."""
+
 _OVER_LIMIT = ("full", "full-vlan")  # these tell the controller of what they drop
+
+
+class OvertakenError(RequestError):
+    """What a switch has answered is not so any more."""
 
 
 class Alignment:
     """One switch's state beside its bridge's.
 
     apply: carries effects out, as of the moment `writes` is set; ready: waits until the switch
-    may be told more.
+    may be told more; waits: whether effects wait for a barrier.
     writes: the switch holds what effects build on.
     drops: frames the pipeline has dropped, by rule, as of the last look.
     rates: frames for the controller that meters held back, by their kind.
@@ -69,6 +77,7 @@ class Alignment:
         bridge: Bridge,
         apply: Callable[[list[Effect]], None],
         ready: Callable[[], None],
+        waits: Callable[[], bool],
     ) -> None:
         self.writer = EffectWriter(bridge, metered=False)
         self.metered = False
@@ -91,6 +100,7 @@ class Alignment:
         self._channel = channel
         self._bridge = bridge
         self._apply = apply
+        self._waits = waits
         self._sweeper = Sweeper(channel, bridge, apply, ready)
 
     def prepare(self) -> None:
@@ -103,23 +113,45 @@ class Alignment:
 
         adopt_static: nobody remembers the bridge's static entries: take the switch's word.
         Gives whether the switch held anything of ours before.
+
+        It is asked once more when it has been told something else meanwhile, or is to be once it
+        has answered a barrier: to take what it held then for what it holds would leave ports open
+        for good whose closing was under way, and open others before their turn.
         """
+        for pause in AGAIN:
+            try:
+                return self._mend(adopt_static)
+            except OvertakenError:
+                hub.sleep(pause)
+        return self._mend(adopt_static)
+
+    def _mend(self, adopt_static: bool) -> bool:
+        """`mend`, once; OvertakenError."""
         tree = None if self.writes else self._bridge.spanning
         believed = {} if tree is None else tree.states()
         self._ask_ports()
+        told = self.writer.held.copy()
         requests = fixed_requests(self._channel, thorough=not self.writes)
         answers = bodies(self._channel, *requests)
         flows = (flow for body in answers for flow in read_flow_stats(body))
         held = [flow for flow in flows if flow.table != TableId.OWNER]
+        groups, meters = self._groups(), self._meters()
         self._count_drops(held)
         self.acl.see_flows(held, time.time())
+        if self.writes and (self._waits() or self.writer.held != told):
+            raise OvertakenError("the bridge changes faster than its switch can be looked at")
         if tree is not None and not (tree.settled and believed == _held_states(held, believed)):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
             now = time.monotonic()
             self._apply(self._bridge.restart_stp(now) if held else lose(self._bridge, now))
         if adopt_static:
             self._adopt_static_entries(held)
-        wanted, superfluous = self._put_groups_and_meters(held)
+        if not self.writes:
+            entries = dict(filter(None, map(mdb.read_entry, held)))
+            self.writer.entries = mdb.GroupNumbers(entries)
+            self._restore_multicast(entries, ports_of(groups))
+        wanted = self.writer.wanted()
+        superfluous = self._put_groups_and_meters(wanted, groups, meters)
         desired = chain(self._entry_flows(), wanted.flows.values())
         changes = reconcile.flow_changes(desired, held)
         changes += superfluous
@@ -166,23 +198,26 @@ class Alignment:
         now = time.monotonic()
         self._apply(self._bridge.restore_multicast(groups, unregistered, now))
 
-    def _put_groups_and_meters(self, held: list[HeldFlow]) -> tuple[Program, list[bytes]]:
-        """Gives what is wanted, and what deletes the rest once no flow points there."""
-        groups = {
+    def _groups(self) -> dict[int, Group]:
+        request = parser.OFPGroupDescStatsRequest(self._channel)
+        return {
             entry.group_id: Group(entry.group_id, codec.read_buckets(entry))
-            for entry in parsed(self._channel, parser.OFPGroupDescStatsRequest(self._channel))
+            for entry in parsed(self._channel, request)
         }
-        meters: dict[int, Meter] = {}
-        if self.metered:
-            request = parser.OFPMeterConfigStatsRequest(self._channel)
-            for entry in parsed(self._channel, request):
-                rate = entry.bands[0].rate if entry.bands else 0
-                meters[entry.meter_id] = Meter(entry.meter_id, rate)
-        if not self.writes:
-            entries = dict(filter(None, map(mdb.read_entry, held)))
-            self.writer.entries = mdb.GroupNumbers(entries)
-            self._restore_multicast(entries, ports_of(groups))
-        wanted = self.writer.wanted()
+
+    def _meters(self) -> dict[int, Meter]:
+        if not self.metered:
+            return {}
+        request = parser.OFPMeterConfigStatsRequest(self._channel)
+        return {
+            entry.meter_id: Meter(entry.meter_id, entry.bands[0].rate if entry.bands else 0)
+            for entry in parsed(self._channel, request)
+        }
+
+    def _put_groups_and_meters(
+        self, wanted: Program, groups: Mapping[int, Group], meters: Mapping[int, Meter]
+    ) -> list[bytes]:
+        """groups, meters: what there is. Gives what deletes the rest once no flow points there."""
         messages = [
             codec.put_meter(meter, meter.id in meters)
             for meter in reconcile.changed(wanted.meters, meters)
@@ -201,7 +236,7 @@ class Alignment:
             for meter in meters.keys() - wanted.meters.keys()
             if is_rule_meter(meter)
         ]
-        return wanted, leftover
+        return leftover
 
     def _has_meters(self) -> bool:
         request = parser.OFPMeterFeaturesStatsRequest(self._channel)

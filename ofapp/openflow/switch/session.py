@@ -16,7 +16,14 @@ from typing import Any, Protocol
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, LookAgain, SendFrame, SpokenFor, Unsettled
+from ofapp.bridge.effects import (
+    Barrier,
+    Effect,
+    LookAgain,
+    SendFrame,
+    SpokenFor,
+    Unsettled,
+)
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.limits import Policer
@@ -26,7 +33,7 @@ from ofapp.bridge.sweep import Occasion
 from ofapp.common import hub
 from ofapp.openflow.pipeline.acl_flows import used_lists
 from ofapp.openflow.switch.acl_counters import AclHits
-from ofapp.openflow.switch.grace import grace
+from ofapp.openflow.switch.grace import grace, until_barrier
 from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.pace import Pace, spread
@@ -91,7 +98,9 @@ class Session:
         self._tell = tell
         self._ownership = ownership
         self._adopt_static = adopt_static
-        self._alignment = Alignment(channel, bridge, self.apply, self._until_open)
+        self._alignment = Alignment(
+            channel, bridge, self.apply, self._until_open, lambda: self._waiting is not None
+        )
         self._policer = Policer(bridge.sighting_rate)
         self._refusals = Refusals()
         self._window = Window()
@@ -229,11 +238,11 @@ class Session:
     def _send(self, effects: list[Effect]) -> None:
         if not self._window.is_open:
             effects = self._removals.put_off(effects)
-        at = next((i for i, effect in enumerate(effects) if type(effect) is Barrier), None)
-        messages = self._alignment.writer.write(effects[:at])
+        effects, waiting = until_barrier(effects)
+        messages = self._alignment.writer.write(effects)
         self.channel.send(messages)
-        if at is not None:
-            self._waiting = effects[at + 1 :]
+        if waiting is not None:
+            self._waiting = waiting
             sent = time.monotonic()
             self._ask_barrier(lambda: self._closed(time.monotonic() - sent))
         elif self._window.sent(len(messages)):

@@ -1,7 +1,8 @@
 """How long to wait until a switch forwards as it says that it does."""
 
+from ofapp.bridge.effects import Barrier, Effect, Reprogram, SetFlood
 from ofapp.bridge.stp.transmit import AGREEMENT_DELAY
-from ofapp.openflow.switch.grace import LEAST, MOST, grace
+from ofapp.openflow.switch.grace import LEAST, MOST, grace, until_barrier
 
 
 def test_a_switch_that_answers_late_gets_longer() -> None:
@@ -11,3 +12,20 @@ def test_a_switch_that_answers_late_gets_longer() -> None:
 
 def test_but_not_for_ever() -> None:
     assert grace(10.0) == MOST < AGREEMENT_DELAY
+
+
+A, B, C = (SetFlood(frozenset({port})) for port in (1, 2, 3))
+
+
+def test_what_is_behind_a_barrier_waits_for_it() -> None:
+    assert until_barrier([A, B]) == ([A, B], None)
+    assert until_barrier([A, Barrier(), B, Barrier(), C]) == ([A], [B, Barrier(), C])
+
+
+def test_what_makes_the_switch_as_the_bridge_is_now_comes_last_of_all() -> None:
+    left: list[Effect] | None = [A, Reprogram(), Barrier(), B, Barrier(), C]
+    parts = []
+    while left is not None:
+        now, left = until_barrier(left)
+        parts.append(now)
+    assert parts == [[A], [B], [C, Reprogram()]]
