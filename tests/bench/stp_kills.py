@@ -18,13 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.guest.ownswitch import ControllerInside, OwnSwitch
-from tests.interop.census import Census
-from tests.mininet.lab import Host
+from tests.bench.bridges import PLAIN, own_switch
+from tests.support.census import Census
+from tests.support.lab import Host
+from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.waiting import wait_for
 from tests.unit.stp.meshes import mesh
-from tests.vswitchd.waiting import wait_for
-
-from .bridges import PLAIN, own_switch
 
 HOSTS = 4
 INTERVAL = 0.02

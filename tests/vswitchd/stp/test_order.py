@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from tests.support.controller import Controller
 from tests.vswitchd import fakeswitch as of
-from tests.vswitchd.controller import Controller
 from tests.vswitchd.fakeswitch import FakeSwitch, message
 from tests.vswitchd.stp.neighbour import DESIGNATED, FORWARDING, LEARNING, rst
 
