@@ -13,27 +13,28 @@ from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
-from ofapp.bridge.arrivals import port_event, put_ports, remove_ports
-from ofapp.bridge.effects import Effect, Reprogram, SpokenFor, Unsettled
-from ofapp.bridge.fdb import Fdb
-from ofapp.bridge.following import followed
+from ofapp.bridge.arrivals import gone, link_event, take_in, usable
+from ofapp.bridge.effects import Effect, Reprogram
+from ofapp.bridge.event import Event
+from ofapp.bridge.fdb import NO_PORT, Fdb
+from ofapp.bridge.flooding import Flooding
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
 from ofapp.bridge.multicasting import Multicasting
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.permanent import Permanent, PermanentEntry
 from ofapp.bridge.pinned import InputError, Pinned
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
 from ofapp.bridge.rates import Rates
 from ofapp.bridge.reach import Reach
-from ofapp.bridge.reconfigure import reconfigure
 from ofapp.bridge.relay import Relay
+from ofapp.bridge.relearned import relearned
 from ofapp.bridge.sending import sent
-from ofapp.bridge.spanning import Spanning, Step, read_behind
+from ofapp.bridge.spanning import Spanning, Step
 from ofapp.bridge.stp import PortState
+from ofapp.bridge.stp_control import StpControl
 
 __all__ = ["Bridge", "InputError"]
 
@@ -42,12 +43,10 @@ class Bridge:
     """The bridge on one datapath.
 
     reach: who may reach whom, by the parameters and the ports that are there.
-    spanning: its spanning tree; multicasting: its multicast snooping.  Both begin with the first
-    port, when the bridge's address is known, and are None where they are off.
-    flooded: the ports that frames to unknown destinations leave by, as was told last.
+    stp: its spanning tree; multicasting: its multicast snooping, None where it is off.  Both begin
+    with the first port, when the bridge's address is known.
     rates: how many sightings a second its ports may send.
     former_name: what it was called, while another bridge goes by that name.
-    cautious_until: until then there may be switches that forward and nobody speaks for.
     """
 
     def __init__(
@@ -62,13 +61,8 @@ class Bridge:
         self.learning = Learning(self.fdb, params)
         self.relay = Relay(self.learning)
         self.pinned = Pinned(self.learning, self.ports)
-        self.flooded: frozenset[int] = frozenset()
-        self.spanning: Spanning | None = None
-        self._trees = stp.OwnTrees() if trees is None else trees
-        self.cautious_until = 0.0
-        self.behind: Mapping[str, int] = {}  # remembered of a tree that is not
-        self._waits = False
-        self._trace = False
+        self.flooding = Flooding()
+        self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
         self.multicasting: Multicasting | None = None
         self.permanent = Permanent()
         self.rates = Rates()
@@ -88,6 +82,11 @@ class Bridge:
         local = self.ports.get(LOCAL_PORT)
         return local.mac if local else self.datapath_id
 
+    @property
+    def spanning(self) -> Spanning | None:
+        """The spanning tree that runs."""
+        return self.stp.running
+
     # Ports
 
     def set_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
@@ -96,15 +95,15 @@ class Bridge:
         A number with another name is another port: switches number anew when they restart.
         """
         new = {port.number: port for port in ports}
-        gone = [
+        others = [
             old.number
             for old in self.ports
             if old.number not in new or new[old.number].name != old.name
         ]
-        effects = self.remove_ports(gone, now)
+        effects = self.remove_ports(others, now)
         if self.spanning is not None:
             names = {number: port.name for number, port in new.items()}
-            effects += self._followed(self.spanning.retain(names, now), now)
+            effects += self.followed(self.spanning.retain(names, now), now)
         local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
         return effects + self.put_ports(local_first, now)
 
@@ -114,7 +113,23 @@ class Bridge:
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each of another number."""
-        return put_ports(self, ports, now)
+        news = take_in(self.ports, self.reach, ports, self.learning.counters)
+        effects = news.events
+        for old_name, name in news.renamed:
+            self.pinned.rename(old_name, name)
+            self.permanent.rename(old_name, name)
+        if news.new:
+            effects += self.reach_anew(now)
+        for port in news.new:
+            effects += self.learning.set_port(port, self.reach.port(port.number), now)
+        for port, _ in news.changed:
+            if port.number == LOCAL_PORT:
+                effects += self.pinned.set_local(port.mac)
+        if news.new:
+            effects += self._snoop(news.new, now)
+        steps = [step for port, was_up in news.changed for step in self._link(port, was_up, now)]
+        effects += self.followed(steps, now)
+        return effects + self.pinned.place({port.name: port.number for port in news.new})
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
         """A port is gone; static entries on it wait for a port of the same name."""
@@ -122,11 +137,31 @@ class Bridge:
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
-        return remove_ports(self, numbers, now)
+        lost = [port for number in numbers if (port := self.ports.drop(number)) is not None]
+        if not lost:
+            return []
+        steps: list[Step] = []
+        for port in lost:
+            steps += self.relay.close(port.number)
+            if self.spanning is not None:
+                steps += self.spanning.remove(port.number, now)
+        effects = self.followed(steps, now)
+        if self.multicasting is not None:
+            for port in lost:
+                for entry in self.permanent.on(port.name):
+                    effects += self.multicasting.remove_permanent(entry, port.number, now)
+            effects += self.multicasting.remove_ports([port.number for port in lost], now)
+        for port in lost:
+            effects += self.learning.drop_port(port.number)
+            if port.number == LOCAL_PORT:
+                effects += self.pinned.set_local(None)
+        effects += self.pinned.place({port.name: NO_PORT for port in lost})
+        effects += self.reach_anew(now)
+        return effects + gone(self.ports, lost)
 
     def usable(self, port: Port) -> bool:
         """Whether the port is up and takes part."""
-        return port.up and self.reach.takes_part(port.number)
+        return usable(self.reach, port)
 
     def reach_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
@@ -139,23 +174,17 @@ class Bridge:
             effects += self.multicasting.set_reach(self.reach, now)
         return effects
 
-    def set_link(self, port: Port, was_up: bool, now: float) -> list[Step]:
+    def _link(self, port: Port, was_up: bool, now: float) -> list[Step]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
         up = self.usable(port)
         effects: list[Step] = [] if up else [*self.relay.close(port.number)]
         if up != was_up:
-            what = "up" if up else "down"
-            effects.append(port_event(f"port.{what}", port, self._why(port)))
+            effects.append(link_event(self.reach, port))
         if port.number == LOCAL_PORT or self.params.stp is None:
             if up and not was_up:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
             return effects
         return effects + self._span(replace(port, up=up), now)
-
-    def _why(self, port: Port) -> str:
-        if not port.up or self.reach.takes_part(port.number):
-            return "is up" if port.up else "is down"
-        return "is shut down" if self.reach.policy(port.number).shutdown else "only listens"
 
     # Addresses
 
@@ -177,7 +206,27 @@ class Bridge:
 
     def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
         """Become what `params` say, whatever differs from before and nothing else."""
-        return reconfigure(self, params, now)
+        old, before = self.params, self.reach
+        if params == old:
+            return []
+        self.params = params
+        effects: list[Effect] = []
+        if params.stp != old.stp:
+            effects += self.set_stp(params.stp, now)
+        if (params.multicast, params.multicast_vlans) != (old.multicast, old.multicast_vlans):
+            effects += self.set_multicast(params.multicast, params.multicast_vlans, now)
+        for port in self.ports:
+            new, was = params.port(port.name, port.number), old.port(port.name, port.number)
+            if new.stp != was.stp:
+                effects += self.set_port_stp(port, new.stp, now)
+            if new.multicast != was.multicast:
+                effects += self.set_port_multicast(port, new.multicast, now)
+        self.params = params  # and not with those of single ports written out
+        effects += self.learning.set_policies(params, self.ports, now)
+        changed = [effect for effect in self.set_reach(now) if not isinstance(effect, Reprogram)]
+        moved = relearned(self.ports, before, self.reach, self.learning, self.relay)
+        effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
+        return [*effects, Event("bridge.configured", "the configuration has changed")]
 
     def as_if(self, params: BridgeParams) -> Bridge:
         """A look-alike with other parameters, to be asked what the datapath would hold.
@@ -197,11 +246,9 @@ class Bridge:
         """The parameters have changed: who may reach whom, and which ports take part."""
         up = {port.number: self.usable(port) for port in self.ports}
         effects = self.reach_anew(now)
-        steps: list[Step] = []
-        for port in self.ports:
-            if self.usable(port) is not up[port.number]:
-                steps += self.set_link(port, up[port.number], now)
-        return effects + self._followed(steps, now)
+        changed = [port for port in self.ports if self.usable(port) is not up[port.number]]
+        steps = [step for port in changed for step in self._link(port, up[port.number], now)]
+        return effects + self.followed(steps, now)
 
     def sighting_rate(self, port: int) -> int:
         """How many frames of unknown sources a second a port may show to the controller now."""
@@ -221,7 +268,7 @@ class Bridge:
         """Such frames that arrived together, by port: all are heard before any is answered."""
         if self.spanning is None:
             return []
-        return self._followed(self.spanning.bpdus(frames, now), now)
+        return self.followed(self.spanning.bpdus(frames, now), now)
 
     def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
@@ -235,7 +282,7 @@ class Bridge:
         """Let time pass; due at `next_wakeup`."""
         effects = self.learning.tick(now)
         if self.spanning is not None:
-            effects += self._followed(self.spanning.tick(now), now)
+            effects += self.followed(self.spanning.tick(now), now)
         if self.multicasting is not None:
             effects += self.multicasting.tick(now)
         return effects
@@ -249,29 +296,25 @@ class Bridge:
 
     def pause(self, now: float) -> None:
         """The switch is away: no protocol runs until it is back."""
-        self._waits = True
-        for clock in self._clocks():
-            clock.pause(now)
-        if self.spanning is not None:
-            self.spanning.tree.leave()
+        self.stp.pause(now)
+        if self.multicasting is not None:
+            self.multicasting.clock.pause(now)
 
     def resume(self, now: float) -> None:
         """The switch is back; spanning tree waits until it is known what it holds (`go_on_stp`)."""
-        self._waits = True
+        self.stp.wait()
         if self.multicasting is not None:
             self.multicasting.clock.resume(now)
 
     def beat(self, now: float) -> None:
         """The controller is alive; once that was said it must be, several times a second."""
-        for clock in self._clocks():
-            clock.beat(now)
+        for protocol in (self.spanning, self.multicasting):
+            if protocol is not None:
+                protocol.clock.beat(now)
 
-    def _clocks(self) -> list[PausableTime]:
-        running = [self.spanning, self.multicasting]
-        return [protocol.clock for protocol in running if protocol is not None]
-
-    def _followed(self, steps: Iterable[Step], now: float) -> list[Effect]:
-        return followed(self, steps, now)
+    def followed(self, steps: Iterable[Step], now: float) -> list[Effect]:
+        """The steps, and what follows for floods and multicast (`Flooding.follow`)."""
+        return self.flooding.follow(steps, self.spanning, self.multicasting, now)
 
     def is_edge(self, port: int) -> bool:
         """Whether there is no other bridge behind the port, as far as anybody knows."""
@@ -294,13 +337,7 @@ class Bridge:
         """
         if self.params.stp is None:
             raise ValueError("spanning tree is off")
-        if isinstance(data, Mapping) and "behind" in data:
-            self.behind = read_behind(data["behind"])
-            return
-        self.spanning = Spanning.revive(
-            self.params.stp, data, self.relay, self._trees, lambda name: self.params.port(name).stp
-        )
-        self.spanning.tree.trace = self._trace
+        self.stp.revive(self.params.stp, data, lambda name: self.params.port(name).stp)
 
     def restart_stp(self, now: float) -> list[Effect]:
         """Begin anew: the datapath is not in the state that the tree believes it is in.
@@ -310,20 +347,16 @@ class Bridge:
         params = self.params.stp
         if params is None:
             return []
-        behind = {} if self.spanning is None else self.spanning.behind()
+        behind = self.stp.behind()
         effects = self.set_stp(None, now)
-        self.behind = behind
+        self.stp.remembered = behind
         effects += self.set_stp(params, now)
-        self.behind = {}
+        self.stp.remembered = {}
         return effects
 
     def go_on_stp(self, now: float) -> list[Effect]:
         """The datapath is in the state that the tree believes it is in: hear and be heard."""
-        self._waits, self.behind = False, {}
-        effects: list[Effect] = [SpokenFor()]
-        if self.spanning is not None:
-            effects += self._followed(self.spanning.go_on(self.cautious_until, now), now)
-        return effects
+        return self.followed(self.stp.go_on(now), now)
 
     def borders_on(self, address: int) -> bool:
         """Whether spanning tree has heard the bridge with this address behind a port."""
@@ -331,35 +364,26 @@ class Bridge:
 
     def beware_stp(self, until: float, now: float) -> list[Effect]:
         """A neighbour's switch may forward although nobody speaks for it, until then."""
-        self.cautious_until = max(self.cautious_until, until)
-        if self.spanning is None or self._waits:
-            return []
-        return self._followed(self.spanning.beware(self.cautious_until, now), now)
+        return self.followed(self.stp.beware(until, now), now)
 
     def calm_stp(self, now: float) -> list[Effect]:
         """Somebody speaks for every switch again."""
-        self.cautious_until = now
-        if self.spanning is None or self._waits:
-            return []
-        return self._followed(self.spanning.calm(now), now)
+        return self.followed(self.stp.calm(now), now)
 
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
         """Start, administer or (None) stop the spanning tree."""
         self.params = replace(self.params, stp=params)
         if params is not None and self.spanning is not None:
-            return self._followed(self.spanning.set_bridge_params(params, now), now)
-        return self._followed(self.begin_stp(now), now)
+            return self.followed(self.spanning.set_bridge_params(params, now), now)
+        return self.followed(self.begin_stp(now), now)
 
     def begin_stp(self, now: float) -> list[Step]:
         """With a tree as the parameters say, or none, instead of the one there was."""
-        effects: list[Step] = [] if self.spanning is None else [Unsettled({})]
-        if self.spanning is not None:
-            self.spanning.tree.leave()
-            self.spanning = None
+        effects = self.stp.stop()
         ports = [port for port in self.ports if port.number != LOCAL_PORT]
         up = [port.number for port in ports if self.usable(port)]
         if up and self.params.stp is not None:
-            self._tree(now).expect(up)
+            self.stp.tree(self.params.stp, self.address, now).expect(up)
         for port in ports:
             if self.params.stp is not None:
                 effects += self._span(replace(port, up=self.usable(port)), now)
@@ -371,48 +395,29 @@ class Bridge:
         """Administer a port's spanning tree, running or not."""
         own = replace(self.params.port(port.name, port.number), stp=params)
         self.params = replace(self.params, ports={**self.params.ports, port.name: own})
-        if self.spanning is None or port.number not in self.spanning.ports:
-            return []
-        return self._followed(self.spanning.set_port_params(port.number, params, now), now)
+        tree = self.stp.with_port(port.number)
+        steps = [] if tree is None else tree.set_port_params(port.number, params, now)
+        return self.followed(steps, now)
 
     def recover_port(self, port: Port, now: float) -> list[Effect]:
         """Free a port from the guard that holds it."""
-        if self.spanning is None or port.number not in self.spanning.ports:
-            return []
-        return self._followed(self.spanning.recover(port.number, now), now)
+        tree = self.stp.with_port(port.number)
+        return self.followed([] if tree is None else tree.recover(port.number, now), now)
 
     def check_migration(self, port: Port, now: float) -> list[Effect]:
         """Have a port speak RSTP again, and see what its neighbour speaks."""
-        if self.spanning is None or port.number not in self.spanning.ports:
-            return []
-        return self._followed(self.spanning.check_migration(port.number, now), now)
+        tree = self.stp.with_port(port.number)
+        return self.followed([] if tree is None else tree.check_migration(port.number, now), now)
 
     def set_trace(self, wanted: bool) -> None:
         """Have BPDUs told as events, which costs more than the protocol itself."""
-        self._trace = wanted
-        if self.spanning is not None:
-            self.spanning.tree.trace = wanted
+        self.stp.set_trace(wanted)
 
     def _span(self, port: Port, now: float) -> list[Step]:
         """Let the spanning tree know of a port and its link."""
+        assert self.params.stp is not None
         own = self.params.port(port.name, port.number).stp
-        return self._tree(now).link(port, own, now)
-
-    def _tree(self, now: float) -> Spanning:
-        """The spanning tree, of a bridge that has one.
-
-        It begins once its address is known: an identifier that changes later would move the root.
-        """
-        if self.spanning is None:
-            assert self.params.stp is not None
-            self.spanning = Spanning(
-                self.params.stp, self.address, self.relay, self._trees, self.behind
-            )
-            self.spanning.tree.trace = self._trace
-            if self._waits:
-                self.spanning.clock.pause(now)
-                self.spanning.tree.leave()
-        return self.spanning
+        return self.stp.tree(self.params.stp, self.address, now).link(port, own, now)
 
     # Multicast snooping
 
@@ -439,7 +444,7 @@ class Bridge:
             return [] if snooper is None else snooper.close(now)
         if snooper is not None:
             return snooper.set_params(params, vlans, now)
-        effects = self.snoop(list(self.ports), now)
+        effects = self._snoop(list(self.ports), now)
         if self.multicasting is not None:
             states = {
                 number: (state is PortState.FORWARDING, self.is_edge(number))
@@ -470,15 +475,11 @@ class Bridge:
         """Undo `add_permanent`; InputError."""
         self.permanent.remove(entry)
         port = self.ports.named(entry.port)
-        return [] if port is None else self.withdraw(entry, port.number, now)
-
-    def withdraw(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
-        """Take a permanent entry out of the datapath, the port being gone or not."""
-        if self.multicasting is None:
+        if self.multicasting is None or port is None:
             return []
-        return self.multicasting.remove_permanent(entry, port, now)
+        return self.multicasting.remove_permanent(entry, port.number, now)
 
-    def snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
+    def _snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Let snooping know of ports and their permanent entries.
 
         It begins with the first port, LOCAL where there is one: queries need the bridge's address.

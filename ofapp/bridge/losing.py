@@ -7,16 +7,11 @@ the port, which may have found other ways to them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import ClosePort, Effect
-from ofapp.bridge.following import followed
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.bridge.spanning import Step
 from ofapp.bridge.stp import PortState
-
-if TYPE_CHECKING:
-    from ofapp.bridge.bridge import Bridge
 
 
 def lose(bridge: Bridge, now: float) -> list[Effect]:
@@ -25,10 +20,10 @@ def lose(bridge: Bridge, now: float) -> list[Effect]:
         return []
     steps: list[Step] = [ClosePort(port) for port in bridge.relay.states]
     bridge.relay.lose()
-    bridge.behind = {} if bridge.spanning is None else bridge.spanning.behind()
+    bridge.stp.remembered = bridge.stp.behind()
     steps += bridge.begin_stp(now)
-    bridge.behind = {}
+    bridge.stp.remembered = {}
     local = bridge.ports.get(LOCAL_PORT)
     if local is not None and bridge.usable(local):
         steps += bridge.relay.set_state(LOCAL_PORT, PortState.FORWARDING)
-    return followed(bridge, steps, now)
+    return bridge.followed(steps, now)

@@ -40,7 +40,7 @@ class Absentees:
 
     def greet(self, bridge: Bridge) -> None:
         """A bridge is new to this process."""
-        bridge.cautious_until = self._until
+        bridge.stp.cautious_until = self._until
 
     def gone(self, bridge: Bridge, now: float) -> None:
         """A switch's connection has ended, or the connection to it."""
@@ -59,7 +59,7 @@ class Absentees:
         if not self._absent:
             self._until = now
             for each in self._bridges.values():
-                if each.cautious_until > now:
+                if each.stp.cautious_until > now:
                     self._apply(each, each.calm_stp(now))
 
     def forget(self, datapath_id: int) -> None:

@@ -60,7 +60,9 @@ def installed(effects: list[Effect]) -> set[int]:
 
 def test_ports_begin_anew_and_addresses_are_kept(bridge: Bridge) -> None:
     assert bridge.relay.states[1] is PortState.DISCARDING
-    assert bridge.relay.flood_ports == bridge.flooded == {2, 3, LOCAL_PORT}  # an edge stays one
+    assert (
+        bridge.relay.flood_ports == bridge.flooding.ports == {2, 3, LOCAL_PORT}
+    )  # an edge stays one
     assert bridge.fdb.learned == 3
 
 

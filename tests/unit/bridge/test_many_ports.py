@@ -12,7 +12,6 @@ from ofapp.bridge import ports as ports_module
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import SendFrame, SetFlood
 from ofapp.bridge.event import Event
-from ofapp.bridge.following import followed
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState, SetPortState
@@ -142,6 +141,6 @@ def test_ports_that_open_together_are_one_change_of_the_flood_set() -> None:
 def test_a_port_that_closes_leaves_the_flood_set_before_a_bpdu_says_so() -> None:
     steps = [SetPortState(1, PortState.DISCARDING), SendFrame(frozenset({2}), b"agreed")]
     bridge = Switch(3).bridge
-    bridge.flooded = frozenset({1, 2})
-    kinds = [type(effect) for effect in followed(bridge, steps, 0.0)]
+    bridge.flooding.ports = frozenset({1, 2})
+    kinds = [type(effect) for effect in bridge.followed(steps, 0.0)]
     assert kinds.index(SetFlood) < kinds.index(SendFrame)

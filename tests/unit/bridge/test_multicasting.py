@@ -184,7 +184,7 @@ class TestTopologyChange:
             effects += bridge.tick(due)
             due = bridge.next_wakeup()
         bridge.put_port(port(2, up=False), 50.0)
-        assert sent(bridge._followed([TopologyChanged(3)], 60.0))
+        assert sent(bridge.followed([TopologyChanged(3)], 60.0))
 
     def test_a_change_that_a_neighbour_tells_is_asked_about_at_once(self) -> None:
         """The root of a pair: nobody else is to be told of it, so no timer of its tree starts."""
@@ -221,7 +221,7 @@ class TestTopologyChange:
     def test_a_bridge_that_does_not_snoop_has_nobody_to_tell(self) -> None:
         bridge, _ = make(Params(), stp=StpParams(), edges=())
         bridge.set_multicast(None, {}, 1.0)
-        assert bridge._followed([TopologyChanged(1)], 2.0) == []
+        assert bridge.followed([TopologyChanged(1)], 2.0) == []
 
 
 TC = encode_bpdu(

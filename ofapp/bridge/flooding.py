@@ -1,0 +1,69 @@
+"""What follows from the states of ports: the sets of ports that floods and multicast leave by.
+
+A thousand ports may open in one step, so the sets are worked out once for all that change together:
+before whatever waits for it, a barrier or, when a port has closed, a frame that is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood
+from ofapp.bridge.multicasting import Multicasting
+from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
+
+
+class Flooding:
+    """ports: those that frames to unknown destinations leave by, as was told last."""
+
+    def __init__(self) -> None:
+        self.ports: frozenset[int] = frozenset()
+
+    def follow(
+        self,
+        steps: Iterable[Step],
+        tree: Spanning | None,
+        snooper: Multicasting | None,
+        now: float,
+    ) -> list[Effect]:
+        """The steps, and what follows from them; of topology changes only what follows.
+
+        tree: knows which ports are edges; snooper: is told, too.
+        """
+        effects: list[Effect] = []
+        states: dict[int, tuple[bool, bool]] = {}
+        for step in steps:
+            waits = isinstance(step, (Barrier, TopologyChanged))
+            if states and (waits or (isinstance(step, SendFrame) and self._closes(states))):
+                effects += self._settle(states, snooper, now)
+                states = {}
+            if isinstance(step, TopologyChanged):
+                if snooper is not None:
+                    effects += snooper.topology_change(now)
+                continue
+            effects.append(step)
+            if isinstance(step, SetPortState):
+                forwards = step.state is PortState.FORWARDING
+                states[step.port] = forwards, tree is None or tree.is_edge(step.port)
+            elif isinstance(step, ClosePort):
+                states[step.port] = False, True
+        return effects + self._settle(states, snooper, now)
+
+    def _closes(self, states: dict[int, tuple[bool, bool]]) -> bool:
+        """Whether a port that frames leave by is to be closed; opening can wait for those."""
+        return any(not forwards and port in self.ports for port, (forwards, _) in states.items())
+
+    def _settle(
+        self, states: dict[int, tuple[bool, bool]], snooper: Multicasting | None, now: float
+    ) -> list[Effect]:
+        """states: of ports that have changed: whether they forward, and are edges."""
+        effects: list[Effect] = []
+        opened = {port for port, (forwards, _) in states.items() if forwards}
+        ports = (self.ports | opened) - (states.keys() - opened)
+        if ports != self.ports:
+            self.ports = ports
+            effects.append(SetFlood(ports))
+        if snooper is not None:
+            effects += snooper.set_port_states(states, now)
+        return effects

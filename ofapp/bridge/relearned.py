@@ -1,0 +1,56 @@
+"""Learned addresses on a bridge that is configured anew.
+
+What the datapath should hold follows from the new state as a whole (`Reprogram`); only learned
+addresses, which are not part of that, are moved one by one: those in a VLAN that their port has
+left are forgotten, and those of a port that is reached in another way now are installed again,
+without a gap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ofapp.bridge.effects import Effect, InstallDestination, InstallSticky
+from ofapp.bridge.fdb import NO_PORT
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.ports import PortTable
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.relay import Relay
+
+
+class Relearned(NamedTuple):
+    """What becomes of learned addresses: forgotten, led straight out, led by the port's group."""
+
+    forgotten: list[Effect]
+    direct: list[Effect]
+    guarded: list[Effect]
+
+
+def relearned(
+    ports: PortTable, before: Reach, reach: Reach, learning: Learning, relay: Relay
+) -> Relearned:
+    """Go through what was learned on ports that are reached otherwise than before."""
+    moved = [
+        port.number for port in ports if _ways(reach, port.number) != _ways(before, port.number)
+    ]
+    gone: dict[tuple[int, int], None] = {}
+    direct: list[Effect] = []
+    guarded: list[Effect] = []
+    for vid, mac, entry in learning.fdb if moved else ():
+        port = entry.port
+        if port not in moved or not entry.was_learned:
+            continue
+        if not reach.vlans(port).has(vid):
+            gone[port, vid] = None
+        elif before.straight(port, vid) is not (straight := reach.straight(port, vid)):
+            put: Effect = InstallDestination(port, vid, mac, entry.serial)
+            if entry.is_sticky:
+                put = InstallSticky(port, vid, mac, entry.serial, NO_PORT)
+            if learning.forwards(port):
+                (direct if straight else guarded).append(put)
+    forgotten = [effect for port, vid in gone for effect in relay.flush(port=port, vid=vid)]
+    return Relearned(forgotten, direct, guarded)
+
+
+def _ways(reach: Reach, port: int) -> object:
+    return reach.vlans(port), reach.guarded(port)

@@ -1,0 +1,113 @@
+"""The bridge's spanning tree, running or not: started, stopped, revived, paused, gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ofapp.bridge import stp
+from ofapp.bridge.effects import SpokenFor, Unsettled
+from ofapp.bridge.relay import Relay
+from ofapp.bridge.spanning import Spanning, Step, read_behind
+
+
+class StpControl:
+    """running: None while it is off, and before the bridge has its first port and so an address.
+
+    remembered: who was behind the ports of a tree that is no more, by name.
+    cautious_until: until then there may be switches that forward and nobody speaks for.
+    """
+
+    def __init__(self, relay: Relay, trees: stp.OwnTrees) -> None:
+        """trees: those of the same controller, which the bridge's will join."""
+        self.running: Spanning | None = None
+        self.remembered: Mapping[str, int] = {}
+        self.cautious_until = 0.0
+        self._relay = relay
+        self._trees = trees
+        self._waits = False
+        self._trace = False
+
+    def tree(self, params: stp.BridgeParams, address: int, now: float) -> Spanning:
+        """The spanning tree, of a bridge that has one.
+
+        It begins once its address is known: an identifier that changes later would move the root.
+        """
+        if self.running is None:
+            self.running = Spanning(params, address, self._relay, self._trees, self.remembered)
+            self.running.tree.trace = self._trace
+            if self._waits:
+                self.running.clock.pause(now)
+                self.running.tree.leave()
+        return self.running
+
+    def with_port(self, port: int) -> Spanning | None:
+        """The tree that runs, if the port is in it."""
+        return self.running if self.running is not None and port in self.running.ports else None
+
+    def stop(self) -> list[Step]:
+        """Run none; nothing is remembered of it but by who asked."""
+        if self.running is None:
+            return []
+        self.running.tree.leave()
+        self.running = None
+        return [Unsettled({})]
+
+    def behind(self) -> dict[str, int]:
+        """Who is behind the ports of the tree that runs, by name."""
+        return {} if self.running is None else self.running.behind()
+
+    def revive(
+        self,
+        params: stp.BridgeParams,
+        data: Mapping[str, Any],
+        port_params: Callable[[str], stp.PortParams],
+    ) -> None:
+        """Remember what was dumped, or said in `Unsettled`, before any port is known; ValueError.
+
+        The tree stands still until `go_on`.
+        """
+        if isinstance(data, Mapping) and "behind" in data:
+            self.remembered = read_behind(data["behind"])
+            return
+        self.running = Spanning.revive(params, data, self._relay, self._trees, port_params)
+        self.running.tree.trace = self._trace
+
+    def pause(self, now: float) -> None:
+        """The switch is away."""
+        self._waits = True
+        if self.running is not None:
+            self.running.clock.pause(now)
+            self.running.tree.leave()
+
+    def wait(self) -> None:
+        """The switch is back; it is not known yet what it holds."""
+        self._waits = True
+
+    def go_on(self, now: float) -> list[Step]:
+        """The datapath is in the state that the tree believes it is in: hear and be heard."""
+        self._waits, self.remembered = False, {}
+        steps: list[Step] = [SpokenFor()]
+        if self.running is not None:
+            steps += self.running.go_on(self.cautious_until, now)
+        return steps
+
+    def beware(self, until: float, now: float) -> list[Step]:
+        """A neighbour's switch may forward although nobody speaks for it, until then."""
+        self.cautious_until = max(self.cautious_until, until)
+        if self.running is None or self._waits:
+            return []
+        return self.running.beware(self.cautious_until, now)
+
+    def calm(self, now: float) -> list[Step]:
+        """Somebody speaks for every switch again."""
+        self.cautious_until = now
+        if self.running is None or self._waits:
+            return []
+        return self.running.calm(now)
+
+    def set_trace(self, wanted: bool) -> None:
+        """Have BPDUs told as events, which costs more than the protocol itself."""
+        self._trace = wanted
+        if self.running is not None:
+            self.running.tree.trace = wanted
