@@ -40,7 +40,7 @@ def blueprint(network: Network) -> APIBlueprint:
         503, 507: it is forgotten, but not on disk yet.
         """
         try:
-            saved = network.forget(views.find_bridge(network, path.dpid))
+            saved = network.changes.forget(views.find_bridge(network, path.dpid))
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         saved.wait()

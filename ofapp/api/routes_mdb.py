@@ -61,9 +61,9 @@ def blueprint(network: Network) -> APIBlueprint:
         row = mdb.permanent_row(entry, port.number)
         try:
             if query.type == "permanent":
-                saved = network.add_permanent(bridge, entry)
+                saved = network.changes.mdb.add_permanent(bridge, entry)
             else:
-                network.join_group(bridge, entry)
+                network.changes.mdb.join(bridge, entry)
                 saved, row = None, _learned(_all(network, bridge), row)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
@@ -83,10 +83,10 @@ def blueprint(network: Network) -> APIBlueprint:
         name = path.port if port is None else port.name
         entry = PermanentEntry(path.vlan, path.group, name, query.source)
         known = query.type != "temp" and bridge.permanent.has(entry)
-        saved = network.remove_permanent(bridge, entry) if known else None
+        saved = network.changes.mdb.remove_permanent(bridge, entry) if known else None
         if query.type != "permanent" and port is not None:
             about = path.vlan, path.group, port.number, query.source
-            known |= network.forget_members(bridge, *about) > 0
+            known |= network.changes.mdb.forget_members(bridge, *about) > 0
         if not known:
             source = "" if query.source is None else f" from {text(query.source)}"
             what = f"{text(path.group)}{source} in VLAN {path.vlan}"
@@ -108,7 +108,11 @@ def blueprint(network: Network) -> APIBlueprint:
             if query.port is not None and number is None:
                 return answer({"flushed": 0})
             return answer(
-                {"flushed": network.forget_members(bridge, query.vlan, query.group, number)}
+                {
+                    "flushed": network.changes.mdb.forget_members(
+                        bridge, query.vlan, query.group, number
+                    )
+                }
             )
         fitting = [
             entry
@@ -117,7 +121,7 @@ def blueprint(network: Network) -> APIBlueprint:
             and query.group in (None, entry.group)
             and name in (None, entry.port)
         ]
-        network.remove_permanent(bridge, *fitting).wait()
+        network.changes.mdb.remove_permanent(bridge, *fitting).wait()
         return answer({"flushed": len(fitting)})
 
     return api

@@ -46,7 +46,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """Teach an untagged address as if it had been seen; it moves and ages like any other."""
         bridge = _find(network, path.dpid)
         try:
-            network.teach(bridge, body.port, 0, body.mac)
+            network.changes.fdb.teach(bridge, body.port, 0, body.mac)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         return _table(bridge)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
@@ -117,6 +117,23 @@ class SpokenFor:
 
 
 @dataclass(frozen=True, slots=True)
+class BridgeNamed:
+    """The LOCAL port, whose name is the bridge's, is new or has another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortRenamed:
+    """A port has another name, and so have the entries that are fixed to it."""
+
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class InLine:
+    """The switch holds what the bridge wants, and what only the switch knew is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetFlood:
     """The ports that a frame without a known destination leaves by."""
 
@@ -184,6 +201,11 @@ class LookAgain:
     """The datapath may lack addresses that it should have: look at it soon."""
 
 
+Notice = Unsettled | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
+"""What is nothing to do with the switch: whoever looks after all bridges is told, at once."""
+
+NOTICES: frozenset[type] = frozenset(get_args(Notice))
+
 Effect = (
     InstallEntry
     | InstallSticky
@@ -199,8 +221,6 @@ Effect = (
     | SetGroup
     | RemoveGroup
     | SetUnregistered
-    | Unsettled
-    | SpokenFor
     | SetFlood
     | Reprogram
     | Flush
@@ -209,5 +229,5 @@ Effect = (
     | LetGo
     | SetRate
     | LookAgain
-    | Event
+    | Notice
 )

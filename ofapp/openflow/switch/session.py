@@ -17,12 +17,13 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
+    NOTICES,
     Barrier,
     Effect,
+    InLine,
     LookAgain,
+    Notice,
     SendFrame,
-    SpokenFor,
-    Unsettled,
 )
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
@@ -64,14 +65,10 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
-HEEDED = frozenset((Event, Unsettled, SpokenFor))
-"""Effects that are nothing to do with the switch, and are carried out at once."""
-
-
 class Heeds(Protocol):
     """Who carries out what is not for the switch: events, and what has to be remembered."""
 
-    def __call__(self, bridge: Bridge, effect: Event | Unsettled | SpokenFor) -> None: ...
+    def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
 
 
 class Session:
@@ -205,8 +202,8 @@ class Session:
         writer = self._alignment.writer
         return difference(writer.held, writer.wanted(self.bridge.as_if(params)))
 
-    def reconfigure(self, change: Callable[[], list[Effect]]) -> Changes:
-        """Change the bridge; gives what that changed in the switch, whose state is then checked.
+    def reconfigure(self, effects: list[Effect]) -> Changes:
+        """Carry a change out; gives what it changed in the switch, whose state is then checked.
 
         What has to wait for the switch (a barrier) is not in it.
         """
@@ -214,7 +211,7 @@ class Session:
         before = writer.held.copy()
         if self._alignment.writes and used_lists(self.bridge.params):
             self._alignment.note_acls()
-        self.apply(change())
+        self.apply(effects)
         self.look_soon()
         return difference(before, writer.held)
 
@@ -223,7 +220,7 @@ class Session:
     def apply(self, effects: list[Effect]) -> None:
         """Carry effects out, in order, and tell the events among them."""
         for effect in effects:
-            if type(effect) in HEEDED:
+            if type(effect) in NOTICES:
                 self._tell(self.bridge, effect)  # type: ignore[arg-type]
             elif type(effect) is LookAgain:
                 self._look.set()
@@ -446,6 +443,7 @@ class Session:
         if not self.in_line and self._refusals.in_line:
             self.in_line = True
             self._tell(self.bridge, Event("bridge.ready", "the switch is in line"))
+            self._tell(self.bridge, InLine())
 
     def _run_protocols(self) -> None:
         """As soon as their frames can come and go; a large FDB may take seconds to look at."""

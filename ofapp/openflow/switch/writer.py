@@ -12,6 +12,7 @@ from typing import Any
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
+    NOTICES,
     Barrier,
     ClosePort,
     Effect,
@@ -30,9 +31,7 @@ from ofapp.bridge.effects import (
     SetFlood,
     SetGate,
     SetRate,
-    SpokenFor,
     Unpin,
-    Unsettled,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
@@ -162,7 +161,9 @@ class EffectWriter:
         if write := self._single.get(type(effect)):
             return write(effect)
         match effect:
-            case Unsettled() | SpokenFor() | LookAgain():
+            case LookAgain():
+                return b""
+            case _ if type(effect) in NOTICES:
                 return b""
             case SetFlood(ports):
                 return self._set_flood(ports)
