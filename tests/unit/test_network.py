@@ -329,7 +329,7 @@ def test_a_switch_that_cannot_be_served_is_let_go_and_told_of(
 
 def test_bridges_of_which_the_file_says_the_same_share_what_it_comes_to() -> None:
     config = Config.model_validate({"bridges": {"3": {"ageing_time": 9}}})
-    settings = Network(config, State(None), EventLog()).settings
+    settings = Network(config, State(None), EventLog()).running
     assert settings.params(1) is settings.params(2)
     assert settings.params(3).ageing_time == 9
     settings.set(2, settings.of(2).model_copy(update={"ageing_time": 7}))
