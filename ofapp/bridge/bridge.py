@@ -90,22 +90,26 @@ class Bridge:
     # Ports
 
     def set_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """The whole list, from a switch that has just connected.
+        """The whole list, from a switch that has just connected."""
+        new = {port.number: port for port in ports}
+        local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
+        gone = self.remove_ports(self.not_among(local_first), now)
+        return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
+
+    def not_among(self, ports: Iterable[Port]) -> list[int]:
+        """The numbers of the ports that are not in such a list.
 
         A number with another name is another port: switches number anew when they restart.
         """
-        new = {port.number: port for port in ports}
-        others = [
-            old.number
-            for old in self.ports
-            if old.number not in new or new[old.number].name != old.name
-        ]
-        effects = self.remove_ports(others, now)
-        if self.spanning is not None:
-            names = {number: port.name for number, port in new.items()}
-            effects += self.followed(self.spanning.retain(names, now), now)
-        local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
-        return effects + self.put_ports(local_first, now)
+        names = {port.number: port.name for port in ports}
+        return [old.number for old in self.ports if names.get(old.number) != old.name]
+
+    def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
+        """Ports that are remembered of the spanning tree, and not in such a list, are gone, too."""
+        if self.spanning is None:
+            return []
+        names = {port.number: port.name for port in ports}
+        return self.followed(self.spanning.retain(names, now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """A port is new, or its name, address or link changed."""

@@ -36,6 +36,7 @@ from ofapp.openflow.pipeline.meters import Copy
 from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId, is_our_group
 from ofapp.openflow.switch import reconcile
 from ofapp.openflow.switch.acl_counters import AclHits
+from ofapp.openflow.switch.port_status import arrive
 from ofapp.openflow.switch.program import Program
 from ofapp.openflow.switch.sweep import Sweeper
 from ofapp.openflow.switch.writer import EffectWriter
@@ -292,9 +293,13 @@ class Alignment:
 
     def _ask_ports(self) -> None:
         def heard(ports: list[Port]) -> None:
-            self._apply(self._bridge.set_ports(ports, time.monotonic()))
+            arrive(self._bridge, ports, self._apply, self._rest)
 
         ask_ports(self._channel, heard)
+
+    def _rest(self) -> bool:
+        self._channel.turn()
+        return not self._channel.dead
 
     def _count_drops(self, held: list[HeldFlow]) -> None:
         """A rule that leads nowhere drops; its flow's counter says how often."""
