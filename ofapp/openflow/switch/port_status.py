@@ -29,7 +29,12 @@ def arrive(
     """
     known = {port.number: port for port in ports}
     local_first = sorted(known.values(), key=lambda port: port.number != LOCAL_PORT)
-    apply(bridge.keep_only(local_first, time.monotonic()))
+    gone = bridge.not_among(local_first)
+    for at in range(0, len(gone), PORTION):
+        apply(bridge.remove_ports(gone[at : at + PORTION], time.monotonic()))
+        if not rest():
+            return
+    apply(bridge.retain(local_first, time.monotonic()))
     for at in range(0, len(local_first), PORTION):
         if at and not rest():
             return

@@ -36,6 +36,15 @@ def test_a_switch_that_goes_away_meanwhile_is_told_of_no_more() -> None:
     assert len(bridge.ports) == PORTION
 
 
+def test_ports_that_are_gone_go_a_portion_at_a_time() -> None:
+    bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
+    bridge.set_ports(ports(300), 0.0)
+    there: list[int] = []
+    arrive(bridge, ports(1), lambda _effects: there.append(len(bridge.ports)), lambda: True)
+    assert there[:3] == [301 - PORTION, 301 - 2 * PORTION, 301 - 3 * PORTION]
+    assert there[-1] == 2
+
+
 def test_what_is_not_in_the_list_goes_first() -> None:
     bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
     bridge.set_ports(ports(3), 0.0)
