@@ -18,8 +18,9 @@ from ofapp.api.pagination import (
     page,
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import EntryType
+from ofapp.bridge.input_error import InputError
 from ofapp.controller.network import Network
 
 TAG = Tag(name="fdb", description="Forwarding databases: who is behind which port.")
@@ -82,7 +83,7 @@ def blueprint(network: Network) -> APIBlueprint:
         port = views.find_port(bridge, body.port)
         if port is None:
             raise views.no_port(bridge, body.port, 409)
-        new = (path.vlan, path.mac) not in bridge.pinned.static
+        new = (path.vlan, path.mac) not in bridge.static_entries.ports
         try:
             saved = network.changes.fdb.add_static(bridge, path.vlan, path.mac, port.name)
         except InputError as error:

@@ -9,9 +9,10 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import mdb, models, models_multicast, views, views_multicast
 from ofapp.api.answers import answer, listing
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import text
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.controller.network import Network
 
 NAME = "mdb"
@@ -82,7 +83,7 @@ def blueprint(network: Network) -> APIBlueprint:
         port = views.find_port(bridge, path.port)
         name = path.port if port is None else port.name
         entry = PermanentEntry(path.vlan, path.group, name, query.source)
-        known = query.type != "temp" and bridge.permanent.has(entry)
+        known = query.type != "temp" and bridge.permanent_entries.has(entry)
         saved = network.changes.mdb.remove_permanent(bridge, entry) if known else None
         if query.type != "permanent" and port is not None:
             about = path.vlan, path.group, port.number, query.source
@@ -116,7 +117,7 @@ def blueprint(network: Network) -> APIBlueprint:
             )
         fitting = [
             entry
-            for entry in bridge.permanent.all()
+            for entry in bridge.permanent_entries.all()
             if query.vlan in (None, entry.vid)
             and query.group in (None, entry.group)
             and name in (None, entry.port)
@@ -159,6 +160,6 @@ def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
     port = views.find_port(bridge, given)
     if port is not None:
         return port.name, port.number
-    if not bridge.permanent.on(given):
+    if not bridge.permanent_entries.on(given):
         raise views.no_port(bridge, given, 404)
     return given, None

@@ -12,7 +12,8 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import models, models_ports, views
 from ofapp.api.answers import answer
 from ofapp.api.problems import COMMON, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.bridge.vlan import NO_VLAN, spoken
 from ofapp.config.membership import joined, left, said

@@ -16,8 +16,9 @@ from flask_openapi3.models.tag import Tag
 
 from ofapp.api import models
 from ofapp.api.problems import COMMON, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.common import hub
 from ofapp.controller.network import Network

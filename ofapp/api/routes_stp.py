@@ -13,7 +13,8 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import models, models_stp, views, views_stp
 from ofapp.api.answers import answer
 from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import ParameterError
 from ofapp.config.stp import StpBridge, StpPort

@@ -1,8 +1,9 @@
 """One datapath's bridge: its ports, its addresses and the protocols that it runs.
 
 Every method that changes something takes the time where it matters and returns the effects in
-the order in which they must happen.  What the datapath should hold at any moment is in `pinned`,
-`relay` and `multicasting`, so that a switch that comes back can be brought in line.
+the order in which they must happen.  What the datapath should hold at any moment is in
+`static_entries`, `relay` and `multicasting`, so that a switch that comes back can be brought in
+line.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
 from ofapp.bridge.multicasting import Multicasting
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.permanent import Permanent, PermanentEntry
-from ofapp.bridge.pinned import InputError, Pinned
+from ofapp.bridge.permanent_entries import PermanentEntries, PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
 from ofapp.bridge.rates import Rates
 from ofapp.bridge.reach import Reach
@@ -33,10 +33,9 @@ from ofapp.bridge.relay import Relay
 from ofapp.bridge.relearned import relearned
 from ofapp.bridge.sending import sent
 from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.static_entries import StaticEntries
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.stp_control import StpControl
-
-__all__ = ["Bridge", "InputError"]
 
 
 class Bridge:
@@ -60,11 +59,11 @@ class Bridge:
         self.fdb = Fdb()
         self.learning = Learning(self.fdb, params)
         self.relay = Relay(self.learning)
-        self.pinned = Pinned(self.learning, self.ports)
+        self.static_entries = StaticEntries(self.learning, self.ports)
         self.flooding = Flooding()
         self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
         self.multicasting: Multicasting | None = None
-        self.permanent = Permanent()
+        self.permanent_entries = PermanentEntries()
         self.rates = Rates()
         self.former_name: str | None = None
 
@@ -120,20 +119,20 @@ class Bridge:
         news = take_in(self.ports, self.reach, ports, self.learning.counters)
         effects = news.events
         for old_name, name in news.renamed:
-            self.pinned.rename(old_name, name)
-            self.permanent.rename(old_name, name)
+            self.static_entries.rename(old_name, name)
+            self.permanent_entries.rename(old_name, name)
         if news.new:
             effects += self.reach_anew(now)
         for port in news.new:
             effects += self.learning.set_port(port, self.reach.port(port.number), now)
         for port, _ in news.changed:
             if port.number == LOCAL_PORT:
-                effects += self.pinned.set_local(port.mac)
+                effects += self.static_entries.set_local(port.mac)
         if news.new:
             effects += self._snoop(news.new, now)
         steps = [step for port, was_up in news.changed for step in self._link(port, was_up, now)]
         effects += self.followed(steps, now)
-        return effects + self.pinned.place({port.name: port.number for port in news.new})
+        return effects + self.static_entries.place({port.name: port.number for port in news.new})
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
         """A port is gone; static entries on it wait for a port of the same name."""
@@ -152,14 +151,14 @@ class Bridge:
         effects = self.followed(steps, now)
         if self.multicasting is not None:
             for port in lost:
-                for entry in self.permanent.on(port.name):
+                for entry in self.permanent_entries.on(port.name):
                     effects += self.multicasting.remove_permanent(entry, port.number, now)
             effects += self.multicasting.remove_ports([port.number for port in lost], now)
         for port in lost:
             effects += self.learning.drop_port(port.number)
             if port.number == LOCAL_PORT:
-                effects += self.pinned.set_local(None)
-        effects += self.pinned.place({port.name: NO_PORT for port in lost})
+                effects += self.static_entries.set_local(None)
+        effects += self.static_entries.place({port.name: NO_PORT for port in lost})
         effects += self.reach_anew(now)
         return effects + gone(self.ports, lost)
 
@@ -194,11 +193,11 @@ class Bridge:
 
     def add_static(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
         """Fix an address to a port; InputError."""
-        return self.pinned.add(vid, mac, port_name, now)
+        return self.static_entries.add(vid, mac, port_name, now)
 
     def remove_static(self, vid: int, mac: int) -> list[Effect]:
         """Let an address be learned again; InputError."""
-        return self.pinned.remove(vid, mac)
+        return self.static_entries.remove(vid, mac)
 
     def flush(
         self, port: int | None = None, vid: int | None = None, mac: int | None = None
@@ -469,7 +468,7 @@ class Bridge:
 
     def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Forward a group to a port for good; InputError."""
-        self.permanent.add(entry)
+        self.permanent_entries.add(entry)
         port = self.ports.named(entry.port)
         if self.multicasting is None or port is None:
             return []
@@ -477,7 +476,7 @@ class Bridge:
 
     def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Undo `add_permanent`; InputError."""
-        self.permanent.remove(entry)
+        self.permanent_entries.remove(entry)
         port = self.ports.named(entry.port)
         if self.multicasting is None or port is None:
             return []
@@ -497,6 +496,6 @@ class Bridge:
         own = {port.number: params.port(port.name, port.number) for port in ports}
         effects = self.multicasting.put_ports(own, now)
         for port in ports:
-            for entry in self.permanent.on(port.name):
+            for entry in self.permanent_entries.on(port.name):
                 effects += self.add_permanent(entry, now)
         return effects

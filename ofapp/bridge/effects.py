@@ -61,7 +61,7 @@ class RemoveDestination(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class PutStatic:
     """An address that neither moves nor ages: static (with a VID) or local (on every VID).
 
     port None: the port is away, so frames to the address flood; it is not learned elsewhere.
@@ -73,7 +73,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpin:
+class RemoveStatic:
     """The address is an ordinary one again."""
 
     mac: int
@@ -212,8 +212,8 @@ Effect = (
     | InstallDestination
     | RemoveSource
     | RemoveDestination
-    | Pin
-    | Unpin
+    | PutStatic
+    | RemoveStatic
     | SetPortState
     | ClosePort
     | SendFrame

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ofapp.bridge import multicast
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.controller.running import (
     RunningConfiguration,
     permanent_entries,
@@ -54,13 +54,13 @@ class KeptEntries:
 
     def _own_static(self, bridge: Bridge) -> Iterator[StaticEntry]:
         configured = static_keys(static_entries(self._running.filed(bridge.datapath_id)))
-        for (vid, mac), port in bridge.pinned.static.items():
+        for (vid, mac), port in bridge.static_entries.ports.items():
             if (vid, mac) not in configured:
                 yield StaticEntry(vid, format_mac(mac), port)
 
     def _own_mdb(self, bridge: Bridge) -> Iterator[MdbEntry]:
         configured = permanent_entries(self._running.filed(bridge.datapath_id))
-        for entry in bridge.permanent.all():
+        for entry in bridge.permanent_entries.all():
             if entry not in configured:
                 yield MdbEntry(
                     entry.vid,

@@ -10,8 +10,9 @@ import logging
 import time
 
 from ofapp.bridge import stp
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.common import hub

@@ -13,7 +13,7 @@ from ofapp.bridge import bridge as core
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import Port
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge

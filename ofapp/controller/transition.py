@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.params import BridgeParams
 from ofapp.config.bridge import Bridge as Settings
@@ -89,10 +90,10 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
     after = {(own.vlan, parse_mac(own.mac)): own.port for own in static_entries(new)}
     done: list[Effect] = []
     for (vid, mac), port in before.items():
-        if (vid, mac) not in after and bridge.pinned.static.get((vid, mac)) == port:
+        if (vid, mac) not in after and bridge.static_entries.ports.get((vid, mac)) == port:
             done += bridge.remove_static(vid, mac)
     for (vid, mac), port in after.items():
-        if bridge.pinned.static.get((vid, mac)) != port:
+        if bridge.static_entries.ports.get((vid, mac)) != port:
             try:
                 done += bridge.add_static(vid, mac, port, now)
             except InputError as error:
@@ -105,9 +106,9 @@ def _permanent(bridge: Bridge, filed: Settings, new: Settings, now: float) -> li
     kept = {entry.key for entry in after}
     done: list[Effect] = []
     for entry in before:
-        if entry.key not in kept and entry in bridge.permanent:
+        if entry.key not in kept and entry in bridge.permanent_entries:
             done += bridge.remove_permanent(entry, now)
     for entry in after:
-        if entry not in bridge.permanent:
+        if entry not in bridge.permanent_entries:
             done += bridge.add_permanent(entry, now)
     return done

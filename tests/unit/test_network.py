@@ -10,10 +10,10 @@ import pytest
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp.bridge.bridge import InputError
 from ofapp.bridge.effects import NOTICES, InLine
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import parse
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
@@ -240,7 +240,7 @@ class TestAway:
         assert set(net.bridges) == {2}
         assert State(tmp_path).static_entries(1) is not None
         connect(net, 1)
-        assert net.bridges[1].pinned.static == {(0, 0x02000000000A): "eth0"}
+        assert net.bridges[1].static_entries.ports == {(0, 0x02000000000A): "eth0"}
 
     def test_with_0_never(self) -> None:
         net = Network(Config.model_validate({"forget_after": 0}), State(None), EventLog())
@@ -273,8 +273,8 @@ class TestState:
             net.changes.mdb.add_permanent(bridge, kept._replace(port="eth9"))
         net = make(State(tmp_path))
         connect(net, 1)
-        assert net.bridges[1].permanent.all() == [kept]
-        assert net.bridges[1].pinned.static == {(7, 0x02000000000A): "eth0"}
+        assert net.bridges[1].permanent_entries.all() == [kept]
+        assert net.bridges[1].static_entries.ports == {(7, 0x02000000000A): "eth0"}
 
     def test_an_entry_that_leaves_the_file_while_nobody_runs_is_not_the_switchs_to_tell(
         self, tmp_path: Path

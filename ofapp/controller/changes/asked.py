@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import LOCAL_PORT, Port
 
 

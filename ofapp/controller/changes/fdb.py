@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.controller.changes.asked import named_port
 from ofapp.controller.dispatcher import Dispatcher

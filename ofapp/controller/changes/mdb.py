@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 from ofapp.bridge import multicast
-from ofapp.bridge.bridge import Bridge, InputError
-from ofapp.bridge.permanent import PermanentEntry, check_addresses
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.permanent_entries import PermanentEntry, check_addresses
 from ofapp.controller.changes.asked import named_port
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries

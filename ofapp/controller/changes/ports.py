@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
 from ofapp.controller.changes.asked import changed, listed

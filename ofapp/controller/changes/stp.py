@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.config.stp import StpBridge, StpPort
 from ofapp.controller.changes.asked import changed, listed, refuse_local

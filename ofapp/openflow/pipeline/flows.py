@@ -1,6 +1,6 @@
 """The flows of each thing a bridge has: the one place where the pipeline's rules get their values.
 
-The base, a port and a pinned address each have a function here; reconciliation and single
+The base, a port and a static or local address each have a function here; reconciliation and single
 changes use the same one.  Learned addresses, made by the ten thousand, are patterns of bytes
 made from `learned_flows` (see `ofapp.openflow.wire.learned`).
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Pin
+from ofapp.bridge.effects import PutStatic
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.vlan import NO_VLAN, blocks
@@ -178,23 +178,23 @@ def snoop_flows(port: int, metered: bool) -> tuple[Flow, ...]:
     return _checked(Flow(TableId.SNOOP, 100, (Match("in_port", port),), Feature.SNOOP, (copy,)))
 
 
-def pin_flows(reach: Reach, pin: Pin) -> tuple[Flow, ...]:
+def static_flows(reach: Reach, static: PutStatic) -> tuple[Flow, ...]:
     """A static or local address's flows; without a port there is nowhere to send to."""
-    feature = Feature.LOCAL if pin.vid is None else Feature.STATIC
-    where = () if pin.vid is None else (vlan(pin.vid),)
-    priority = 300 if pin.vid is None else 250
-    by = (*where, Match("eth_src", pin.mac))
+    feature = Feature.LOCAL if static.vid is None else Feature.STATIC
+    where = () if static.vid is None else (vlan(static.vid),)
+    priority = 300 if static.vid is None else 250
+    by = (*where, Match("eth_src", static.mac))
     flows = [Flow(TableId.SOURCE, priority, by, feature, (), TableId.DESTINATION)]
-    if pin.port is not None:
-        flows = [*_pin_destinations(reach, pin, pin.port), *flows]
+    if static.port is not None:
+        flows = [*_static_destinations(reach, static, static.port), *flows]
     return _checked(*flows)
 
 
-def _pin_destinations(reach: Reach, pin: Pin, port: int) -> Iterator[Flow]:
-    table, to, vlans = TableId.DESTINATION, Match("eth_dst", pin.mac), reach.vlans(port)
-    if pin.vid is not None:
-        out = way_out(reach, port, pin.vid) if vlans.has(pin.vid) else ()
-        yield Flow(table, 200, (vlan(pin.vid), to), Feature.STATIC, out)
+def _static_destinations(reach: Reach, static: PutStatic, port: int) -> Iterator[Flow]:
+    table, to, vlans = TableId.DESTINATION, Match("eth_dst", static.mac), reach.vlans(port)
+    if static.vid is not None:
+        out = way_out(reach, port, static.vid) if vlans.has(static.vid) else ()
+        yield Flow(table, 200, (vlan(static.vid), to), Feature.STATIC, out)
     elif vlans.vids is None:
         yield Flow(table, 300, (to,), Feature.LOCAL, way_out(reach, port, NO_VLAN))
     else:
@@ -250,8 +250,8 @@ def learned_flows(
 def desired_flows(bridge: Bridge, metered: bool) -> Iterator[Flow]:
     """All that a switch should hold but learned addresses and multicast groups, innermost first."""
     yield from leaving.egress_flows(bridge)
-    for pin in bridge.pinned:
-        yield from pin_flows(bridge.reach, pin)
+    for static in bridge.static_entries:
+        yield from static_flows(bridge.reach, static)
     if bridge.multicasting is not None:
         for port in sorted(bridge.relay.states):
             yield from snoop_flows(port, metered)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import HoldDown, Pin
+from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Match, ToController, vlan
@@ -29,24 +29,24 @@ def port_flows(bridge: Bridge, port: int, state: PortState, copy: ToController) 
     for vid in (None, *bridge.learning.caps.vlans):
         if is_gated(bridge, port, vid):
             yield gate_flow(port, vid, copy)
-    for pin in bridge.pinned if bridge.reach.policy(port).locked else ():
-        if pin.port == port:
-            yield from pass_flows(bridge, pin)
+    for static in bridge.static_entries if bridge.reach.policy(port).locked else ():
+        if static.port == port:
+            yield from pass_flows(bridge, static)
     if bridge.reach.policy(port).locked:
         yield Flow(_TABLE, 350, in_port, Feature.GUARD)
     yield Flow(_TABLE, 100, in_port, Feature.MISS, told, TableId.DESTINATION)
 
 
-def pass_flows(bridge: Bridge, pin: Pin) -> Iterator[Flow]:
+def pass_flows(bridge: Bridge, static: PutStatic) -> Iterator[Flow]:
     """What lets a static address, or the bridge's own, in by its port if that is locked."""
-    port = pin.port
+    port = static.port
     if port is None or not bridge.reach.policy(port).locked:
         return
     if bridge.relay.states.get(port) is not PortState.FORWARDING:
         return
-    feature = Feature.LOCAL if pin.vid is None else Feature.STATIC
-    where = () if pin.vid is None else (vlan(pin.vid),)
-    by = (Match("in_port", port), *where, Match("eth_src", pin.mac))
+    feature = Feature.LOCAL if static.vid is None else Feature.STATIC
+    where = () if static.vid is None else (vlan(static.vid),)
+    by = (Match("in_port", port), *where, Match("eth_src", static.mac))
     yield Flow(_TABLE, 360, by, feature, (), TableId.DESTINATION)
 
 

@@ -23,15 +23,15 @@ from ofapp.bridge.effects import (
     InstallSticky,
     LetGo,
     LookAgain,
-    Pin,
+    PutStatic,
     RemoveDestination,
     RemoveSource,
+    RemoveStatic,
     Reprogram,
     SendFrame,
     SetFlood,
     SetGate,
     SetRate,
-    Unpin,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
@@ -179,10 +179,10 @@ class EffectWriter:
                 return self._set_entry(*mdb.entry_of(effect))
             case RemoveGroup(vid, group, sender):
                 return self._set_entry(mdb.key_of(vid, group, sender), None)
-            case Pin():
-                return self._pin(effect)
-            case Unpin(mac, vid):
-                return b"".join(map(self._take_out, self._pinned(mac, vid)))
+            case PutStatic():
+                return self._put_static(effect)
+            case RemoveStatic(mac, vid):
+                return b"".join(map(self._take_out, self._static_held(mac, vid)))
             case Flush():
                 return self._flush(effect)
             case SetGate():
@@ -250,10 +250,15 @@ class EffectWriter:
             return b""
         return codec.delete_flow(mdb.entry_flow(key, released)) + self._drop_group(released)
 
-    def _pin(self, pin: Pin) -> bytes:
-        wanted = [*flows.pin_flows(self._bridge.reach, pin), *source.pass_flows(self._bridge, pin)]
+    def _put_static(self, static: PutStatic) -> bytes:
+        wanted = [
+            *flows.static_flows(self._bridge.reach, static),
+            *source.pass_flows(self._bridge, static),
+        ]
         kept = {flow.identity for flow in wanted}
-        old = [flow for flow in self._pinned(pin.mac, pin.vid) if flow.identity not in kept]
+        old = [
+            flow for flow in self._static_held(static.mac, static.vid) if flow.identity not in kept
+        ]
         return b"".join([*map(self._put, wanted), *map(self._take_out, old)])
 
     def _set_gate(self, gate: SetGate) -> bytes:
@@ -271,7 +276,7 @@ class EffectWriter:
         meter = metering.sighting_meter(self._bridge, port)
         return self._put_meter(meter) if meter.id in self.held.meters else b""
 
-    def _pinned(self, mac: int, vid: int | None) -> list[Flow]:
+    def _static_held(self, mac: int, vid: int | None) -> list[Flow]:
         """The flows held of a static or local address."""
         feature = Feature.LOCAL if vid is None else Feature.STATIC
         where = None if vid is None else vlan(vid)

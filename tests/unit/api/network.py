@@ -10,7 +10,7 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp.bridge.acl import IMPLICIT, rule_number
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.controller.events import EventLog

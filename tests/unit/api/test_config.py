@@ -91,7 +91,10 @@ def test_what_was_set_at_run_time_stays_where_the_file_is_as_before(setup: Setup
     (changed,) = Reloaded.model_validate(setup.reload(file, "?reset=true").json).bridges
     assert changed.dropped == ["stp.max_age: 19.0 -> default"]
     assert setup.status()["bridges"][0]["since"] == []
-    assert bridge.pinned.static == {(0, 0x525400000001): "eth2", (0, parse_mac(STATIC)): "eth3"}
+    assert bridge.static_entries.ports == {
+        (0, 0x525400000001): "eth2",
+        (0, parse_mac(STATIC)): "eth3",
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,13 +125,16 @@ def test_a_value_that_is_the_default_where_something_else_holds_is_a_change(
 
 def test_entries_follow_the_file_but_not_those_that_the_api_has_moved(setup: Setup) -> None:
     bridge, own = setup.bridge, 0x525400000001
-    assert (bridge.pinned.static, len(bridge.permanent.all())) == ({(0, own): "eth2"}, 1)
+    assert (bridge.static_entries.ports, len(bridge.permanent_entries.all())) == (
+        {(0, own): "eth2"},
+        1,
+    )
     setup.reload("bridges: {1: {}}")
-    assert (bridge.pinned.static, bridge.permanent.all()) == ({}, [])
+    assert (bridge.static_entries.ports, bridge.permanent_entries.all()) == ({}, [])
     setup.reload(TEXT)
     setup.network.changes.fdb.add_static(bridge, 0, own, "eth3")
     setup.reload("bridges: {1: {}}")
-    assert bridge.pinned.static == {(0, own): "eth3"}
+    assert bridge.static_entries.ports == {(0, own): "eth3"}
 
 
 def test_a_dry_run_changes_nothing(setup: Setup) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ofapp.api.mdb import decode_cursor, encode_cursor, rows
 from ofapp.api.models_multicast import MdbEntry, MdbPage
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network

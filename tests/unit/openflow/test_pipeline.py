@@ -65,9 +65,9 @@ def everything() -> Bridge:
     return made
 
 
-def pinned_flow() -> Flow:
+def static_flow() -> Flow:
     made = bridge()
-    return flows.pin_flows(made.reach, next(iter(made.pinned)))[0]
+    return flows.static_flows(made.reach, next(iter(made.static_entries)))[0]
 
 
 def hold(message: bytes) -> HeldFlow:
@@ -213,7 +213,7 @@ class TestReconcile:
         assert reconcile.flow_changes([], [foreign]) == []
 
     def test_a_flow_known_from_the_switch_is_deleted_exactly(self) -> None:
-        message = codec.add_flow(pinned_flow())
+        message = codec.add_flow(static_flow())
         held = hold(message)
         deletion = codec.delete_raw(held.table, held.priority, held.match, held.cookie)
         cookie, mask = struct.unpack_from("!8xQQ", deletion)
