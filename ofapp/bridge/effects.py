@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
@@ -61,7 +61,7 @@ class RemoveDestination(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PutStatic:
+class Pin:
     """An address that neither moves nor ages: static (with a VID) or local (on every VID).
 
     port None: the port is away, so frames to the address flood; it is not learned elsewhere.
@@ -73,7 +73,7 @@ class PutStatic:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveStatic:
+class Unpin:
     """The address is an ordinary one again."""
 
     mac: int
@@ -114,23 +114,6 @@ class Unsettled:
 @dataclass(frozen=True, slots=True)
 class SpokenFor:
     """The spanning tree hears and is heard again, after its switch was away."""
-
-
-@dataclass(frozen=True, slots=True)
-class BridgeNamed:
-    """The LOCAL port, whose name is the bridge's, is new or has another name."""
-
-
-@dataclass(frozen=True, slots=True)
-class PortRenamed:
-    """A port has another name, and so have the entries that are fixed to it."""
-
-    port: int
-
-
-@dataclass(frozen=True, slots=True)
-class InLine:
-    """The switch holds what the bridge wants, and what only the switch knew is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +184,14 @@ class LookAgain:
     """The datapath may lack addresses that it should have: look at it soon."""
 
 
-Notice = Unsettled | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
-"""What is nothing to do with the switch: whoever looks after all bridges is told, at once."""
-
-NOTICES: frozenset[type] = frozenset(get_args(Notice))
-
 Effect = (
     InstallEntry
     | InstallSticky
     | InstallDestination
     | RemoveSource
     | RemoveDestination
-    | PutStatic
-    | RemoveStatic
+    | Pin
+    | Unpin
     | SetPortState
     | ClosePort
     | SendFrame
@@ -221,6 +199,8 @@ Effect = (
     | SetGroup
     | RemoveGroup
     | SetUnregistered
+    | Unsettled
+    | SpokenFor
     | SetFlood
     | Reprogram
     | Flush
@@ -229,5 +209,5 @@ Effect = (
     | LetGo
     | SetRate
     | LookAgain
-    | Notice
+    | Event
 )
