@@ -25,7 +25,6 @@ from ofapp.api.server import ApiServer
 from ofapp.config import load_config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.reload import Reloader
 from ofapp.controller.state import State
 from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
@@ -48,18 +47,16 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         events = EventLog()
         state = State(directory, events.tell)
         own = identity(conf.state_dir)
-        self.network = Network(load_config(config_file()), state, events, own)
-        self._reloader = Reloader(self.network, config_file)
-        self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port, self._reloader)
+        self.network = Network(load_config(config_file()), state, events, own, config_file)
+        self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port)
 
     def start(self) -> Any:
         """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""
         super().start()
         self.network.start()
-        self._keep(self._reloader.watch)
         reception = Reception(self.network.events.tell)
         self._keep(reception.watch)
-        serve_with(self.network.admit, reception)
+        serve_with(self.network.connections.admit, reception)
         _calm_garbage_collection()
         return self._api.start()
 
@@ -69,7 +66,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
 
     def service_reload(self) -> None:
         """Do as the configuration file says now; what is wrong with it is told as an event."""
-        self._reloader.try_reload()
+        self.network.reloader.try_reload()
 
     def service_status(self) -> str:
         """How many switches are served, in words for `systemctl status`."""
@@ -87,9 +84,9 @@ class OfApp(OSKenApp):  # type: ignore[misc]
     def _on_state_change(self, event: Any) -> None:
         try:
             if event.state == MAIN_DISPATCHER:
-                self.network.connected(event.datapath)
+                self.network.connections.connected(event.datapath)
             else:
-                self.network.disconnected(event.datapath)
+                self.network.connections.disconnected(event.datapath)
         except Exception as error:  # os-ken would log it, and the switch would be nobody's
             LOG.exception("%s cannot be served", event.datapath.address)
             self.network.events.fault(error)

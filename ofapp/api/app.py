@@ -32,7 +32,6 @@ from ofapp.api.door import MAX_BODY
 from ofapp.api.problems import ProblemError, field_problem
 from ofapp.api.routes_events import Streams
 from ofapp.controller.network import Network
-from ofapp.controller.reload import Reloader
 
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 
@@ -41,14 +40,12 @@ def create_app(
     network: Network,
     local_only: bool = True,
     streams: Streams | None = None,
-    reloader: Reloader | None = None,
     ended: Mapping[str, int] | None = None,
 ) -> OpenAPI:
     """The application.
 
     local_only: it is served on loopback, so nobody knows it by a DNS name.
     streams: through which a server ends the streams.
-    reloader: reads the configuration file again; without it there is none.
     ended: connections that the server has ended, by why.
     """
     app = OpenAPI(
@@ -84,10 +81,10 @@ def create_app(
         routes_multicast,
         routes_acl,
         routes_ryu,
+        routes_config,
     ):
         app.register_api(routes.blueprint(network))
     app.register_api(metrics.blueprint(network, {} if ended is None else ended))
-    app.register_api(routes_config.blueprint(reloader or Reloader(network, lambda: None)))
     app.register_api(routes_events.blueprint(network.events, streams or Streams()))
 
     @app.get("/openapi.json", doc_ui=False)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import MemberInfo, Snapshot, parse_group, text
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 
 Key = tuple[int, int, bytes, int, int, bytes, bytes]
 """(vlan, octets of an address, group, port number, 0 temp or 1 permanent, source, port name)."""
@@ -61,7 +61,7 @@ def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
             found.append(
                 Row(member.vid, parse_group(member.group), None, member.port, name, member)
             )
-    for entry in bridge.permanent.all():
+    for entry in bridge.permanent_entries.all():
         port = bridge.ports.named(entry.port)
         number = None if port is None else port.number
         found.append(permanent_row(entry, number))

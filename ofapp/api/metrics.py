@@ -103,7 +103,7 @@ class NetworkCollector(Collector):
             in_line.add_metric(labels, session is not None and session.in_line)
             standby.add_metric(labels, session is not None and session.owner is not None)
             entries.add_metric([*labels, "learned"], bridge.fdb.learned)
-            entries.add_metric([*labels, "static"], len(bridge.pinned.static))
+            entries.add_metric([*labels, "static"], len(bridge.static_entries.ports))
             entries.add_metric([*labels, "local"], len(bridge.learning.local))
             limit.add_metric(labels, bridge.params.fdb_max_learned)
             held.add_metric(labels, len(bridge.learning.guard.held))

@@ -19,7 +19,7 @@ from ofapp.api.models import (
 )
 from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
-from ofapp.bridge.permanent import MAX_EXCLUDED, check_addresses
+from ofapp.bridge.permanent_entries import MAX_EXCLUDED, check_addresses
 from ofapp.config.multicast import (
     GROUP4,
     HOST4,

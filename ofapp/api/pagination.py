@@ -72,7 +72,7 @@ def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Itera
         return
     static: dict[int, set[int]] = {}
     if selection.type is not None:
-        for vlan, mac in bridge.pinned.static:
+        for vlan, mac in bridge.static_entries.ports:
             static.setdefault(vlan, set()).add(mac)
     for vlan in _vlans(bridge, selection, static, after[0]):
         table = bridge.fdb.tables[vlan]

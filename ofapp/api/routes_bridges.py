@@ -9,7 +9,7 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import models, views
 from ofapp.api.answers import answer
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.bridge import InputError
+from ofapp.bridge.input_error import InputError
 from ofapp.controller.network import Network
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
@@ -40,7 +40,7 @@ def blueprint(network: Network) -> APIBlueprint:
         503, 507: it is forgotten, but not on disk yet.
         """
         try:
-            saved = network.forget(views.find_bridge(network, path.dpid))
+            saved = network.changes.forget(views.find_bridge(network, path.dpid))
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         saved.wait()

@@ -16,12 +16,14 @@ from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.bridge.bridge import Bridge
 from ofapp.config import ConfigError
 from ofapp.config.compare import differences
-from ofapp.controller.reload import BridgeReload, Reload, Reloader
+from ofapp.controller.network import Network
+from ofapp.controller.reload import BridgeReload, Reload
+from ofapp.controller.running import RunningConfiguration
 
 TAG = Tag(name="config", description="The configuration.")
 
 
-def blueprint(reloader: Reloader) -> APIBlueprint:
+def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network's configuration."""
     api = APIBlueprint(
         "config", __name__, url_prefix="/v1/config", abp_tags=[TAG], abp_responses=COMMON
@@ -30,15 +32,15 @@ def blueprint(reloader: Reloader) -> APIBlueprint:
     @api.get("", responses={200: models_config.ConfigStatus})
     def show(query: models.NoQuery) -> Response:
         """What each bridge is told now, by the file and since."""
-        path, config = reloader.find(), reloader.config
-        known = sorted(reloader.network.bridges.items())
+        reloader, config = network.reloader, network.running.config
+        path, known = reloader.find(), sorted(network.bridges.items())
         return answer(
             {
                 "file": None if path is None else str(path),
                 "loaded": datetime.fromtimestamp(reloader.loaded, UTC).isoformat(),
                 "watch": config.watch,
                 "warnings": list(config.warnings()),
-                "bridges": [_bridge_json(reloader, bridge) for _, bridge in known],
+                "bridges": [_bridge_json(network.running, bridge) for _, bridge in known],
             }
         )
 
@@ -51,7 +53,8 @@ def blueprint(reloader: Reloader) -> APIBlueprint:
         not given; nothing has changed then, and `errors` has each fault with its line.
         """
         try:
-            return answer(_reload_json(reloader.reload(query.dry_run, query.force, query.reset)))
+            done = network.changes.reload(query.dry_run, query.force, query.reset)
+            return answer(_reload_json(done))
         except ConfigError as error:
             fields = [(fault.path or "file", str(fault)) for fault in error.faults]
             detail = str(error)
@@ -60,18 +63,16 @@ def blueprint(reloader: Reloader) -> APIBlueprint:
     return api
 
 
-def _bridge_json(reloader: Reloader, bridge: Bridge) -> dict[str, Any]:
+def _bridge_json(running: RunningConfiguration, bridge: Bridge) -> dict[str, Any]:
     """Shape: `models_config.ConfigBridge`."""
-    settings, datapath_id = reloader.network.settings, bridge.datapath_id
-    running = settings.of(datapath_id)
+    datapath_id = bridge.datapath_id
+    filed, own = running.filed(datapath_id), running.of(datapath_id)
     return {
         "datapath_id": f"{datapath_id:016x}",
         "name": bridge.name,
-        "entries": settings.keys(datapath_id),
-        "since": [
-            *differences(settings.filed(datapath_id), running, bridge.ports.numbers).values()
-        ],
-        "config": running.shown(),
+        "entries": running.keys(datapath_id),
+        "since": [*differences(filed, own, bridge.ports.numbers).values()],
+        "config": own.shown(),
     }
 
 

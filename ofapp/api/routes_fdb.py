@@ -18,8 +18,9 @@ from ofapp.api.pagination import (
     page,
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import EntryType
+from ofapp.bridge.input_error import InputError
 from ofapp.controller.network import Network
 
 TAG = Tag(name="fdb", description="Forwarding databases: who is behind which port.")
@@ -82,9 +83,9 @@ def blueprint(network: Network) -> APIBlueprint:
         port = views.find_port(bridge, body.port)
         if port is None:
             raise views.no_port(bridge, body.port, 409)
-        new = (path.vlan, path.mac) not in bridge.pinned.static
+        new = (path.vlan, path.mac) not in bridge.static_entries.ports
         try:
-            saved = network.add_static(bridge, path.vlan, path.mac, port.name)
+            saved = network.changes.fdb.add_static(bridge, path.vlan, path.mac, port.name)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         row = path.vlan, path.mac, bridge.fdb.tables[path.vlan][path.mac]
@@ -99,7 +100,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """Let the address of a static entry be learned again.  503, 507: as for PUT."""
         bridge = views.find_bridge(network, path.dpid)
         try:
-            saved = network.remove_static(bridge, path.vlan, path.mac)
+            saved = network.changes.fdb.remove_static(bridge, path.vlan, path.mac)
         except InputError as error:
             raise field_problem(404, error.field, str(error)) from None
         saved.wait()
@@ -115,7 +116,7 @@ def blueprint(network: Network) -> APIBlueprint:
             if found is None:
                 raise views.no_port(bridge, query.port, 404)
             port = found.number
-        return answer({"flushed": network.flush(bridge, port, query.vlan, query.mac)})
+        return answer({"flushed": network.changes.fdb.flush(bridge, port, query.vlan, query.mac)})
 
     @api.get("/bridges/<dpid>/fdb/held", responses={200: models.HeldList, **documented(404)})
     def held(path: models.BridgePath, query: models.NoQuery) -> Response:
@@ -127,7 +128,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """Let go of an address before its time; it may move again, and be held again."""
         bridge = views.find_bridge(network, path.dpid)
         try:
-            network.let_go(bridge, path.vlan, path.mac)
+            network.changes.fdb.release(bridge, path.vlan, path.mac)
         except InputError as error:
             raise field_problem(404, error.field, str(error)) from None
         return Response(status=204)

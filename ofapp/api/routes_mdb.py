@@ -9,9 +9,10 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import mdb, models, models_multicast, views, views_multicast
 from ofapp.api.answers import answer, listing
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import text
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.controller.network import Network
 
 NAME = "mdb"
@@ -61,9 +62,9 @@ def blueprint(network: Network) -> APIBlueprint:
         row = mdb.permanent_row(entry, port.number)
         try:
             if query.type == "permanent":
-                saved = network.add_permanent(bridge, entry)
+                saved = network.changes.mdb.add_permanent(bridge, entry)
             else:
-                network.join_group(bridge, entry)
+                network.changes.mdb.join(bridge, entry)
                 saved, row = None, _learned(_all(network, bridge), row)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
@@ -82,11 +83,11 @@ def blueprint(network: Network) -> APIBlueprint:
         port = views.find_port(bridge, path.port)
         name = path.port if port is None else port.name
         entry = PermanentEntry(path.vlan, path.group, name, query.source)
-        known = query.type != "temp" and bridge.permanent.has(entry)
-        saved = network.remove_permanent(bridge, entry) if known else None
+        known = query.type != "temp" and bridge.permanent_entries.has(entry)
+        saved = network.changes.mdb.remove_permanent(bridge, entry) if known else None
         if query.type != "permanent" and port is not None:
             about = path.vlan, path.group, port.number, query.source
-            known |= network.forget_members(bridge, *about) > 0
+            known |= network.changes.mdb.forget_members(bridge, *about) > 0
         if not known:
             source = "" if query.source is None else f" from {text(query.source)}"
             what = f"{text(path.group)}{source} in VLAN {path.vlan}"
@@ -108,16 +109,20 @@ def blueprint(network: Network) -> APIBlueprint:
             if query.port is not None and number is None:
                 return answer({"flushed": 0})
             return answer(
-                {"flushed": network.forget_members(bridge, query.vlan, query.group, number)}
+                {
+                    "flushed": network.changes.mdb.forget_members(
+                        bridge, query.vlan, query.group, number
+                    )
+                }
             )
         fitting = [
             entry
-            for entry in bridge.permanent.all()
+            for entry in bridge.permanent_entries.all()
             if query.vlan in (None, entry.vid)
             and query.group in (None, entry.group)
             and name in (None, entry.port)
         ]
-        network.remove_permanent(bridge, *fitting).wait()
+        network.changes.mdb.remove_permanent(bridge, *fitting).wait()
         return answer({"flushed": len(fitting)})
 
     return api
@@ -155,6 +160,6 @@ def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
     port = views.find_port(bridge, given)
     if port is not None:
         return port.name, port.number
-    if not bridge.permanent.on(given):
+    if not bridge.permanent_entries.on(given):
         raise views.no_port(bridge, given, 404)
     return given, None

@@ -55,10 +55,10 @@ def blueprint(network: Network) -> APIBlueprint:
         together with each other, with those that stay, or with those of a VLAN.
         """
         bridge = views.find_bridge(network, path.dpid)
-        settings = network.admin.multicast(bridge)
+        settings = network.running.of(bridge.datapath_id).snooping()
         parts = {part.vlan: part for part in body.vlans or ()}
         values = body.values() | {"vlans": _vlans(settings, parts)}
-        network.admin.set_multicast(bridge, _changed(settings, values))
+        network.changes.multicast.set(bridge, _changed(settings, values))
         return done(bridge)
 
     @api.patch("/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **_CHANGE})
@@ -74,9 +74,9 @@ def blueprint(network: Network) -> APIBlueprint:
         that stay.
         """
         bridge = views.find_bridge(network, path.dpid)
-        settings = network.admin.multicast(bridge)
+        settings = network.running.of(bridge.datapath_id).snooping()
         vlans = _vlans(settings, {path.vlan: body})
-        network.admin.set_multicast(bridge, _changed(settings, {"vlans": vlans}))
+        network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans}))
         return done(bridge)
 
     @api.delete(
@@ -85,11 +85,11 @@ def blueprint(network: Network) -> APIBlueprint:
     def reset_vlan(path: models_multicast.MulticastVlanPath, query: models.NoQuery) -> Response:
         """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""
         bridge = views.find_bridge(network, path.dpid)
-        settings = network.admin.multicast(bridge)
+        settings = network.running.of(bridge.datapath_id).snooping()
         if path.vlan not in settings.vlans:
             raise field_problem(404, "vlan", f"VLAN {path.vlan} has no parameters of its own")
         vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
-        network.admin.set_multicast(bridge, settings.changed({"vlans": vlans}))
+        network.changes.multicast.set(bridge, settings.changed({"vlans": vlans}))
         return done(bridge)
 
     @api.patch("/ports/<port>", responses={200: models_multicast.MulticastPortStatus, **_CHANGE})
@@ -107,8 +107,8 @@ def blueprint(network: Network) -> APIBlueprint:
         port = views.find_port(bridge, path.port)
         if port is None:
             raise views.no_port(bridge, path.port, 404)
-        settings = network.admin.port_multicast(bridge, port)
-        network.admin.set_port_multicast(bridge, port, _changed(settings, body.values()))
+        settings = network.running.port(bridge, port).multicast
+        network.changes.multicast.set_port(bridge, port, _changed(settings, body.values()))
         snapshot = network.multicast_snapshot(bridge)
         return answer(views_multicast.port_json(network, bridge, port, snapshot))
 

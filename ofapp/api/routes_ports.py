@@ -12,7 +12,8 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import models, models_ports, views
 from ofapp.api.answers import answer
 from ofapp.api.problems import COMMON, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.bridge.vlan import NO_VLAN, spoken
 from ofapp.config.membership import joined, left, said
@@ -36,7 +37,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     def change(bridge: Bridge, port: Port, values: Mapping[str, Any]) -> Response:
         try:
-            network.admin.set_port(bridge, port, values)
+            network.changes.ports.set(bridge, port, values)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         return answer(_port_json(network, bridge, port))
@@ -106,14 +107,14 @@ def blueprint(network: Network) -> APIBlueprint:
 
 def _port_json(network: Network, bridge: Bridge, port: Port) -> dict[str, Any]:
     """Shape: `models_ports.PortDetail`."""
-    settings = network.admin.port(bridge, port)
+    settings = network.running.port(bridge, port)
     told = settings.model_dump(mode="json", exclude_defaults=True)
     return {**views.port_json(network, bridge, port), "settings": told}
 
 
 def _vlans_json(network: Network, bridge: Bridge) -> dict[str, Any]:
     """Shape: `models_ports.VlanStatus`."""
-    settings = network.settings.of(bridge.datapath_id)
+    settings = network.running.of(bridge.datapath_id)
     caps = bridge.learning.caps.vlans
     used = {vid for vid in bridge.fdb.tables if bridge.fdb.learned_in(vid)}
     return {

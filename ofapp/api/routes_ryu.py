@@ -16,8 +16,9 @@ from flask_openapi3.models.tag import Tag
 
 from ofapp.api import models
 from ofapp.api.problems import COMMON, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -46,7 +47,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """Teach an untagged address as if it had been seen; it moves and ages like any other."""
         bridge = _find(network, path.dpid)
         try:
-            network.teach(bridge, body.port, 0, body.mac)
+            network.changes.fdb.teach(bridge, body.port, 0, body.mac)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         return _table(bridge)

@@ -13,7 +13,8 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api import models, models_stp, views, views_stp
 from ofapp.api.answers import answer
 from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import ParameterError
 from ofapp.config.stp import StpBridge, StpPort
@@ -48,7 +49,9 @@ def blueprint(network: Network) -> APIBlueprint:
         that stay.
         """
         bridge = views.find_bridge(network, path.dpid)
-        network.admin.set_stp(bridge, _changed(network.admin.stp(bridge), body.values()))
+        network.changes.stp.set(
+            bridge, _changed(network.running.of(bridge.datapath_id).stp, body.values())
+        )
         return answer(views_stp.bridge_json(network, bridge))
 
     @api.patch("/ports/<port>", responses={200: models_stp.StpPortStatus, **_CHANGE})
@@ -62,8 +65,8 @@ def blueprint(network: Network) -> APIBlueprint:
         that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        settings = _changed(network.admin.port_stp(bridge, port), body.values())
-        change = partial(network.admin.set_port_stp, bridge, port, settings)
+        settings = _changed(network.running.port(bridge, port).stp, body.values())
+        change = partial(network.changes.stp.set_port, bridge, port, settings)
         return _done(network, bridge, port, change)
 
     @api.post(
@@ -77,7 +80,7 @@ def blueprint(network: Network) -> APIBlueprint:
         before.  409: the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        return _done(network, bridge, port, lambda: network.admin.recover_port(bridge, port))
+        return _done(network, bridge, port, lambda: network.changes.stp.recover_port(bridge, port))
 
     @api.post(
         "/ports/<port>/migration-check",
@@ -89,7 +92,9 @@ def blueprint(network: Network) -> APIBlueprint:
         409: the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        return _done(network, bridge, port, lambda: network.admin.check_migration(bridge, port))
+        return _done(
+            network, bridge, port, lambda: network.changes.stp.check_migration(bridge, port)
+        )
 
     return api
 

@@ -13,7 +13,6 @@ from ofapp.api.door import CONNECTIONS, Door, Protocol
 from ofapp.api.routes_events import Streams
 from ofapp.common import hub
 from ofapp.controller.network import Network
-from ofapp.controller.reload import Reloader
 
 LOG = logging.getLogger(__name__)
 
@@ -30,14 +29,12 @@ class ApiServer:
     host: an IPv4 or IPv6 address; port: 0 for any free one, `port` tells which.
     """
 
-    def __init__(
-        self, network: Network, host: str, port: int, reloader: Reloader | None = None
-    ) -> None:
+    def __init__(self, network: Network, host: str, port: int) -> None:
         self.host = host
         self.port = port
         self._streams = Streams()
         self._ended: Counter[str] = Counter()
-        self._app = create_app(network, _is_loopback(host), self._streams, reloader, self._ended)
+        self._app = create_app(network, _is_loopback(host), self._streams, self._ended)
         self._tell = network.events.tell
         self._socket: Any = None
         self._threads: list[Any] = []

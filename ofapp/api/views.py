@@ -79,7 +79,7 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
         },
         "fdb": {
             "learned": fdb.learned,
-            "static": len(bridge.pinned.static),
+            "static": len(bridge.static_entries.ports),
             "local": len(learning.local),
             "refused": learning.caps.bridge.refused,
             "learned_by_port": {
@@ -132,7 +132,7 @@ def entries_json(bridge: Bridge, rows: Iterable[Row]) -> list[Json]:
     """Shape: `models.Entry`, each."""
     now = time.monotonic()
     ports: dict[int, Json] = {}
-    static = bridge.pinned.static
+    static = bridge.static_entries.ports
     held = bridge.learning.guard.held
     entries = []
     for vlan, mac, found in rows:

@@ -32,7 +32,7 @@ def entries_json(rows: Sequence[Row]) -> list[Json]:
 def bridge_json(network: Network, bridge: Bridge) -> Json:
     """Shape: `models_multicast.MulticastStatus`."""
     snapshot, snooper = network.multicast_snapshot(bridge), bridge.multicasting
-    settings = network.admin.multicast(bridge)
+    settings = network.running.of(bridge.datapath_id).snooping()
     running = snapshot is not None and snooper is not None
     return {
         "datapath_id": f"{bridge.datapath_id:016x}",
@@ -65,7 +65,7 @@ def port_json(network: Network, bridge: Bridge, port: Port, snapshot: Snapshot |
         "name": port.name,
         "groups": sum(own.port == port.number and not own.permanent for own in members),
         "counters": dict(sorted(counters.items())),
-        "parameters": network.admin.port_multicast(bridge, port).model_dump(mode="json"),
+        "parameters": network.running.port(bridge, port).multicast.model_dump(mode="json"),
     }
 
 

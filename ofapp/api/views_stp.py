@@ -23,7 +23,7 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
         "bridge": bridge.name,
         "enabled": bridge.params.stp is not None,
         **(_BRIDGE_WITHOUT if status is None else _bridge(bridge, status)),
-        "parameters": network.admin.stp(bridge).model_dump(mode="json"),
+        "parameters": network.running.of(bridge.datapath_id).stp.model_dump(mode="json"),
         "ports": [
             _port(network, bridge, port, ports.get(port.number))
             for port in known
@@ -60,7 +60,7 @@ def _bridge(bridge: Bridge, status: stp.BridgeStatus) -> Json:
 
 
 def _port(network: Network, bridge: Bridge, port: Port, status: stp.PortStatus | None) -> Json:
-    settings = network.admin.port_stp(bridge, port)
+    settings = network.running.port(bridge, port).stp
     return {
         "number": port.number,
         "name": port.name,

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import BridgeNamed, Effect, PortRenamed
 from ofapp.bridge.event import Event, Severity
-from ofapp.bridge.ports import MAX_PORTS, Port, PortTable
+from ofapp.bridge.ports import LOCAL_PORT, MAX_PORTS, Port, PortTable
 from ofapp.bridge.reach import Reach
 
 
@@ -50,8 +50,11 @@ def take_in(
         elif old.name != port.name:
             found.renamed.append((old.name, port.name))
             found.events.append(port_event("port.renamed", port, f"was called {old.name} before"))
+            found.events.append(PortRenamed(port.number))
         if old is None or old.name != port.name:
             found.new.append(port)
+            if port.number == LOCAL_PORT:
+                found.events.append(BridgeNamed())
     for port, _ in found.changed:
         table.put(port)
     return found

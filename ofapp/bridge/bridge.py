@@ -1,20 +1,21 @@
 """One datapath's bridge: its ports, its addresses and the protocols that it runs.
 
 Every method that changes something takes the time where it matters and returns the effects in
-the order in which they must happen.  What the datapath should hold at any moment is `desired`, so
-that a switch that comes back can be brought in line.
+the order in which they must happen.  What the datapath should hold at any moment is in
+`static_entries`, `relay` and `multicasting`, so that a switch that comes back can be brought in
+line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.arrivals import gone, link_event, take_in, usable
-from ofapp.bridge.desired import Asked, Desired, DesiredPort
-from ofapp.bridge.effects import Effect, Pin, Reprogram
+from ofapp.bridge.effects import Effect, Reprogram
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT, Fdb
 from ofapp.bridge.flooding import Flooding
@@ -24,8 +25,7 @@ from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
 from ofapp.bridge.multicasting import Multicasting
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.permanent import Permanent, PermanentEntry
-from ofapp.bridge.pinned import InputError, Pinned
+from ofapp.bridge.permanent_entries import PermanentEntries, PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
 from ofapp.bridge.rates import Rates
 from ofapp.bridge.reach import Reach
@@ -33,10 +33,9 @@ from ofapp.bridge.relay import Relay
 from ofapp.bridge.relearned import relearned
 from ofapp.bridge.sending import sent
 from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.static_entries import StaticEntries
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.stp_control import StpControl
-
-__all__ = ["Bridge", "InputError"]
 
 
 class Bridge:
@@ -60,11 +59,11 @@ class Bridge:
         self.fdb = Fdb()
         self.learning = Learning(self.fdb, params)
         self.relay = Relay(self.learning)
-        self.pinned = Pinned(self.learning, self.ports)
+        self.static_entries = StaticEntries(self.learning, self.ports)
         self.flooding = Flooding()
         self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
         self.multicasting: Multicasting | None = None
-        self.permanent = Permanent()
+        self.permanent_entries = PermanentEntries()
         self.rates = Rates()
         self.former_name: str | None = None
 
@@ -90,22 +89,26 @@ class Bridge:
     # Ports
 
     def set_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """The whole list, from a switch that has just connected.
+        """The whole list, from a switch that has just connected."""
+        new = {port.number: port for port in ports}
+        local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
+        gone = self.remove_ports(self.not_among(local_first), now)
+        return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
+
+    def not_among(self, ports: Iterable[Port]) -> list[int]:
+        """The numbers of the ports that are not in such a list.
 
         A number with another name is another port: switches number anew when they restart.
         """
-        new = {port.number: port for port in ports}
-        others = [
-            old.number
-            for old in self.ports
-            if old.number not in new or new[old.number].name != old.name
-        ]
-        effects = self.remove_ports(others, now)
-        if self.spanning is not None:
-            names = {number: port.name for number, port in new.items()}
-            effects += self.followed(self.spanning.retain(names, now), now)
-        local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
-        return effects + self.put_ports(local_first, now)
+        names = {port.number: port.name for port in ports}
+        return [old.number for old in self.ports if names.get(old.number) != old.name]
+
+    def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
+        """Ports that are remembered of the spanning tree, and not in such a list, are gone, too."""
+        if self.spanning is None:
+            return []
+        names = {port.number: port.name for port in ports}
+        return self.followed(self.spanning.retain(names, now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """A port is new, or its name, address or link changed."""
@@ -116,20 +119,20 @@ class Bridge:
         news = take_in(self.ports, self.reach, ports, self.learning.counters)
         effects = news.events
         for old_name, name in news.renamed:
-            self.pinned.rename(old_name, name)
-            self.permanent.rename(old_name, name)
+            self.static_entries.rename(old_name, name)
+            self.permanent_entries.rename(old_name, name)
         if news.new:
             effects += self.reach_anew(now)
         for port in news.new:
             effects += self.learning.set_port(port, self.reach.port(port.number), now)
         for port, _ in news.changed:
             if port.number == LOCAL_PORT:
-                effects += self.pinned.set_local(port.mac)
+                effects += self.static_entries.set_local(port.mac)
         if news.new:
             effects += self._snoop(news.new, now)
         steps = [step for port, was_up in news.changed for step in self._link(port, was_up, now)]
         effects += self.followed(steps, now)
-        return effects + self.pinned.place({port.name: port.number for port in news.new})
+        return effects + self.static_entries.place({port.name: port.number for port in news.new})
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
         """A port is gone; static entries on it wait for a port of the same name."""
@@ -148,16 +151,20 @@ class Bridge:
         effects = self.followed(steps, now)
         if self.multicasting is not None:
             for port in lost:
-                for entry in self.permanent.on(port.name):
+                for entry in self.permanent_entries.on(port.name):
                     effects += self.multicasting.remove_permanent(entry, port.number, now)
             effects += self.multicasting.remove_ports([port.number for port in lost], now)
         for port in lost:
             effects += self.learning.drop_port(port.number)
             if port.number == LOCAL_PORT:
-                effects += self.pinned.set_local(None)
-        effects += self.pinned.place({port.name: NO_PORT for port in lost})
+                effects += self.static_entries.set_local(None)
+        effects += self.static_entries.place({port.name: NO_PORT for port in lost})
         effects += self.reach_anew(now)
         return effects + gone(self.ports, lost)
+
+    def usable(self, port: Port) -> bool:
+        """Whether the port is up and takes part."""
+        return usable(self.reach, port)
 
     def reach_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
@@ -172,7 +179,7 @@ class Bridge:
 
     def _link(self, port: Port, was_up: bool, now: float) -> list[Step]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
-        up = usable(self.reach, port)
+        up = self.usable(port)
         effects: list[Step] = [] if up else [*self.relay.close(port.number)]
         if up != was_up:
             effects.append(link_event(self.reach, port))
@@ -182,34 +189,15 @@ class Bridge:
             return effects
         return effects + self._span(replace(port, up=up), now)
 
-    # What the datapath should hold
-
-    def desired(self, params: BridgeParams | None = None) -> Desired:
-        """All of it, as things are; params: as if these were set, but for what protocols do."""
-        return Asked(self, params).whole()
-
-    def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
-        """The part of one port, in its own state or in this one."""
-        return Asked(self).port(number, state or self.relay.states.get(number))
-
-    def trapping(self) -> Iterator[tuple[int, float]]:
-        """The ports whose BPDUs go to the spanning tree, and its hello time in seconds."""
-        return Asked(self).trapping()
-
-    def pins_on(self, port: int) -> list[Pin]:
-        """The addresses that alone may send on a port that is locked; none for another."""
-        locked = self.reach.policy(port).locked
-        return [pin for pin in self.pinned if pin.port == port] if locked else []
-
     # Addresses
 
     def add_static(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
         """Fix an address to a port; InputError."""
-        return self.pinned.add(vid, mac, port_name, now)
+        return self.static_entries.add(vid, mac, port_name, now)
 
     def remove_static(self, vid: int, mac: int) -> list[Effect]:
         """Let an address be learned again; InputError."""
-        return self.pinned.remove(vid, mac)
+        return self.static_entries.remove(vid, mac)
 
     def flush(
         self, port: int | None = None, vid: int | None = None, mac: int | None = None
@@ -243,11 +231,25 @@ class Bridge:
         effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
+    def as_if(self, params: BridgeParams) -> Bridge:
+        """A look-alike with other parameters, to be asked what the datapath would hold.
+
+        It shares everything else with this one, so it must not be told anything.
+        """
+        other = copy(self)
+        other.params, other.reach = params, Reach(params, self.ports)
+        other.relay = copy(self.relay)
+        states = self.relay.states.items()
+        other.relay.states = {port: s for port, s in states if other.reach.takes_part(port)}
+        if params.multicast is None:
+            other.multicasting = None
+        return other
+
     def set_reach(self, now: float) -> list[Effect]:
         """The parameters have changed: who may reach whom, and which ports take part."""
-        up = {port.number: usable(self.reach, port) for port in self.ports}
+        up = {port.number: self.usable(port) for port in self.ports}
         effects = self.reach_anew(now)
-        changed = [port for port in self.ports if usable(self.reach, port) is not up[port.number]]
+        changed = [port for port in self.ports if self.usable(port) is not up[port.number]]
         steps = [step for port in changed for step in self._link(port, up[port.number], now)]
         return effects + self.followed(steps, now)
 
@@ -382,13 +384,13 @@ class Bridge:
         """With a tree as the parameters say, or none, instead of the one there was."""
         effects = self.stp.stop()
         ports = [port for port in self.ports if port.number != LOCAL_PORT]
-        up = [port.number for port in ports if usable(self.reach, port)]
+        up = [port.number for port in ports if self.usable(port)]
         if up and self.params.stp is not None:
             self.stp.tree(self.params.stp, self.address, now).expect(up)
         for port in ports:
             if self.params.stp is not None:
-                effects += self._span(replace(port, up=usable(self.reach, port)), now)
-            elif usable(self.reach, port):
+                effects += self._span(replace(port, up=self.usable(port)), now)
+            elif self.usable(port):
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
         return effects
 
@@ -466,7 +468,7 @@ class Bridge:
 
     def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Forward a group to a port for good; InputError."""
-        self.permanent.add(entry)
+        self.permanent_entries.add(entry)
         port = self.ports.named(entry.port)
         if self.multicasting is None or port is None:
             return []
@@ -474,7 +476,7 @@ class Bridge:
 
     def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Undo `add_permanent`; InputError."""
-        self.permanent.remove(entry)
+        self.permanent_entries.remove(entry)
         port = self.ports.named(entry.port)
         if self.multicasting is None or port is None:
             return []
@@ -494,6 +496,6 @@ class Bridge:
         own = {port.number: params.port(port.name, port.number) for port in ports}
         effects = self.multicasting.put_ports(own, now)
         for port in ports:
-            for entry in self.permanent.on(port.name):
+            for entry in self.permanent_entries.on(port.name):
                 effects += self.add_permanent(entry, now)
         return effects

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from ofapp.bridge.event import Event
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
@@ -61,7 +61,7 @@ class RemoveDestination(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class PutStatic:
     """An address that neither moves nor ages: static (with a VID) or local (on every VID).
 
     port None: the port is away, so frames to the address flood; it is not learned elsewhere.
@@ -73,7 +73,7 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpin:
+class RemoveStatic:
     """The address is an ordinary one again."""
 
     mac: int
@@ -114,6 +114,23 @@ class Unsettled:
 @dataclass(frozen=True, slots=True)
 class SpokenFor:
     """The spanning tree hears and is heard again, after its switch was away."""
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeNamed:
+    """The LOCAL port, whose name is the bridge's, is new or has another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortRenamed:
+    """A port has another name, and so have the entries that are fixed to it."""
+
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class InLine:
+    """The switch holds what the bridge wants, and what only the switch knew is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +201,19 @@ class LookAgain:
     """The datapath may lack addresses that it should have: look at it soon."""
 
 
+Notice = Unsettled | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
+"""What is nothing to do with the switch: whoever looks after all bridges is told, at once."""
+
+NOTICES: frozenset[type] = frozenset(get_args(Notice))
+
 Effect = (
     InstallEntry
     | InstallSticky
     | InstallDestination
     | RemoveSource
     | RemoveDestination
-    | Pin
-    | Unpin
+    | PutStatic
+    | RemoveStatic
     | SetPortState
     | ClosePort
     | SendFrame
@@ -199,8 +221,6 @@ Effect = (
     | SetGroup
     | RemoveGroup
     | SetUnregistered
-    | Unsettled
-    | SpokenFor
     | SetFlood
     | Reprogram
     | Flush
@@ -209,5 +229,5 @@ Effect = (
     | LetGo
     | SetRate
     | LookAgain
-    | Event
+    | Notice
 )

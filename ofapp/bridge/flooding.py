@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood
+from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood, Unsettled
 from ofapp.bridge.multicasting import Multicasting
-from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.spanning import Moved, Spanning, Step
 from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
 
 
@@ -27,13 +27,20 @@ class Flooding:
         snooper: Multicasting | None,
         now: float,
     ) -> list[Effect]:
-        """The steps, and what follows from them; of topology changes only what follows.
+        """The steps, all of which have been taken, and what follows from them.
 
+        Of topology changes only what follows; what has moved is told once, as it is now.
         tree: knows which ports are edges; snooper: is told, too.
         """
         effects: list[Effect] = []
         states: dict[int, tuple[bool, bool]] = {}
+        written = False
         for step in steps:
+            if isinstance(step, Moved):
+                if not written and tree is not None:
+                    effects.append(Unsettled(tree.behind()))
+                written = True
+                continue
             waits = isinstance(step, (Barrier, TopologyChanged))
             if states and (waits or (isinstance(step, SendFrame) and self._closes(states))):
                 effects += self._settle(states, snooper, now)

@@ -29,7 +29,7 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast import SendFrame as SendUntagged
 from ofapp.bridge.params import PortParams
 from ofapp.bridge.pausable import PausableTime
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.sending import frame_vid, sent, tagged
 

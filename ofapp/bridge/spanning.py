@@ -18,11 +18,11 @@ more the relay is always in a state that the standard knows, and never less safe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import Barrier, Effect, SendFrame, Unsettled
+from ofapp.bridge.effects import Barrier, Effect, SendFrame
 from ofapp.bridge.event import Event
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
@@ -42,7 +42,16 @@ from ofapp.bridge.stp.vectors import ADDRESS_MASK
 _FORWARDING = PortState.FORWARDING
 _ALONE = "no other port is up that it could relay to"
 
-Step = Effect | TopologyChanged
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What is remembered of the tree is not true any more: `Unsettled`, with what is true then.
+
+    A thousand ports that come together move it a thousand times, and it is written down once.
+    """
+
+
+Step = Effect | TopologyChanged | Moved
 """What a spanning tree wants of its bridge, which hears of topology changes itself."""
 
 _UNKNOWN: Mapping[str, int] = {}
@@ -313,15 +322,15 @@ class Spanning:
         blocked, self._blocked = self._blocked, False
         return [Barrier()] if blocked else []
 
-    def _write_down(self) -> list[Effect]:
-        """What has to be remembered before anything else happens, nothing if it is as it was."""
+    def _write_down(self) -> list[Moved]:
+        """Whether something has to be remembered before anything else happens."""
         if self._revision == self.tree.revision:
             return []
         self._revision = self.tree.revision
         if not self.settled and self._cabling == self.tree.cabling:
             return []
         self.settled, self._cabling = False, self.tree.cabling
-        return [Unsettled(self.behind())]
+        return [Moved()]
 
 
 def read_behind(data: Any) -> dict[str, int]:

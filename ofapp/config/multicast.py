@@ -34,7 +34,7 @@ from ofapp.bridge.multicast import (
     parse_group,
     text,
 )
-from ofapp.bridge.permanent import PermanentEntry, check_addresses
+from ofapp.bridge.permanent_entries import PermanentEntry, check_addresses
 from ofapp.config.base import Model, Number, PortName, VlanRef
 
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"

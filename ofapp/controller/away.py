@@ -1,4 +1,4 @@
-"""Bridges whose switch is away: since when, which of them for too long, and who has their names.
+"""Bridges whose switch is away: since when, and which of them for too long.
 
 What is known of a switch that is away for a minute is kept.  One that was deleted never comes back,
 and nobody can tell the two apart: so a bridge is forgotten after a time, or when somebody says so.
@@ -6,10 +6,7 @@ and nobody can tell the two apart: so a bridge is forgotten after a time, or whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event
+from collections.abc import Iterator
 
 
 class Away:
@@ -45,20 +42,3 @@ class Away:
     def overdue(self, patience: float, now: float) -> list[int]:
         """Those away for `patience` seconds or more."""
         return [known for known, since in self._since.items() if now - since >= patience]
-
-
-def names_given_up(bridges: Mapping[int, Bridge], away: Away) -> Iterator[tuple[Bridge, Event]]:
-    """Bridges that are away give their names up to those that are there, and what is told of it.
-
-    Until their switches are back they go by their datapath ids.
-    """
-    absent = [bridges[known] for known in away]
-    if not absent:  # a thousand switches that come at once must not be looked through for each
-        return
-    there = {bridge.name for known, bridge in bridges.items() if known not in away}
-    for bridge in absent:
-        name = bridge.name
-        if name in there:
-            bridge.former_name = name
-            what = f"is away, and another bridge is called {name} now"
-            yield bridge, Event("bridge.name-given-up", what)

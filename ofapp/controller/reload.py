@@ -9,7 +9,7 @@ API are data and not settings: they stay.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from ofapp.config.compare import differences
 from ofapp.config.document import Place
 from ofapp.config.errors import Fault
 from ofapp.config.loss import missing
-from ofapp.controller.network import Network
-from ofapp.controller.transition import effects
+from ofapp.controller.events import EventLog
+from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.transition import Transition
 
 POLL = 1.0
 """Seconds between two looks at a watched file."""
@@ -88,19 +89,22 @@ class _Plan:
 
 @dataclass
 class Reloader:
-    """The file of a network.
+    """Reads the file of all bridges.
 
     find: the file's place, None while there is none; asked each time, as a file may be made later.
     """
 
-    network: Network
+    bridges: Mapping[int, Bridge]
+    running: RunningConfiguration
+    transition: Transition
+    events: EventLog
     find: Callable[[], Path | None]
     loaded: float = field(default_factory=time.time)
 
     @property
     def config(self) -> Config:
         """What the file said when it was read last."""
-        return self.network.settings.config
+        return self.running.config
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
@@ -160,38 +164,35 @@ class Reloader:
     # Inside
 
     def _bridges(self) -> list[Bridge]:
-        return [bridge for _, bridge in sorted(self.network.bridges.items())]
+        return [bridge for _, bridge in sorted(self.bridges.items())]
 
     def _look(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
-        settings, datapath_id = self.network.settings, bridge.datapath_id
+        running, datapath_id = self.running, bridge.datapath_id
         numbers = bridge.ports.numbers
-        filed, old = settings.filed(datapath_id), settings.of(datapath_id)
-        new = settings.filed(datapath_id, config)
+        filed, old = running.filed(datapath_id), running.of(datapath_id)
+        new = running.filed(datapath_id, config)
         if not reset:
-            new = settings.carried(datapath_id, filed, new, numbers)
+            new = running.carried(datapath_id, filed, new, numbers)
         changed, since = differences(old, new, numbers), differences(filed, old, numbers)
         dropped = tuple(words for path, words in changed.items() if path in since)
         return _Plan(bridge, filed, new, tuple(changed.values()), dropped)
 
     def _plan(self, plan: _Plan) -> BridgeReload:
-        changes = self.network.plan(plan.bridge, plan.new.params())
+        changes = self.transition.plan(plan.bridge, plan.new.params())
         if changes is None:
             return _outcome(plan, None)
         return _outcome(plan, changes.counts(), [*changes.lines()])
 
     def _carry_out(self, plan: _Plan) -> BridgeReload:
-        bridge, network = plan.bridge, self.network
-        changes = network.reconfigure(bridge, lambda: effects(bridge, plan.filed, plan.new))
+        changes = self.transition.carry_out(plan.bridge, plan.filed, plan.new)
         return _outcome(plan, None if changes is None else changes.counts())
 
     def _take(self, config: Config, plans: list[_Plan]) -> None:
-        network = self.network
-        network.settings.config = config
+        self.running.config = config
         self.loaded = time.time()
         for plan in plans:
-            network.settings.set(plan.bridge.datapath_id, plan.new)
-            network.remember(plan.bridge)
-            network.check_entries(plan.bridge)
+            self.running.set(plan.bridge.datapath_id, plan.new)
+            self.transition.settled(plan.bridge)
 
     def _tell(self, outcome: Reload) -> None:
         data = {
@@ -207,13 +208,13 @@ class Reloader:
             "milliseconds": outcome.milliseconds,
         }
         message = f"the configuration was read: {outcome.message}"
-        self.network.events.tell(None, Event("config.reloaded", message, data=data))
+        self.events.tell(None, Event("config.reloaded", message, data=data))
 
     def _refused(self, error: ConfigError) -> None:
         message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
         data = {"errors": [str(fault) for fault in error.faults]}
         event = Event("config.refused", message, Severity.ERROR, data=data)
-        self.network.events.tell(None, event)
+        self.events.tell(None, event)
 
 
 def _outcome(

@@ -1,4 +1,4 @@
-"""What each bridge is told: what the file says of it, and what was set since over the API.
+"""The running configuration: what the file says of each bridge, and what was set since.
 
 Both are the file's own model of a bridge, so that what runs can be shown as a file, and compared
 with what the file says.
@@ -6,20 +6,25 @@ with what the file says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from ofapp.bridge import bridge as core
+from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
+from ofapp.bridge.ports import Port
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
 from ofapp.config.compare import Numbers, carried
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
+from ofapp.config.port import Port as PortConfiguration
 from ofapp.controller.state import StaticEntry
 
 
-class Settings:
-    """By datapath id; a bridge that is in the file by its name has to be introduced first."""
+class RunningConfiguration:
+    """By datapath id; of a bridge that is in the file by its name that has to be known first."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -27,13 +32,13 @@ class Settings:
         self._running: dict[int, Bridge] = {}  # of those where something was set at run time
         self._worked_out: tuple[Bridge, BridgeParams] | None = None  # the last
 
-    def introduce(self, datapath_id: int, name: str) -> bool:
-        """The bridge's name, as its switch tells it; whether other settings are its own now."""
+    def learn_name(self, datapath_id: int, name: str) -> bool:
+        """The bridge's name, as its switch tells it; whether other entries are its own now."""
         before = self.filed(datapath_id)
         self._names[datapath_id] = name
         return self.filed(datapath_id) is not before
 
-    def named(self, datapath_id: int) -> bool:
+    def knows_entry(self, datapath_id: int) -> bool:
         """Whether all is known that says which entry of the file is the bridge's."""
         known = datapath_id in self._names or bool(self.config.keys(datapath_id, None))
         return known or not self.config.names_bridges
@@ -41,6 +46,13 @@ class Settings:
     def keys(self, datapath_id: int) -> list[str]:
         """The entries of the file that are about this bridge; only the first counts."""
         return self.config.keys(datapath_id, self._names.get(datapath_id))
+
+    def doubts(self, datapath_id: int) -> Iterator[Event]:
+        """What is to be told of two entries of the file that are about one bridge."""
+        keys = self.keys(datapath_id)
+        if len(keys) > 1:
+            message = f"the file has two entries for this bridge, {keys[0]} counts: {keys[1]} not"
+            yield Event("config.ambiguous", message, Severity.ERROR, data={"entries": keys})
 
     def filed(self, datapath_id: int, config: Config | None = None) -> Bridge:
         """What the file says, or what another one would."""
@@ -57,11 +69,25 @@ class Settings:
             self._worked_out = bridge, bridge.params()
         return self._worked_out[1]
 
+    def port(self, bridge: core.Bridge, port: Port) -> PortConfiguration:
+        """The same of a port."""
+        return self.of(bridge.datapath_id).port(port.name, port.number)
+
     def set(self, datapath_id: int, bridge: Bridge) -> None:
         """This holds from now on."""
         self.revert(datapath_id)
         if bridge is not self.filed(datapath_id):
             self._running[datapath_id] = bridge
+
+    def update(self, bridge: core.Bridge, **values: Any) -> None:
+        """These fields of a bridge hold from now on."""
+        own = self.of(bridge.datapath_id)
+        self.set(bridge.datapath_id, own.model_copy(update=values))
+
+    def update_port(self, bridge: core.Bridge, port: Port, **values: Any) -> None:
+        """These fields of a port hold from now on."""
+        own = self.port(bridge, port).model_copy(update=values)
+        self.update(bridge, ports={**self.of(bridge.datapath_id).ports, port.name: own})
 
     def carried(self, datapath_id: int, before: Bridge, after: Bridge, numbers: Numbers) -> Bridge:
         """What holds when the file said `before` and says `after`: see `compare.carried`."""

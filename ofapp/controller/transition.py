@@ -1,15 +1,75 @@
-"""From what the file said of a bridge to what it says now."""
+"""From what the file said of a bridge to what it says now, without a frame lost."""
 
 from __future__ import annotations
 
 import time
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.params import BridgeParams
 from ofapp.config.bridge import Bridge as Settings
-from ofapp.controller.running import permanent_entries, static_entries
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.entries import KeptEntries
+from ofapp.controller.registry import Registry
+from ofapp.controller.running import RunningConfiguration, permanent_entries, static_entries
+from ofapp.openflow.switch.program import Changes
+
+
+class Transition:
+    """Of the bridges of a registry."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        dispatcher: Dispatcher,
+        running: RunningConfiguration,
+        entries: KeptEntries,
+    ) -> None:
+        self._registry = registry
+        self._dispatcher = dispatcher
+        self._running = running
+        self._entries = entries
+
+    def plan(self, bridge: Bridge, params: BridgeParams) -> Changes | None:
+        """What other parameters would change in the bridge's switch; None while it is away."""
+        session = self._registry.session(bridge)
+        return None if session is None else session.plan(params)
+
+    def carry_out(self, bridge: Bridge, filed: Settings, new: Settings) -> Changes | None:
+        """Make the bridge what `new` says; gives what that changed in its switch, as `plan`.
+
+        filed: what the file said before.
+        """
+        done = effects(bridge, filed, new)
+        session = self._registry.session(bridge)
+        if session is None:
+            self._dispatcher.apply(bridge, done)
+            return None
+        return session.reconfigure(done) if done else Changes()
+
+    def named(self, bridge: Bridge) -> None:
+        """The bridge's name is new, and it may be another one for the file."""
+        datapath_id = bridge.datapath_id
+        if self._registry.bridges.get(datapath_id) is not bridge:
+            return  # forgotten meanwhile
+        self._dispatcher.settle_names()
+        running = self._running
+        before = running.filed(datapath_id)
+        if running.learn_name(datapath_id, bridge.name):
+            filed = running.filed(datapath_id)
+            after = running.carried(datapath_id, before, filed, bridge.ports.numbers)
+            running.set(datapath_id, after)
+            self.carry_out(bridge, before, after)
+            self.settled(bridge)
+
+    def settled(self, bridge: Bridge) -> None:
+        """The file is what the bridge is told by from now on."""
+        self._entries.keep(bridge)
+        for event in self._running.doubts(bridge.datapath_id):
+            self._dispatcher.tell(bridge, event)
 
 
 def effects(bridge: Bridge, filed: Settings, new: Settings) -> list[Effect]:
@@ -30,10 +90,10 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
     after = {(own.vlan, parse_mac(own.mac)): own.port for own in static_entries(new)}
     done: list[Effect] = []
     for (vid, mac), port in before.items():
-        if (vid, mac) not in after and bridge.pinned.static.get((vid, mac)) == port:
+        if (vid, mac) not in after and bridge.static_entries.ports.get((vid, mac)) == port:
             done += bridge.remove_static(vid, mac)
     for (vid, mac), port in after.items():
-        if bridge.pinned.static.get((vid, mac)) != port:
+        if bridge.static_entries.ports.get((vid, mac)) != port:
             try:
                 done += bridge.add_static(vid, mac, port, now)
             except InputError as error:
@@ -46,9 +106,9 @@ def _permanent(bridge: Bridge, filed: Settings, new: Settings, now: float) -> li
     kept = {entry.key for entry in after}
     done: list[Effect] = []
     for entry in before:
-        if entry.key not in kept and entry in bridge.permanent:
+        if entry.key not in kept and entry in bridge.permanent_entries:
             done += bridge.remove_permanent(entry, now)
     for entry in after:
-        if entry not in bridge.permanent:
+        if entry not in bridge.permanent_entries:
             done += bridge.add_permanent(entry, now)
     return done

@@ -25,6 +25,8 @@ HELLO_TIME = 2.0
 ECHO_EVERY = 0.05
 WINDOW = 1_000
 """Hosts of a switch that are unanswered while it is taught."""
+PARTS = 16
+"""Parts of a storm that one switch sends in a row."""
 
 _BPDU = b"\x01\x80\xc2\0\0\0"
 _LEARNED = b"\x0f\xa9\x80"  # how the cookies of learned addresses begin
@@ -37,7 +39,7 @@ _FLOW_REMOVED = struct.Struct("!8sHBBIIHHQQ")
 class Member(Model):
     """One switch of a fleet."""
 
-    def __init__(self, port: int, dpid: int, ports: int = 8) -> None:
+    def __init__(self, port: int, dpid: int, ports: int = 8, source: str = "127.0.0.1") -> None:
         super().__init__(dpid, ports)
         self.closed = False
         self.echoing = False
@@ -55,7 +57,7 @@ class Member(Model):
         self._echoes = 0
         self._out = bytearray()
         self._rest = b""
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket = socket.create_connection(("127.0.0.1", port), 60, (source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.send(of.message(of.HELLO, 1, struct.pack("!HHI", 1, 8, 1 << 4)))
@@ -70,8 +72,10 @@ class Member(Model):
         self._out += data
 
     def write(self) -> None:
-        """What can be written is."""
-        while not self.closed:
+        """What can be written is; or as much as leaves others of the fleet their turn."""
+        for _ in range(PARTS):
+            if self.closed:
+                return
             if not self._out and self.spam is not None:
                 self._out += self.spam()
             if not self._out:
@@ -133,13 +137,13 @@ class Member(Model):
             for before, after in zip(times, [*times[1:], until], strict=True):
                 yield max(0.0, after - before - HELLO_TIME)
 
-    def removals(self) -> bytes:
-        """Notices that all it has learned has aged out, as Open vSwitch words them."""
+    def removals(self, most: int | None = None) -> bytes:
+        """Notices that what it learned first has aged out, or all, as Open vSwitch words them."""
         messages = []
-        for cookie, fields in self.learned:
+        for cookie, fields in self.learned[:most]:
             body = _FLOW_REMOVED.pack(cookie, 200, 0, _SOURCE_TABLE, 300, 0, 300, 0, 9, 999)
             messages.append(of.message(of.FLOW_REMOVED, 0, body + fields))
-        self.learned.clear()
+        del self.learned[:most]
         return b"".join(messages)
 
     def sightings(self, first: int, count: int) -> bytes:
@@ -210,6 +214,13 @@ class Fleet:
         self.members.append(member)
         self._selector.register(member.socket, selectors.EVENT_READ, member)
         return member
+
+    def dismiss(self, member: Member) -> None:
+        """One switch less."""
+        self.members.remove(member)
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(member.socket)
+        member.socket.close()
 
     def close(self) -> None:
         """Hang up."""

@@ -10,15 +10,15 @@ import pytest
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp.bridge.bridge import InputError
-from ofapp.bridge.event import Event
+from ofapp.bridge.effects import NOTICES, InLine
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import parse
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
 from ofapp.config.stp import StpBridge
-from ofapp.controller import network
+from ofapp.controller import connections, lifetime
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
@@ -26,7 +26,7 @@ from ofapp.openflow.switch.session import Session
 
 
 class FakeChannel:
-    """A connection as far as `Network` looks at it."""
+    """A connection as far as `Connections` looks at it."""
 
     def __init__(self, datapath_id: int) -> None:
         self.id = datapath_id
@@ -66,8 +66,8 @@ class FakeSession:
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "Session", FakeSession)
-    monkeypatch.setattr(network.hub, "spawn", lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(connections, "Session", FakeSession)
+    monkeypatch.setattr(connections.hub, "spawn", lambda function, *arguments: function(*arguments))
     monkeypatch.setattr(FakeSession, "answers", True)
 
 
@@ -77,8 +77,8 @@ def make(state: State | None = None) -> Network:
 
 def connect(net: Network, datapath_id: int) -> FakeChannel:
     channel: Any = FakeChannel(datapath_id)
-    if net.admit(channel, datapath_id):
-        net.connected(channel)
+    if net.connections.admit(channel, datapath_id):
+        net.connections.connected(channel)
     return channel
 
 
@@ -93,7 +93,7 @@ def test_a_second_switch_with_the_same_id_is_refused_and_the_first_stays() -> No
     assert kinds(net) == ["bridge.connected", "bridge.duplicate"]
     assert net.sessions[1].channel is first
     assert not first.closed
-    net.connected(second)  # type: ignore[arg-type]
+    net.connections.connected(second)  # type: ignore[arg-type]
     assert second.closed
 
 
@@ -112,7 +112,7 @@ def test_a_connection_known_to_be_over_is_in_nobodys_way() -> None:
     second = connect(net, 1)
     assert net.sessions[1].channel is second
     assert kinds(net) == ["bridge.connected", "bridge.disconnected", "bridge.connected"]
-    net.disconnected(first)  # type: ignore[arg-type]  # os-ken tells at last
+    net.connections.disconnected(first)  # type: ignore[arg-type]  # os-ken tells at last
     assert net.sessions[1].channel is second
 
 
@@ -120,18 +120,18 @@ def test_a_bridge_outlives_its_connection() -> None:
     net = make()
     channel = connect(net, 1)
     bridge = net.bridges[1]
-    net.disconnected(channel)  # type: ignore[arg-type]
+    net.connections.disconnected(channel)  # type: ignore[arg-type]
     assert net.find("0000000000000001") is bridge
     connect(net, 1)
     assert net.bridges[1] is bridge
 
 
 def test_invented_datapath_ids_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "MAX_BRIDGES", 2)
+    monkeypatch.setattr(lifetime, "MAX_BRIDGES", 2)
     net = make()
     later, away = connect(net, 2), connect(net, 1)
-    net.disconnected(away)  # type: ignore[arg-type]
-    net.disconnected(later)  # type: ignore[arg-type]
+    net.connections.disconnected(away)  # type: ignore[arg-type]
+    net.connections.disconnected(later)  # type: ignore[arg-type]
     connect(net, 3)
     assert set(net.bridges) == {2, 3}
     connect(net, 2)
@@ -142,20 +142,20 @@ def test_invented_datapath_ids_do_not_fill_the_memory(monkeypatch: pytest.Monkey
 
 
 def test_a_forgotten_bridge_is_again_as_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "MAX_BRIDGES", 1)
+    monkeypatch.setattr(lifetime, "MAX_BRIDGES", 1)
     net = make()
     channel = connect(net, 1)
-    net.admin.set_stp(net.bridges[1], StpBridge(priority=4096))
-    net.admin.set_multicast(net.bridges[1], MulticastBridge(mcast_snooping=False))
-    assert net.admin.stp(net.bridges[1]).priority == 4096
-    assert not net.admin.multicast(net.bridges[1]).mcast_snooping
+    net.changes.stp.set(net.bridges[1], StpBridge(priority=4096))
+    net.changes.multicast.set(net.bridges[1], MulticastBridge(mcast_snooping=False))
+    assert net.running.of(1).stp.priority == 4096
+    assert not net.running.of(1).snooping().mcast_snooping
     for datapath_id in (2, 1):
-        net.disconnected(channel)  # type: ignore[arg-type]
+        net.connections.disconnected(channel)  # type: ignore[arg-type]
         channel = connect(net, datapath_id)
     bridge = net.bridges[1]
     assert bridge.params.stp is not None
-    assert net.admin.stp(bridge).priority == bridge.params.stp.priority == 32768
-    assert net.admin.multicast(bridge) == MulticastBridge()
+    assert net.running.of(1).stp.priority == bridge.params.stp.priority == 32768
+    assert net.running.of(1).snooping() == MulticastBridge()
     assert bridge.params.multicast is not None
 
 
@@ -164,8 +164,8 @@ def named(net: Network, datapath_id: int, name: str = "br0") -> FakeChannel:
     channel = connect(net, datapath_id)
     bridge = net.bridges[datapath_id]
     for effect in bridge.put_port(Port(LOCAL_PORT, name, datapath_id, True), 0.0):
-        if isinstance(effect, Event):
-            net._tell(bridge, effect)
+        if type(effect) in NOTICES:
+            net.dispatcher.heed(bridge, effect)  # type: ignore[arg-type]
     return channel
 
 
@@ -178,7 +178,7 @@ class TestAway:
 
     def test_its_name_goes_to_the_bridge_that_has_it_now(self) -> None:
         net = make()
-        net.disconnected(named(net, 1))  # type: ignore[arg-type]
+        net.connections.disconnected(named(net, 1))  # type: ignore[arg-type]
         assert names(net) == {1: "br0"}  # nobody else wants it
         named(net, 2)
         assert names(net) == {1: f"{1:016x}", 2: "br0"}
@@ -192,14 +192,14 @@ class TestAway:
         first = named(net, 1)
         named(net, 2)
         assert names(net) == {1: "br0", 2: "br0"}
-        net.disconnected(first)  # type: ignore[arg-type]
+        net.connections.disconnected(first)  # type: ignore[arg-type]
         assert names(net) == {1: f"{1:016x}", 2: "br0"}
 
     def test_one_that_comes_back_takes_its_name_from_one_that_is_away(self) -> None:
         net = make()
         channels = [named(net, 1), named(net, 2)]
         for channel in reversed(channels):
-            net.disconnected(channel)  # type: ignore[arg-type]
+            net.connections.disconnected(channel)  # type: ignore[arg-type]
         assert names(net) == {1: "br0", 2: f"{2:016x}"}
         connect(net, 2)
         assert names(net) == {1: f"{1:016x}", 2: "br0"}
@@ -209,12 +209,12 @@ class TestAway:
         channel = named(net, 1)
         bridge = net.bridges[1]
         bridge.put_port(Port(1, "eth0", 1, True), 0.0)
-        net.add_static(bridge, 0, 0x02000000000A, "eth0")
+        net.changes.fdb.add_static(bridge, 0, 0x02000000000A, "eth0")
         net._state.snapshots.save(1, {})
         with pytest.raises(InputError, match="is connected: delete the bridge there"):
-            net.forget(bridge)
-        net.disconnected(channel)  # type: ignore[arg-type]
-        net.forget(bridge)
+            net.changes.forget(bridge)
+        net.connections.disconnected(channel)  # type: ignore[arg-type]
+        net.changes.forget(bridge)
         assert net.bridges == {}
         assert kinds(net)[-1] == "bridge.forgotten"
         again = State(tmp_path)
@@ -225,27 +225,27 @@ class TestAway:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = [1000.0]
-        monkeypatch.setattr(network.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(lifetime.time, "monotonic", lambda: now[0])
         config = Config.model_validate({"forget_after": 60})
         net = Network(config, State(tmp_path), EventLog())
         gone, back = named(net, 1), named(net, 2, "br1")
         net.bridges[1].put_port(Port(1, "eth0", 1, True), 0.0)
-        net.add_static(net.bridges[1], 0, 0x02000000000A, "eth0")
+        net.changes.fdb.add_static(net.bridges[1], 0, 0x02000000000A, "eth0")
         for channel in (gone, back):
-            net.disconnected(channel)  # type: ignore[arg-type]
+            net.connections.disconnected(channel)  # type: ignore[arg-type]
         connect(net, 2)
-        net.forget_overdue(1059.0)
+        net.lifetime.forget_overdue(1059.0)
         assert set(net.bridges) == {1, 2}
-        net.forget_overdue(1060.0)
+        net.lifetime.forget_overdue(1060.0)
         assert set(net.bridges) == {2}
         assert State(tmp_path).static_entries(1) is not None
         connect(net, 1)
-        assert net.bridges[1].pinned.static == {(0, 0x02000000000A): "eth0"}
+        assert net.bridges[1].static_entries.ports == {(0, 0x02000000000A): "eth0"}
 
     def test_with_0_never(self) -> None:
         net = Network(Config.model_validate({"forget_after": 0}), State(None), EventLog())
-        net.disconnected(named(net, 1))  # type: ignore[arg-type]
-        net.forget_overdue(1e9)
+        net.connections.disconnected(named(net, 1))  # type: ignore[arg-type]
+        net.lifetime.forget_overdue(1e9)
         assert set(net.bridges) == {1}
 
 
@@ -263,18 +263,18 @@ class TestState:
         bridge.put_port(Port(1, "eth0", 1, True), 0.0)
         kept = PermanentEntry(7, parse("ff05::7"), "eth0", parse("fe80::1"))
         gone = PermanentEntry(0, parse("239.1.1.1"), "eth0")
-        net.add_permanent(bridge, kept).wait()
-        net.add_permanent(bridge, gone).wait()
-        net.remove_permanent(bridge, gone).wait()
-        net.add_static(bridge, 7, 0x02000000000A, "eth0").wait()
-        net.add_static(bridge, 0, 0x02000000000B, "eth0").wait()
-        net.remove_static(bridge, 0, 0x02000000000B).wait()
+        net.changes.mdb.add_permanent(bridge, kept).wait()
+        net.changes.mdb.add_permanent(bridge, gone).wait()
+        net.changes.mdb.remove_permanent(bridge, gone).wait()
+        net.changes.fdb.add_static(bridge, 7, 0x02000000000A, "eth0").wait()
+        net.changes.fdb.add_static(bridge, 0, 0x02000000000B, "eth0").wait()
+        net.changes.fdb.remove_static(bridge, 0, 0x02000000000B).wait()
         with pytest.raises(InputError, match="has no port 'eth9'"):
-            net.add_permanent(bridge, kept._replace(port="eth9"))
+            net.changes.mdb.add_permanent(bridge, kept._replace(port="eth9"))
         net = make(State(tmp_path))
         connect(net, 1)
-        assert net.bridges[1].permanent.all() == [kept]
-        assert net.bridges[1].pinned.static == {(7, 0x02000000000A): "eth0"}
+        assert net.bridges[1].permanent_entries.all() == [kept]
+        assert net.bridges[1].static_entries.ports == {(7, 0x02000000000A): "eth0"}
 
     def test_an_entry_that_leaves_the_file_while_nobody_runs_is_not_the_switchs_to_tell(
         self, tmp_path: Path
@@ -283,7 +283,7 @@ class TestState:
         config = Config.model_validate({"bridges": {f"{1:016x}": own}})
         net = Network(config, State(tmp_path), EventLog())
         connect(net, 1)
-        net.remember(net.bridges[1])
+        net.dispatcher.heed(net.bridges[1], InLine())
         net = make(State(tmp_path))
         connect(net, 1)
         connect(net, 2)
@@ -316,12 +316,12 @@ def test_a_switch_that_cannot_be_served_is_let_go_and_told_of(
     def name(_channel: Any) -> str:
         raise ValueError("nobody thought of it")
 
-    monkeypatch.setattr(network, "local_name", name)
+    monkeypatch.setattr(connections, "local_name", name)
     monkeypatch.setattr(
         FakeChannel, "fail", lambda _self, error: failed.append(str(error)), raising=False
     )
     net = make()
-    monkeypatch.setattr(net.settings, "named", lambda _datapath_id: False)
+    monkeypatch.setattr(net.running, "knows_entry", lambda _datapath_id: False)
     connect(net, 1)
     assert failed == ["nobody thought of it"]
     assert kinds(net) == ["service.fault"]
@@ -329,7 +329,7 @@ def test_a_switch_that_cannot_be_served_is_let_go_and_told_of(
 
 def test_bridges_of_which_the_file_says_the_same_share_what_it_comes_to() -> None:
     config = Config.model_validate({"bridges": {"3": {"ageing_time": 9}}})
-    settings = Network(config, State(None), EventLog()).settings
+    settings = Network(config, State(None), EventLog()).running
     assert settings.params(1) is settings.params(2)
     assert settings.params(3).ageing_time == 9
     settings.set(2, settings.of(2).model_copy(update={"ageing_time": 7}))

@@ -118,7 +118,7 @@ def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_metrics_events_and_their_words() -> None:
     network = some_network()
     bridge = network.bridges[1]
-    network._apply(bridge, bridge.put_port(Port(9, EVIL, 9, True), 0.0))
+    network.dispatcher.apply(bridge, bridge.put_port(Port(9, EVIL, 9, True), 0.0))
     said = create_app(network).test_client().get("/metrics").text
     families = {family.name: family for family in text_string_to_metric_families(said)}
     assert SHOWN in {sample.labels["port"] for sample in families["ofapp_port_up"].samples}

@@ -179,17 +179,17 @@ class TestAbsentees:
     def test_who_comes_waits_for_the_others_but_not_for_ever(self) -> None:
         absentees, bridges, calmed = self.made([1, 2])
         one, two = (self.met(absentees, bridges, number) for number in (1, 2))
-        assert one.cautious_until == 100.0 + CAUTION
+        assert one.stp.cautious_until == 100.0 + CAUTION
         absentees.back(one, 101.0)
         assert calmed == []
         absentees.back(two, 102.0)
         assert calmed == [1, 2]
-        assert one.cautious_until == 102.0
-        assert self.met(absentees, bridges, 3).cautious_until == 102.0
+        assert one.stp.cautious_until == 102.0
+        assert self.met(absentees, bridges, 3).stp.cautious_until == 102.0
 
     def test_nobody_waits_where_nobody_was(self) -> None:
         absentees, bridges, calmed = self.made([])
-        assert self.met(absentees, bridges, 1).cautious_until <= 100.0
+        assert self.met(absentees, bridges, 1).stp.cautious_until <= 100.0
         absentees.back(bridges[1], 101.0)
         assert calmed == []
 
@@ -203,5 +203,5 @@ class TestAbsentees:
         hello = next(e for e in gone.tick(104.5) if isinstance(e, SendFrame))
         other.bpdus([(1, hello.frame)], 104.5)
         absentees.gone(gone, 105.0)
-        assert other.cautious_until == 105.0 + CAUTION
-        assert stranger.cautious_until < 105.0
+        assert other.stp.cautious_until == 105.0 + CAUTION
+        assert stranger.stp.cautious_until < 105.0

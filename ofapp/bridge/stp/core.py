@@ -11,7 +11,7 @@ from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
 from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
-from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, Port, Role
+from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, InfoIs, Port, Role
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 
 _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
@@ -34,6 +34,12 @@ class Core:
         self.recent_roots = Candidates(lambda port: self.running(port.rr_while))
         self.changing = Candidates(lambda port: self.running(port.tc_while))
         self.hearing = Candidates(lambda port: port.role in _HEARING_ROLES)
+        self.informed = Candidates(lambda port: port.info_is is InfoIs.RECEIVED)
+        self.unselected = Candidates(lambda port: not port.selected)
+        self._candidates = (
+            *(self.recent_roots, self.changing, self.hearing),
+            *(self.informed, self.unselected),
+        )
         self.waiting: dict[int, Port] = {}
         self.revision = self.cabling = 0
         self.behind: dict[int, int] = {}
@@ -59,7 +65,7 @@ class Core:
         """Take in a port, new or revived."""
         self.ports[port.port_no] = port
         self.numbers.add(port.number)
-        for candidates in (self.recent_roots, self.changing, self.hearing):
+        for candidates in self._candidates:
             candidates.add(port)
         self.wakes.put(port)
 
@@ -67,7 +73,7 @@ class Core:
         """Let a port go."""
         del self.ports[port.port_no]
         self.numbers.discard(port.number)
-        for candidates in (self.recent_roots, self.changing, self.hearing):
+        for candidates in self._candidates:
             candidates.discard(port)
         self.waiting.pop(port.port_no, None)
 
@@ -205,6 +211,7 @@ class Core:
     def ask_reselect(self, port: Port) -> None:
         """reselect and not selected (17.19.34, 17.19.36): roles are to be computed anew."""
         port.selected = False
+        self.unselected.add(port)
         self.reselect = True
 
     # -- what is told --------------------------------------------------------------------------

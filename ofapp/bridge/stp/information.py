@@ -145,6 +145,7 @@ def _superior(core: Core, port: Port, message: Bpdu) -> None:
     port.port_times = within_table(message.times)
     update_received_info_while(core, port)
     port.info_is = InfoIs.RECEIVED
+    core.informed.add(port)
     core.ask_reselect(port)
 
 

@@ -35,10 +35,8 @@ def _affected(core: Core) -> list[Port]:
         core.root_port,
         core.bridge_id,
     )
-    ports = core.ports.values()
-    if before != core.selected_for:
-        return list(ports)
-    return [port for port in ports if not port.selected]
+    ports = core.ports.values() if before != core.selected_for else core.unselected
+    return list(ports)
 
 
 def _selection(port: Port) -> tuple[object, ...]:
@@ -55,8 +53,8 @@ def _find_root(core: Core) -> None:
     """The first half of updtRolesTree (17.21.25): rootPriorityVector, rootTimes, rootPortId."""
     best = (PriorityVector(core.bridge_id, 0, core.bridge_id, 0), 0)
     root_port: Port | None = None
-    for port in core.ports.values():
-        if port.info_is is not InfoIs.RECEIVED or not _may_be_root(core, port):
+    for port in core.informed:
+        if not _may_be_root(core, port):
             continue
         held = port.port_priority
         # The field has 32 bits; a hostile cost must not wrap into a good one.

@@ -51,16 +51,19 @@ class Snapshots:
 
     def strike(self, datapath_id: int, document: Any) -> None:
         """What was saved does not count any more, from now on; this does, soon."""
-        if self._directory is not None:
-            self._marks.drop(datapath_id)
-            self.save(datapath_id, document)
+        self._save(datapath_id, document, struck=True)
 
     def save(self, datapath_id: int, document: Any) -> None:
         """Replace the bridge's snapshot, soon."""
+        self._save(datapath_id, document, struck=False)
+
+    def _save(self, datapath_id: int, document: Any, struck: bool) -> None:
         if self._directory is None:
             return
-        if (mark := self._marks.of(datapath_id)) is None:
+        mark = self._marks.of(datapath_id)
+        if mark is None:
             self._make_room(datapath_id)
+        if mark is None or struck:
             mark = self._marks.renew(datapath_id)
         data = json.dumps({"mark": mark, "snapshot": document}).encode()
         if len(data) > MAX_BYTES:

@@ -1,16 +1,44 @@
 """What a switch tells of its ports, handled together as it came together.
 
 A thousand ports may come at once, each in a message of its own, and what looks at all ports should
-look once for all of them.
+look once for all of them; but other switches wait meanwhile, so a long list is taken in portions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports import LOCAL_PORT, Port
+
+PORTION = 64
+"""Ports taken in before others get their turn."""
+
+
+def arrive(
+    bridge: Bridge,
+    ports: Iterable[Port],
+    apply: Callable[[list[Effect]], None],
+    rest: Callable[[], bool],
+) -> None:
+    """Tell the bridge of all its switch's ports.
+
+    rest: lets others have their turn; gives whether there is still a switch.
+    """
+    known = {port.number: port for port in ports}
+    local_first = sorted(known.values(), key=lambda port: port.number != LOCAL_PORT)
+    gone = bridge.not_among(local_first)
+    for at in range(0, len(gone), PORTION):
+        apply(bridge.remove_ports(gone[at : at + PORTION], time.monotonic()))
+        if not rest():
+            return
+    apply(bridge.retain(local_first, time.monotonic()))
+    for at in range(0, len(local_first), PORTION):
+        if at and not rest():
+            return
+        apply(bridge.put_ports(local_first[at : at + PORTION], time.monotonic()))
 
 
 def heed(

@@ -16,8 +16,15 @@ from typing import Any, Protocol
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.desired import used_lists
-from ofapp.bridge.effects import Barrier, Effect, LookAgain, SendFrame, SpokenFor, Unsettled
+from ofapp.bridge.effects import (
+    NOTICES,
+    Barrier,
+    Effect,
+    InLine,
+    LookAgain,
+    Notice,
+    SendFrame,
+)
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.limits import Policer
@@ -25,6 +32,7 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
 from ofapp.bridge.sweep import Occasion
 from ofapp.common import hub
+from ofapp.openflow.pipeline.acl_flows import used_lists
 from ofapp.openflow.switch.acl_counters import AclHits
 from ofapp.openflow.switch.grace import grace, until_barrier
 from ofapp.openflow.switch.intake import Intake
@@ -36,7 +44,7 @@ from ofapp.openflow.switch.reconciler import Alignment
 from ofapp.openflow.switch.removals import Removals
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import serialize
-from ofapp.openflow.wire.flow_removed import Expired
+from ofapp.openflow.wire.learned import Expired
 from ofapp.openflow.wire.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal, Refusals
 from ofapp.openflow.wire.requests import PATIENCE, RequestError
@@ -57,14 +65,10 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
-HEEDED = frozenset((Event, Unsettled, SpokenFor))
-"""Effects that are nothing to do with the switch, and are carried out at once."""
-
-
 class Heeds(Protocol):
     """Who carries out what is not for the switch: events, and what has to be remembered."""
 
-    def __call__(self, bridge: Bridge, effect: Event | Unsettled | SpokenFor) -> None: ...
+    def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
 
 
 class Session:
@@ -196,10 +200,10 @@ class Session:
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
         writer = self._alignment.writer
-        return difference(writer.held, writer.wanted(self.bridge.desired(params)))
+        return difference(writer.held, writer.wanted(self.bridge.as_if(params)))
 
-    def reconfigure(self, change: Callable[[], list[Effect]]) -> Changes:
-        """Change the bridge; gives what that changed in the switch, whose state is then checked.
+    def reconfigure(self, effects: list[Effect]) -> Changes:
+        """Carry a change out; gives what it changed in the switch, whose state is then checked.
 
         What has to wait for the switch (a barrier) is not in it.
         """
@@ -207,7 +211,7 @@ class Session:
         before = writer.held.copy()
         if self._alignment.writes and used_lists(self.bridge.params):
             self._alignment.note_acls()
-        self.apply(change())
+        self.apply(effects)
         self.look_soon()
         return difference(before, writer.held)
 
@@ -216,7 +220,7 @@ class Session:
     def apply(self, effects: list[Effect]) -> None:
         """Carry effects out, in order, and tell the events among them."""
         for effect in effects:
-            if type(effect) in HEEDED:
+            if type(effect) in NOTICES:
                 self._tell(self.bridge, effect)  # type: ignore[arg-type]
             elif type(effect) is LookAgain:
                 self._look.set()
@@ -439,6 +443,7 @@ class Session:
         if not self.in_line and self._refusals.in_line:
             self.in_line = True
             self._tell(self.bridge, Event("bridge.ready", "the switch is in line"))
+            self._tell(self.bridge, InLine())
 
     def _run_protocols(self) -> None:
         """As soon as their frames can come and go; a large FDB may take seconds to look at."""

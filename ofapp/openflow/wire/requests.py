@@ -70,9 +70,9 @@ def replies(
             queue.put(None)
             return
         channel.unread(len(reply))
-        queue.put(reply)
         if arrived is not None:
-            arrived(reply)
+            arrived(reply)  # which may wait for its turn
+        queue.put(reply)
 
     asked = {channel.set_xid(message): type(message).__name__ for message in messages}
     for xid, message in zip(asked, messages, strict=True):

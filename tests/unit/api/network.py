@@ -10,16 +10,16 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp.bridge.acl import IMPLICIT, rule_number
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
-from ofapp.openflow.pipeline.acl import rule_meter
+from ofapp.openflow.pipeline.acl_flows import rule_meter
 from ofapp.openflow.switch.acl_counters import AclHits
-from ofapp.openflow.wire.flow_stats import FlowStats
+from ofapp.openflow.wire.learned import HeldFlow
 from tests.unit.multicast.lan import V4, ip
 
 DPID = "0000000000000001"
@@ -43,11 +43,11 @@ def add_bridge(
     network: Network, datapath_id: int = 1, name: str = "br0", ports: int = 3, ago: float = 0
 ) -> Bridge:
     """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port."""
-    bridge = Bridge(datapath_id, network.settings.of(datapath_id).params())
+    bridge = Bridge(datapath_id, network.running.of(datapath_id).params())
     network.bridges[datapath_id] = bridge
     there = [Port(number, f"eth{number}", number, True) for number in range(1, ports + 1)]
     own = parse_mac(OWN) + datapath_id - 1
-    network._apply(
+    network.dispatcher.apply(
         bridge,
         bridge.set_ports([*there, Port(LOCAL_PORT, name, own, True)], time.monotonic() - ago),
     )
@@ -57,7 +57,7 @@ def add_bridge(
 def learn(network: Network, bridge: Bridge, *hosts: tuple[int, int, str]) -> None:
     """(port, vid, mac) is seen, for each of `hosts`."""
     for port, vid, text in hosts:
-        network.teach(bridge, port, vid, parse_mac(text))
+        network.changes.fdb.teach(bridge, port, vid, parse_mac(text))
 
 
 def some_network() -> Network:
@@ -70,7 +70,7 @@ def some_network() -> Network:
     learn(network, first, *((1, 0, mac(number)) for number in range(1, 41)))
     learn(network, first, *((2, 7, mac(number)) for number in range(41, 61)))
     learn(network, second, (3, 0, mac(1)))
-    network.add_static(first, 7, parse_mac(STATIC), "eth3")
+    network.changes.fdb.add_static(first, 7, parse_mac(STATIC), "eth3")
     return network
 
 
@@ -108,9 +108,9 @@ def mcast_network() -> Network:
         (2, V4.report((3, "239.1.1.3", ["10.9.0.1"]), host=7)),
         (2, V4.report((4, "239.1.1.1", []), host=7, tags=tag)),
     ):
-        network._apply(first, first.snooped(port, frame, time.monotonic() - 10.1))
+        network.dispatcher.apply(first, first.snooped(port, frame, time.monotonic() - 10.1))
     first.tick(time.monotonic())
-    network.add_permanent(first, PermanentEntry(7, ip("239.7.7.7"), "eth1"))
+    network.changes.mdb.add_permanent(first, PermanentEntry(7, ip("239.7.7.7"), "eth1"))
     return network
 
 
@@ -150,7 +150,7 @@ def acl_network() -> Network:
     cookies = (make_cookie(Feature.ACL, rule_number("guests", name)) for name in names)
     hits.see_flows(
         (
-            FlowStats(30, 1, 0, 0, cookie, count, b"", b"", 100 * count, 60.0)
+            HeldFlow(30, 1, 0, 0, cookie, count, b"", b"", 100 * count, 60.0)
             for count, cookie in enumerate(cookies, 1)
         ),
         now,

@@ -9,12 +9,14 @@ import pytest
 
 from ofapp.api.app import create_app
 from ofapp.api.models_config import ConfigStatus, Reloaded
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import BridgeNamed
 from ofapp.bridge.mac import parse_mac
+from ofapp.common import hub
 from ofapp.config import Config, load_config
 from ofapp.config.stp import StpBridge
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.reload import Reloader
 from ofapp.controller.state import State
 from tests.unit.api.network import STATIC, add_bridge
 
@@ -34,9 +36,9 @@ class Setup:
     def __init__(self, file: Path) -> None:
         self.file = file
         file.write_text(TEXT)
-        self.network = Network(load_config(file), State(None), EventLog())
-        self.reloader = Reloader(self.network, lambda: self.file)
-        self.client: Any = create_app(self.network, reloader=self.reloader).test_client()
+        config, events = load_config(file), EventLog()
+        self.network = Network(config, State(None), events, find=lambda: self.file)
+        self.client: Any = create_app(self.network).test_client()
         self.bridge = add_bridge(self.network)
         self.reload("bridges: {}", "?force=true")
         self.reload(TEXT)
@@ -69,8 +71,8 @@ def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:
 
 def test_what_was_set_at_run_time_stays_where_the_file_is_as_before(setup: Setup) -> None:
     network, bridge = setup.network, setup.bridge
-    network.admin.set_stp(bridge, StpBridge(priority=4096, max_age=19.0))
-    network.add_static(bridge, 0, parse_mac(STATIC), "eth3")
+    network.changes.stp.set(bridge, StpBridge(priority=4096, max_age=19.0))
+    network.changes.fdb.add_static(bridge, 0, parse_mac(STATIC), "eth3")
     since = ["stp.priority: default -> 4096", "stp.max_age: default -> 19.0"]
     assert setup.status()["bridges"][0]["since"] == since
     (changed,) = Reloaded.model_validate(setup.reload(TEXT.replace("60", "90")).json).bridges
@@ -89,7 +91,10 @@ def test_what_was_set_at_run_time_stays_where_the_file_is_as_before(setup: Setup
     (changed,) = Reloaded.model_validate(setup.reload(file, "?reset=true").json).bridges
     assert changed.dropped == ["stp.max_age: 19.0 -> default"]
     assert setup.status()["bridges"][0]["since"] == []
-    assert bridge.pinned.static == {(0, 0x525400000001): "eth2", (0, parse_mac(STATIC)): "eth3"}
+    assert bridge.static_entries.ports == {
+        (0, 0x525400000001): "eth2",
+        (0, parse_mac(STATIC)): "eth3",
+    }
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_a_value_that_is_the_default_where_something_else_holds_is_a_change(
     """A VLAN that differs from its bridge, a port that differs from its pattern."""
     for text in (before, after):
         setup.reload(f"bridges: {{1: {{{text}}}}}", "?force=true")
-    settings = setup.network.settings.filed(1)
+    settings = setup.network.running.filed(1)
     assert setup.bridge.params == settings.params()
     shown = setup.status()["bridges"][0]["config"]
     again = Config.model_validate({"bridges": {"1": shown}}).bridge(1)
@@ -120,13 +125,16 @@ def test_a_value_that_is_the_default_where_something_else_holds_is_a_change(
 
 def test_entries_follow_the_file_but_not_those_that_the_api_has_moved(setup: Setup) -> None:
     bridge, own = setup.bridge, 0x525400000001
-    assert (bridge.pinned.static, len(bridge.permanent.all())) == ({(0, own): "eth2"}, 1)
+    assert (bridge.static_entries.ports, len(bridge.permanent_entries.all())) == (
+        {(0, own): "eth2"},
+        1,
+    )
     setup.reload("bridges: {1: {}}")
-    assert (bridge.pinned.static, bridge.permanent.all()) == ({}, [])
+    assert (bridge.static_entries.ports, bridge.permanent_entries.all()) == ({}, [])
     setup.reload(TEXT)
-    setup.network.add_static(bridge, 0, own, "eth3")
+    setup.network.changes.fdb.add_static(bridge, 0, own, "eth3")
     setup.reload("bridges: {1: {}}")
-    assert bridge.pinned.static == {(0, own): "eth3"}
+    assert bridge.static_entries.ports == {(0, own): "eth3"}
 
 
 def test_a_dry_run_changes_nothing(setup: Setup) -> None:
@@ -184,18 +192,23 @@ def test_without_a_file_there_are_the_defaults(client: Any) -> None:
     ]
 
 
+def named(network: Network, bridge: Bridge) -> None:
+    network.dispatcher.heed(bridge, BridgeNamed())
+    hub.sleep(0)
+
+
 def test_a_bridge_is_what_its_new_name_says(setup: Setup) -> None:
     setup.reload("bridges: {br0: {ageing_time: 70}, br7: {ageing_time: 77}}")
     network, bridge = setup.network, setup.bridge
-    network._name(bridge)
+    named(network, bridge)
     assert bridge.params.ageing_time == 70
-    network.admin.set_stp(bridge, StpBridge(priority=4096))
+    network.changes.stp.set(bridge, StpBridge(priority=4096))
     local = bridge.ports.named("br0")
     assert local is not None
     bridge.ports.put(type(local)(local.number, "br7", local.mac, True))
-    network._name(bridge)
+    named(network, bridge)
     assert bridge.params.ageing_time == 77
-    assert network.admin.stp(bridge).priority == 4096
+    assert network.running.of(bridge.datapath_id).stp.priority == 4096
     setup.reload("bridges: {br7: {ageing_time: 78}, 1: {ageing_time: 79}}")
     assert bridge.params.ageing_time == 79
     assert network.events.counts["config.ambiguous"] == 1

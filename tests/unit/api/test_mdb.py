@@ -10,7 +10,7 @@ import pytest
 from ofapp.api.mdb import decode_cursor, encode_cursor, rows
 from ofapp.api.models_multicast import MdbEntry, MdbPage
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
@@ -98,7 +98,9 @@ def test_a_permanent_entry_has_no_time(client: Any) -> None:
 def test_a_bridge_that_does_not_snoop_has_its_permanent_entries(
     client: Any, network: Network
 ) -> None:
-    network.add_permanent(network.bridges[0xFF], PermanentEntry(0, ip("239.1.1.1"), "eth1"))
+    network.changes.mdb.add_permanent(
+        network.bridges[0xFF], PermanentEntry(0, ip("239.1.1.1"), "eth1")
+    )
     answer = client.get(f"/v1/bridges/{FULL}/mdb")
     assert [entry.type for entry in MdbPage.model_validate(answer.json).entries] == ["permanent"]
 
@@ -143,7 +145,7 @@ def test_what_cannot_be_asked(client: Any, query: dict[str, str], status: int, f
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
 def test_pages_make_the_whole(client: Any, network: Network, bridge: Bridge, size: int) -> None:
     """Sources, address families and ports that are away have their place, too."""
-    network._apply(bridge, bridge.snooped(2, V6.join(), time.monotonic()))
+    network.dispatcher.apply(bridge, bridge.snooped(2, V6.join(), time.monotonic()))
     for source in (None, ip("10.0.0.9")):
         bridge.add_permanent(PermanentEntry(0, ip("239.1.1.1"), "away", source), 0.0)
     found, cursor = [], None

@@ -10,6 +10,7 @@ import pytest
 
 from ofapp.api.models_multicast import FamilyStatus, MulticastPortStatus, MulticastStatus
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
 from ofapp.controller.events import Interest
 from ofapp.controller.network import Network
@@ -107,8 +108,8 @@ def test_router_ports_by_configuration_and_by_topology_change(
     snooper = bridge.multicasting
     assert snooper is not None
     now = time.monotonic()
-    network._apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
-    network._apply(bridge, snooper.topology_change(now))
+    network.dispatcher.apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
+    network.dispatcher.apply(bridge, snooper.topology_change(now))
     told = family(client)
     assert [(router.port.name, router.reasons) for router in told.router_ports] == [
         ("eth1", ["permanent"]),
@@ -125,14 +126,14 @@ def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bri
     assert snooper is not None
     now = time.monotonic()
     for _ in range(3):
-        network._apply(bridge, snooper.topology_change(now))
+        network.dispatcher.apply(bridge, snooper.topology_change(now))
     told = status(client).topology_changes
     assert (told.heard, told.delayed) == (3, 2)
 
 
 def test_ports_tell_what_they_heard(client: Any, network: Network, bridge: Bridge) -> None:
     damaged = V4.damaged()
-    network._apply(bridge, bridge.snooped(1, damaged, time.monotonic()))
+    network.dispatcher.apply(bridge, bridge.snooped(1, damaged, time.monotonic()))
     ports = {port.name: port for port in status(client).ports}
     assert ports["eth1"].counters["rx_igmp_v2_report"] == 1
     assert ports["eth1"].counters["drop_igmp_checksum"] == 1
@@ -195,9 +196,12 @@ def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(
     client: Any, network: Network, bridge: Bridge
 ) -> None:
     asked: list[str] = []
-    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
-        apply=lambda effects: asked.append("apply"), look_soon=lambda: asked.append("look")
-    )
+
+    def apply(effects: list[Effect]) -> None:
+        asked.append("apply")
+        asked.extend("look" for effect in effects if isinstance(effect, LookAgain))
+
+    network.sessions[1] = SimpleNamespace(apply=apply)  # type: ignore[assignment]
     told = client.patch(MULTICAST, json={"mcast_snooping": False}).json
     assert (told["enabled"], told["vlans"]) == (False, [])
     assert bridge.multicasting is None

@@ -42,7 +42,7 @@ def test_whatever_stays_is_told_once_and_in_order(
             if add:
                 learn(network, bridge, (1, vid, address(number)))
             else:
-                network.flush(bridge, None, vid, mac)
+                network.changes.fdb.flush(bridge, None, vid, mac)
 
     change(True, present)
     stayed, ever = set(present), set(present)

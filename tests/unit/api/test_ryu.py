@@ -24,7 +24,7 @@ def test_the_table_is_addresses_and_port_numbers(client: Any) -> None:
 
 def test_an_empty_table_is_an_empty_object(client: Any, network: Network) -> None:
     bridge = network.bridges[1]
-    network.flush(bridge)
+    network.changes.fdb.flush(bridge)
     bridge.remove_port(3, time.monotonic())  # the static entry has no port number then
     bridge.learning.local.clear()
     assert client.get(TABLE).json == {}

@@ -51,7 +51,7 @@ def port_status(client: Any, name: str) -> StpPortStatus:
 
 
 def hear(network: Network, bridge: Bridge, port: int, frame: bytes) -> None:
-    network._apply(bridge, bridge.bpdu(port, frame, time.monotonic()))
+    network.dispatcher.apply(bridge, bridge.bpdu(port, frame, time.monotonic()))
 
 
 def hello(priority: int = 4096, force_version: int = 2) -> bytes:
@@ -133,7 +133,7 @@ def test_what_is_dropped_is_counted_by_reason(
 
 def test_a_neighbour_that_speaks_stp(client: Any, network: Network, bridge: Bridge) -> None:
     frame = hello(force_version=0)
-    network.admin.set_port_stp(bridge, bridge.ports.named("eth2"), StpPort(auto_edge=False))  # type: ignore[arg-type]
+    network.changes.stp.set_port(bridge, bridge.ports.named("eth2"), StpPort(auto_edge=False))  # type: ignore[arg-type]
     now = time.monotonic()
     bridge.tick(now + 3.1)  # the migration delay
     bridge.bpdu(2, frame, now + 3.2)

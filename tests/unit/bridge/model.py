@@ -14,12 +14,12 @@ from ofapp.bridge.effects import (
     InstallEntry,
     InstallSticky,
     LetGo,
-    Pin,
+    PutStatic,
     RemoveDestination,
     RemoveSource,
+    RemoveStatic,
     SetFlood,
     SetGate,
-    Unpin,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.stp import PortState, SetPortState
@@ -65,11 +65,11 @@ class ModelSwitch:
                 case RemoveDestination(vid, mac, serial):
                     if self.destinations.get((vid, mac), (0, None))[1] == serial:
                         del self.destinations[vid, mac]
-                case Pin(mac, vid, port):
+                case PutStatic(mac, vid, port):
                     self.pins[mac, vid] = port
                     if vid is not None and port is not None:
                         self.destinations.pop((vid, mac), None)  # the same flow, overwritten
-                case Unpin(mac, vid):
+                case RemoveStatic(mac, vid):
                     self.pins.pop((mac, vid), None)
                 case SetPortState(port, PortState.FORWARDING):
                     self.open.add(port)
@@ -112,7 +112,7 @@ class ModelSwitch:
         """What a session does: the fixed part by comparison, the learned part by a sweep."""
         self.open = set(frozenset(bridge.relay.states))
         self.flood = bridge.relay.flood_ports
-        self.pins = {(pin.mac, pin.vid): pin.port for pin in bridge.pinned}
+        self.pins = {(pin.mac, pin.vid): pin.port for pin in bridge.static_entries}
         self.held = set(bridge.learning.guard.held)
         caps = bridge.learning.caps
         closed = [cap for cap in (*caps.ports.values(), *caps.vlans.values()) if cap.closed]

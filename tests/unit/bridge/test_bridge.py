@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
     Flush,
     InstallEntry,
-    Pin,
+    PutStatic,
     RemoveDestination,
     RemoveSource,
+    RemoveStatic,
     SetFlood,
-    Unpin,
 )
 from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
@@ -149,7 +150,7 @@ class TestPorts:
         learn(bridge, 1, A)
         bridge.set_ports([Port(1, "p2", 2, True), Port(2, "p1", 1, True)], 2.0)
         assert bridge.fdb.get(0, A) is None
-        assert list(bridge.pinned) == [Pin(B, 0, 1)]
+        assert list(bridge.static_entries) == [PutStatic(B, 0, 1)]
 
     def test_a_renamed_port_keeps_its_entries(self) -> None:
         bridge = make()
@@ -157,7 +158,7 @@ class TestPorts:
         learn(bridge, 1, A)
         assert kinds(bridge.put_port(Port(1, "wan", 1, True), 2.0)) == ["port.renamed"]
         assert bridge.fdb.get(0, A) is not None
-        assert bridge.pinned.static == {(0, B): "wan"}
+        assert bridge.static_entries.ports == {(0, B): "wan"}
 
     def test_the_bridge_is_called_as_its_local_port(self) -> None:
         bridge = make()
@@ -166,28 +167,28 @@ class TestPorts:
         assert bridge.name == "00000000000000ab"
 
 
-class TestPinned:
+class TestStaticEntries:
     def test_a_static_entry_replaces_a_learned_one_and_stays(self) -> None:
         bridge = make()
         learn(bridge, 1, A)
         effects = bridge.add_static(0, A, "p2", 2.0)
-        assert effects == [RemoveSource(1, 0, A, 1), RemoveDestination(0, A, 1), Pin(A, 0, 2)]
+        assert effects == [RemoveSource(1, 0, A, 1), RemoveDestination(0, A, 1), PutStatic(A, 0, 2)]
         assert learn(bridge, 3, A, now=9.0) == []
         assert bridge.learning.counters["static_elsewhere"] == 1
         assert bridge.learning.expired(0, A, 0) == []
         bridge.flush()
-        assert bridge.remove_static(0, A) == [Unpin(A, 0)]
+        assert bridge.remove_static(0, A) == [RemoveStatic(A, 0)]
 
     def test_a_static_entry_follows_its_port(self) -> None:
         bridge = make()
         bridge.add_static(0, A, "p1", 0.0)
-        assert Pin(A, 0, None) in bridge.remove_port(1, 2.0)
-        assert Pin(A, 0, 9) in bridge.put_port(Port(9, "p1", 1, True), 1.0)
+        assert PutStatic(A, 0, None) in bridge.remove_port(1, 2.0)
+        assert PutStatic(A, 0, 9) in bridge.put_port(Port(9, "p1", 1, True), 1.0)
 
     def test_a_static_entry_can_be_set_anew(self) -> None:
         bridge = make()
         bridge.add_static(0, A, "p1", 0.0)
-        assert bridge.add_static(0, A, "p2", 0.0) == [Pin(A, 0, 2)]
+        assert bridge.add_static(0, A, "p2", 0.0) == [PutStatic(A, 0, 2)]
         assert len(bridge.fdb) == 1
 
     @pytest.mark.parametrize(
@@ -210,10 +211,10 @@ class TestPinned:
         learn(bridge, 1, A)
         learn(bridge, 2, A, vid=7)
         effects = bridge.put_port(Port(LOCAL_PORT, "br0", A, True), 1.0)
-        assert effects[0] == Unpin(OWN, None)
-        assert effects[-1] == Pin(A, None, LOCAL_PORT)
+        assert effects[0] == RemoveStatic(OWN, None)
+        assert effects[-1] == PutStatic(A, None, LOCAL_PORT)
         assert bridge.fdb.learned == 0
-        assert Unpin(A, None) in bridge.remove_port(LOCAL_PORT, 2.0)
+        assert RemoveStatic(A, None) in bridge.remove_port(LOCAL_PORT, 2.0)
 
 
 class TestFlush:

@@ -158,7 +158,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
 
     @rule(vid=vids, mac=hosts)
     def remove_static(self, vid: int, mac: int) -> None:
-        if (vid, mac) in self.bridge.pinned.static:
+        if (vid, mac) in self.bridge.static_entries.ports:
             self.switch.apply(self.bridge.remove_static(vid, mac))
 
     @rule(
@@ -203,7 +203,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         full = self._is_over_a_limit()
         old = self.bridge
         self.bridge = Bridge(1, old.params)
-        for (vid, mac), name in old.pinned.static.items():
+        for (vid, mac), name in old.static_entries.ports.items():
             self.bridge.add_static(vid, mac, name, self.now)
         self.bridge.set_ports(old.ports, self.now)
         self._bring_in_line(Occasion.CONNECTED)
@@ -303,7 +303,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     @invariant()
     def pins_are_right(self) -> None:
         expected: dict[tuple[int, int | None], int | None] = {}
-        for (vid, mac), name in self.bridge.pinned.static.items():
+        for (vid, mac), name in self.bridge.static_entries.ports.items():
             port = self.bridge.ports.named(name)
             expected[mac, vid] = port.number if port else None
         if self.bridge.ports.get(LOCAL_PORT):

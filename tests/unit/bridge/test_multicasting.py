@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from ofapp.bridge.bridge import Bridge, InputError
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import (
     Family,
     Params,
@@ -21,7 +22,7 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast import PortParams as McastPort
 from ofapp.bridge.multicasting import MAX_VLANS, Multicasting
 from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.permanent import PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPort
@@ -483,7 +484,7 @@ class TestPermanent:
         assert members(bridge) == {3, 8}
         bridge.put_port(port(8, name="renamed"), now)
         assert members(bridge) == {3, 8}
-        assert bridge.permanent.on("renamed") == [PermanentEntry(0, GROUP, "renamed")]
+        assert bridge.permanent_entries.on("renamed") == [PermanentEntry(0, GROUP, "renamed")]
         bridge.put_port(port(9, name="later"), now)
         assert members(bridge) == {3, 8, 9}
         bridge.remove_permanent(PermanentEntry(0, GROUP, "renamed"), now)
@@ -506,7 +507,7 @@ class TestPermanent:
         bridge, _ = make()
         bridge.add_permanent(PermanentEntry(0, GROUP, "later"), 1.0)
         assert bridge.remove_permanent(PermanentEntry(0, GROUP, "later"), 1.0) == []
-        assert bridge.permanent.all() == []
+        assert bridge.permanent_entries.all() == []
 
     @pytest.mark.parametrize(
         ("entry", "field"),
@@ -531,7 +532,7 @@ class TestPermanent:
         with pytest.raises(InputError) as refused:
             bridge.add_permanent(entry, 1.0)
         assert refused.value.field == field
-        assert entry not in bridge.permanent
+        assert entry not in bridge.permanent_entries
 
     def test_what_is_none_cannot_be_removed(self) -> None:
         bridge, _ = make()

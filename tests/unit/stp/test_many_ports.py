@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, PortState, SpanningTree
-from tests.unit.effort import calls
+from tests.unit.effort import calls, lines
 
 FEW, MANY = 25, 200
 
@@ -60,6 +60,21 @@ def test_removing_ports_costs_each_of_them_the_same() -> None:
 
         costs.append(calls(remove) / ports)
     assert costs[1] < 1.5 * costs[0]
+
+
+def test_roles_are_selected_without_a_look_at_every_port() -> None:
+    """Of a port that is new, or goes: a loop over all of them calls nothing, but takes its time."""
+    costs = []
+    for ports in (FEW, MANY):
+        tree = bridge(ports)
+        run(tree, 10.0)
+
+        def change(tree: SpanningTree = tree) -> None:
+            tree.add_port(4000, PortParams(), Link(up=True, speed_mbps=1000), 10.0)
+            tree.remove_port(4000, 10.0)
+
+        costs.append(lines(change))
+    assert costs[1] < 1.1 * costs[0]
 
 
 def test_the_queue_of_wakeups_stays_small() -> None:

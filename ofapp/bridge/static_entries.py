@@ -8,39 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ofapp.bridge.effects import Effect, Pin, Unpin
+from ofapp.bridge.effects import Effect, PutStatic, RemoveStatic
 from ofapp.bridge.fdb import NO_PORT, Entry, EntryType
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.mac import format_mac, is_group
 from ofapp.bridge.ports import LOCAL_PORT, PortTable
 
 
-class InputError(ValueError):
-    """A request that cannot be carried out; `field` names what is wrong with it."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
-class Pinned:
+class StaticEntries:
     """The static and local entries of a bridge.
 
-    static: (vid, mac) -> the name of the port, present or not.
+    ports: (vid, mac) of a static entry -> the name of its port, present or not.
     """
 
     def __init__(self, learning: Learning, ports: PortTable) -> None:
-        self.static: dict[tuple[int, int], str] = {}
+        self.ports: dict[tuple[int, int], str] = {}
         self._learning = learning
         self._fdb = learning.fdb
-        self._ports = ports
+        self._table = ports
 
-    def __iter__(self) -> Iterator[Pin]:
+    def __iter__(self) -> Iterator[PutStatic]:
         """Every address that does not move, as the datapath should have it."""
         for mac, port in self._learning.local.items():
-            yield Pin(mac, None, port)
-        for vid, mac in self.static:
-            yield self._pin(vid, mac)
+            yield PutStatic(mac, None, port)
+        for vid, mac in self.ports:
+            yield self._put_static(vid, mac)
 
     def add(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
         """Fix an address to a port, whether the port is there yet or not.
@@ -59,34 +52,34 @@ class Pinned:
             effects += self._learning.withdraw(vid, mac)
         elif entry is not None:
             self._fdb.remove(vid, mac)
-        self.static[vid, mac] = port_name
-        port = self._ports.named(port_name)
+        self.ports[vid, mac] = port_name
+        port = self._table.named(port_name)
         self._fdb.add(vid, mac, Entry(port.number if port else NO_PORT, EntryType.STATIC, 0, now))
-        return [*effects, self._pin(vid, mac)]
+        return [*effects, self._put_static(vid, mac)]
 
     def remove(self, vid: int, mac: int) -> list[Effect]:
         """Let the address be learned again; InputError when it is not a static one."""
-        if (vid, mac) not in self.static:
+        if (vid, mac) not in self.ports:
             raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not a static entry")
-        del self.static[vid, mac]
+        del self.ports[vid, mac]
         self._fdb.remove(vid, mac)
-        return [Unpin(mac, vid)]
+        return [RemoveStatic(mac, vid)]
 
     def rename(self, old_name: str, name: str) -> None:
         """A port has another name now: its entries stay with it."""
-        for key, port_name in self.static.items():
+        for key, port_name in self.ports.items():
             if port_name == old_name:
-                self.static[key] = name
+                self.ports[key] = name
 
     def place(self, ports: Mapping[str, int]) -> list[Effect]:
         """The ports of these names have these numbers now, NO_PORT those that are gone."""
         effects: list[Effect] = []
-        for (vid, mac), name in self.static.items():
+        for (vid, mac), name in self.ports.items():
             entry = self._fdb.tables[vid][mac]
             number = ports.get(name, entry.port)
             if entry.port != number:
                 entry.port = number
-                effects.append(self._pin(vid, mac))
+                effects.append(self._put_static(vid, mac))
         return effects
 
     def set_local(self, mac: int | None) -> list[Effect]:
@@ -95,15 +88,15 @@ class Pinned:
         local = self._learning.local
         for old in [old for old in local if old != mac]:
             del local[old]
-            effects.append(Unpin(old, None))
+            effects.append(RemoveStatic(old, None))
         if mac and not is_group(mac) and mac not in local:
             local[mac] = LOCAL_PORT
             for vid in list(self._fdb.tables):
                 entry = self._fdb.get(vid, mac)
                 if entry is not None and entry.was_learned:
                     effects += self._learning.withdraw(vid, mac)
-            effects.append(Pin(mac, None, LOCAL_PORT))
+            effects.append(PutStatic(mac, None, LOCAL_PORT))
         return effects
 
-    def _pin(self, vid: int, mac: int) -> Pin:
-        return Pin(mac, vid, self._fdb.tables[vid][mac].port or None)
+    def _put_static(self, vid: int, mac: int) -> PutStatic:
+        return PutStatic(mac, vid, self._fdb.tables[vid][mac].port or None)

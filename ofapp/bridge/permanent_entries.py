@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast.address import (
     is_host,
     is_mac_group,
@@ -17,7 +18,6 @@ from ofapp.bridge.multicast.address import (
     text,
     why_no_entry,
 )
-from ofapp.bridge.pinned import InputError
 
 
 class PermanentEntry(NamedTuple):
@@ -68,7 +68,7 @@ def check_addresses(group: bytes, source: bytes | None, exclude: Sequence[bytes]
         raise InputError("exclude", f"an entry can exclude {MAX_EXCLUDED} sources at most")
 
 
-class Permanent:
+class PermanentEntries:
     """The permanent entries of a bridge, in the order in which they were made."""
 
     def __init__(self) -> None:

@@ -1,0 +1,11 @@
+"""What is answered to somebody whose request cannot be carried out."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """A request that cannot be carried out; `field` names what is wrong with it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field

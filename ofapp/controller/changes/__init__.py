@@ -1,0 +1,43 @@
+"""The one door for every change that somebody asks for, by what it changes.
+
+What is set counts until ofapp restarts or the file changes the same; entries outlive both.  A
+request that cannot be carried out is an `InputError`, and nothing has changed then.
+"""
+
+from __future__ import annotations
+
+from ofapp.controller.changes.fdb import FdbChanges
+from ofapp.controller.changes.mdb import MdbChanges
+from ofapp.controller.changes.multicast import MulticastChanges
+from ofapp.controller.changes.ports import PortChanges
+from ofapp.controller.changes.stp import StpChanges
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.entries import KeptEntries
+from ofapp.controller.lifetime import Lifetime
+from ofapp.controller.reload import Reloader
+from ofapp.controller.running import RunningConfiguration
+
+__all__ = ["RequestedChanges"]
+
+
+class RequestedChanges:
+    """Each attribute has those of one resource.
+
+    forget: know nothing of a bridge any more; reload: do as the file says now.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        running: RunningConfiguration,
+        entries: KeptEntries,
+        lifetime: Lifetime,
+        reloader: Reloader,
+    ) -> None:
+        self.fdb = FdbChanges(dispatcher, entries)
+        self.mdb = MdbChanges(dispatcher, entries)
+        self.stp = StpChanges(dispatcher, running)
+        self.multicast = MulticastChanges(dispatcher, running)
+        self.ports = PortChanges(dispatcher, running)
+        self.forget = lifetime.forget
+        self.reload = reloader.reload

@@ -1,0 +1,66 @@
+"""Multicast groups: permanent entries, and memberships as hosts ask for them."""
+
+from __future__ import annotations
+
+import time
+
+from ofapp.bridge import multicast
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.permanent_entries import PermanentEntry, check_addresses
+from ofapp.controller.changes.asked import named_port
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.entries import KeptEntries
+from ofapp.controller.state.keeper import Ticket
+
+
+class MdbChanges:
+    """A ticket is for what is to be on disk before the change counts as made."""
+
+    def __init__(self, dispatcher: Dispatcher, entries: KeptEntries) -> None:
+        self._apply = dispatcher.apply
+        self._entries = entries
+
+    def add_permanent(self, bridge: Bridge, entry: PermanentEntry) -> Ticket:
+        """Forward a group to a port for good; InputError."""
+        named_port(bridge, entry.port)
+        self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
+        return self._entries.keep(bridge, asked=True)
+
+    def remove_permanent(self, bridge: Bridge, *entries: PermanentEntry) -> Ticket:
+        """Undo `add_permanent`; InputError."""
+        for entry in entries:
+            self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
+        return self._entries.keep(bridge, asked=True)
+
+    def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
+        """Let a port be a member as if a host had asked for it: it ages; InputError."""
+        snooper = bridge.multicasting
+        if snooper is None:
+            raise InputError("type", f"bridge {bridge.name} does not snoop: nobody is a member")
+        port = named_port(bridge, entry.port)
+        check_addresses(entry.group, entry.source, entry.exclude)
+        if multicast.is_mac_group(entry.group):
+            what = multicast.text(entry.group)
+            raise InputError("type", f"{what} is a MAC address: its entries are permanent")
+        joined, effects = snooper.join(entry, port.number, time.monotonic())
+        self._apply(bridge, effects)
+        if not joined:
+            limit = "as many groups as it may (mcast_max_groups, mcast_hash_max)"
+            raise InputError("port", f"port {entry.port} has {limit}")
+
+    def forget_members(
+        self,
+        bridge: Bridge,
+        vid: int | None = None,
+        group: bytes | None = None,
+        port: int | None = None,
+        source: bytes | None = None,
+    ) -> int:
+        """Forget learned memberships that fit, or that source of them; gives how many."""
+        if bridge.multicasting is None:
+            return 0
+        now = time.monotonic()
+        count, effects = bridge.multicasting.forget(now, vid, group, port, source)
+        self._apply(bridge, effects)
+        return count

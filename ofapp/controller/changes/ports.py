@@ -1,0 +1,53 @@
+"""What ports may: their VLANs and policies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.ports import Port
+from ofapp.controller.changes.asked import changed, listed
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.running import RunningConfiguration
+
+
+class PortChanges:
+    """To the running configuration."""
+
+    def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
+        self._dispatcher = dispatcher
+        self._running = running
+
+    def set(self, bridge: Bridge, port: Port, values: Mapping[str, Any]) -> None:
+        """Give a port other VLANs or another policy; InputError for a name that nobody has."""
+        old = self._running.port(bridge, port)
+        changes = changed(old, old.model_copy(update=values))
+        if not changes:
+            return
+        before = self._running.of(bridge.datapath_id)
+        self._running.update_port(bridge, port, **values)
+        try:
+            params = self._running.params(bridge.datapath_id)
+            _check_lists(params)
+        except (KeyError, InputError) as error:
+            self._running.set(bridge.datapath_id, before)
+            if isinstance(error, InputError):
+                raise
+            raise InputError("vlan", f"no VLAN is called {error.args[0]}") from None
+        message = f"port {port.number}: {listed(changes)}"
+        event = Event("port.set", message, port=port.number, data=changes)
+        self._dispatcher.tell(bridge, event)
+        self._dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
+
+
+def _check_lists(params: BridgeParams) -> None:
+    lists = params.policies.acls
+    for own in (*params.ports.values(), *params.numbered.values()):
+        if own.policy.acl is not None and own.policy.acl not in lists:
+            known = ", ".join(sorted(lists)) or "none"
+            raise InputError("acl", f"no access list is called {own.policy.acl}; known: {known}")

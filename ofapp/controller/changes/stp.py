@@ -1,0 +1,62 @@
+"""Spanning tree of bridges and ports."""
+
+from __future__ import annotations
+
+import time
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.ports import Port
+from ofapp.config.stp import StpBridge, StpPort
+from ofapp.controller.changes.asked import changed, listed, refuse_local
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.running import RunningConfiguration
+
+
+class StpChanges:
+    """To the running configuration, and to what the protocol has found out."""
+
+    def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
+        self._dispatcher = dispatcher
+        self._running = running
+
+    def set(self, bridge: Bridge, settings: StpBridge) -> None:
+        """Administer the bridge, or start or stop its spanning tree."""
+        changes = changed(self._running.of(bridge.datapath_id).stp, settings)
+        if not changes:
+            return
+        self._running.update(bridge, stp=settings)
+        event = Event("stp.set", f"spanning tree: {listed(changes)}", data=changes)
+        self._dispatcher.tell(bridge, event)
+        effects = bridge.set_stp(settings.params(), time.monotonic())
+        self._dispatcher.apply(bridge, effects)
+
+    def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> None:
+        """Administer a port; InputError for LOCAL."""
+        refuse_local(port)
+        changes = changed(self._running.port(bridge, port).stp, settings)
+        if not changes:
+            return
+        self._running.update_port(bridge, port, stp=settings)
+        message = f"port {port.number}: {listed(changes)}"
+        event = Event("stp.port.set", message, port=port.number, data=changes)
+        self._dispatcher.tell(bridge, event)
+        effects = bridge.set_port_stp(port, settings.params(), time.monotonic())
+        self._dispatcher.apply(bridge, effects)
+
+    def recover_port(self, bridge: Bridge, port: Port) -> None:
+        """Free a port from the guard that holds it; InputError."""
+        _check_runs(bridge, port)
+        self._dispatcher.apply(bridge, bridge.recover_port(port, time.monotonic()))
+
+    def check_migration(self, bridge: Bridge, port: Port) -> None:
+        """Have a port speak RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
+        _check_runs(bridge, port)
+        self._dispatcher.apply(bridge, bridge.check_migration(port, time.monotonic()))
+
+
+def _check_runs(bridge: Bridge, port: Port) -> None:
+    refuse_local(port)
+    if bridge.spanning is None:
+        raise InputError("port", f"bridge {bridge.name} runs no spanning tree")

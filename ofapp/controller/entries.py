@@ -1,0 +1,71 @@
+"""Static and permanent multicast entries that were set at run time, and outlive the process.
+
+Those of the file are the file's to remember.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge import multicast
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.permanent_entries import PermanentEntry
+from ofapp.controller.running import (
+    RunningConfiguration,
+    permanent_entries,
+    static_entries,
+    static_keys,
+)
+from ofapp.controller.state import Kept, MdbEntry, State, StaticEntry
+from ofapp.controller.state.keeper import Ticket
+
+
+class KeptEntries:
+    """Those of all bridges, in `state`."""
+
+    def __init__(self, running: RunningConfiguration, state: State) -> None:
+        self._running = running
+        self._state = state
+
+    def knows(self, datapath_id: int) -> bool:
+        """Whether it is known which entries a bridge has, and if it is that it has none."""
+        return self._state.static_entries(datapath_id) is not None
+
+    def static(self, datapath_id: int) -> tuple[StaticEntry, ...]:
+        """The bridge's static entries as they were kept."""
+        return self._state.static_entries(datapath_id) or ()
+
+    def permanent(self, datapath_id: int) -> list[PermanentEntry]:
+        """Its permanent multicast entries."""
+        return [
+            PermanentEntry.parse(own.vlan, own.group, own.port, own.source, own.exclude)
+            for own in self._state.mdb_entries(datapath_id)
+        ]
+
+    def keep(self, bridge: Bridge, asked: bool = False) -> Ticket:
+        """Keep those that the bridge has now.  asked: somebody has set or removed one."""
+        kept = Kept(tuple(self._own_static(bridge)), tuple(self._own_mdb(bridge)), asked)
+        return self._state.remember(bridge.datapath_id, kept)
+
+    def forget(self, datapath_id: int) -> Ticket:
+        """Know nothing of them any more."""
+        return self._state.forget(datapath_id)
+
+    def _own_static(self, bridge: Bridge) -> Iterator[StaticEntry]:
+        configured = static_keys(static_entries(self._running.filed(bridge.datapath_id)))
+        for (vid, mac), port in bridge.static_entries.ports.items():
+            if (vid, mac) not in configured:
+                yield StaticEntry(vid, format_mac(mac), port)
+
+    def _own_mdb(self, bridge: Bridge) -> Iterator[MdbEntry]:
+        configured = permanent_entries(self._running.filed(bridge.datapath_id))
+        for entry in bridge.permanent_entries.all():
+            if entry not in configured:
+                yield MdbEntry(
+                    entry.vid,
+                    multicast.text(entry.group),
+                    entry.port,
+                    None if entry.source is None else multicast.text(entry.source),
+                    tuple(map(multicast.text, entry.exclude)),
+                )

@@ -1,0 +1,163 @@
+"""A bridge from its switch's first connection on, through its absences, until it is forgotten.
+
+What is known of a switch that is away for a minute is kept.  One that was deleted never comes back,
+and nobody can tell the two apart: so a bridge is forgotten after a time, or when somebody says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from ofapp.bridge import stp
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.stp.dump import OtherParametersError
+from ofapp.common import hub
+from ofapp.controller.absentees import Absentees
+from ofapp.controller.entries import KeptEntries
+from ofapp.controller.events import EventLog
+from ofapp.controller.registry import Registry
+from ofapp.controller.running import RunningConfiguration, permanent_entries, static_entries
+from ofapp.controller.state import Snapshots
+from ofapp.controller.state.keeper import Ticket
+
+LOG = logging.getLogger(__name__)
+
+MAX_BRIDGES = 1024
+"""Bridges remembered; whoever reaches the OpenFlow port can invent any number of datapath ids."""
+
+LOOK_FOR_AWAY = 1.0
+"""Seconds between looks at whether a switch has been away for too long."""
+
+
+class Lifetime:
+    """Of all bridges of a registry.
+
+    entries: those that were set at run time; snapshots: of spanning trees.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        running: RunningConfiguration,
+        entries: KeptEntries,
+        snapshots: Snapshots,
+        absentees: Absentees,
+        events: EventLog,
+    ) -> None:
+        self._registry = registry
+        self._running = running
+        self._entries = entries
+        self._snapshots = snapshots
+        self._absentees = absentees
+        self._events = events
+        self._trees = stp.OwnTrees()
+
+    def has_room(self, datapath_id: int) -> bool:
+        """Whether a switch may have a bridge: one that is away is forgotten for a new one."""
+        bridges = self._registry.bridges
+        if datapath_id in bridges or len(bridges) < MAX_BRIDGES:
+            return True
+        away = self._registry.away.longest()
+        full = f"there are {MAX_BRIDGES} bridges, the most there can be"
+        if away is None:
+            event = Event("bridge.limit", f"refused a switch: {full}", Severity.WARNING)
+            self._events.tell(datapath_id, event)
+            return False
+        self._forget(away, f"its switch is away, and {full}")
+        return True
+
+    def knows_entries(self, datapath_id: int) -> bool:
+        """Whether it need not be asked of the switch which static entries the bridge has."""
+        return self._entries.knows(datapath_id)
+
+    def back(self, datapath_id: int) -> Bridge:
+        """Its switch is there, again or for the first time."""
+        bridges = self._registry.bridges
+        bridge = bridges.get(datapath_id)
+        if bridge is None:
+            bridge = bridges[datapath_id] = self._make(datapath_id)
+        self._registry.away.back(datapath_id)
+        bridge.former_name = None
+        return bridge
+
+    def left(self, bridge: Bridge, now: float) -> None:
+        """Its switch is away."""
+        self._registry.away.left(bridge.datapath_id, now)
+        self._absentees.gone(bridge, now)
+
+    def forget(self, bridge: Bridge) -> Ticket:
+        """Know nothing of the bridge any more, not even its static entries; InputError."""
+        if self._registry.session(bridge) is not None:
+            raise InputError(
+                "dpid",
+                f"the switch of bridge {bridge.name} is connected: delete the bridge there, or "
+                f"take its controller from it, first (ovs-vsctl del-controller {bridge.name})",
+            )
+        self._forget(bridge.datapath_id, "as somebody wished")
+        return self._entries.forget(bridge.datapath_id)
+
+    def forget_overdue(self, now: float) -> None:
+        """Forget the bridges whose switch has been away for as long as the file says.
+
+        As a restart would: what was set at run time is gone, static entries stay on disk.
+        """
+        patience = self._running.config.forget_after
+        if patience:
+            for datapath_id in self._registry.away.overdue(patience, now):
+                self._forget(datapath_id, f"its switch has been away for {patience:g} s")
+
+    def run(self) -> None:
+        """Forget those that are overdue, for ever."""
+        while True:
+            hub.sleep(LOOK_FOR_AWAY)
+            self.forget_overdue(time.monotonic())
+
+    def set_traces(self) -> None:
+        """BPDUs are made events only while somebody wants to hear of them."""
+        for bridge in self._registry.bridges.values():
+            self._set_trace(bridge)
+
+    # Inside
+
+    def _set_trace(self, bridge: Bridge) -> None:
+        wanted = self._events.wanted
+        bridge.set_trace(
+            any(wanted(bridge.datapath_id, kind, Severity.DEBUG) for kind in stp.TRACE)
+        )
+
+    def _forget(self, datapath_id: int, why: str) -> None:
+        name = self._registry.bridges.pop(datapath_id).name
+        self._registry.away.back(datapath_id)
+        self._running.forget(datapath_id)
+        self._absentees.forget(datapath_id)
+        self._snapshots.delete(datapath_id)
+        self._events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
+
+    def _make(self, datapath_id: int) -> Bridge:
+        configuration = self._running.of(datapath_id)
+        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._trees)
+        self._absentees.greet(bridge)
+        self._set_trace(bridge)
+        static = *static_entries(configuration), *self._entries.static(datapath_id)
+        for entry in static:
+            bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
+        permanent = *permanent_entries(configuration), *self._entries.permanent(datapath_id)
+        for group in permanent:
+            bridge.add_permanent(group, time.monotonic())
+        self._revive(bridge)
+        return bridge
+
+    def _revive(self, bridge: Bridge) -> None:
+        snapshot = self._snapshots.load(bridge.datapath_id)
+        if snapshot is None or bridge.params.stp is None:
+            return
+        try:
+            bridge.revive_stp(snapshot)
+        except OtherParametersError as error:
+            LOG.info("the spanning tree of %016x begins anew: %s", bridge.datapath_id, error)
+        except ValueError as error:
+            self._snapshots.refuse(bridge.datapath_id, str(error))

@@ -1,0 +1,50 @@
+"""Which bridges are known, whose switches are connected, and whose are away.
+
+A `Bridge` outlives its switch's connection, so that what is known of a switch that is away for a
+minute is not lost; a `Session` is one connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event
+from ofapp.controller.away import Away
+from ofapp.openflow.switch.session import Session
+
+
+class Registry:
+    """Bridges and sessions by datapath id."""
+
+    def __init__(self) -> None:
+        self.bridges: dict[int, Bridge] = {}
+        self.sessions: dict[int, Session] = {}
+        self.away = Away()
+
+    def find(self, name: str) -> Bridge | None:
+        """A bridge by its datapath id (16 hex digits) or its name; None when there is none."""
+        for datapath_id, bridge in self.bridges.items():
+            if name in (f"{datapath_id:016x}", bridge.name):
+                return bridge
+        return None
+
+    def session(self, bridge: Bridge) -> Session | None:
+        """The bridge's connection; None while its switch is away."""
+        return self.sessions.get(bridge.datapath_id)
+
+    def settle_names(self) -> Iterator[tuple[Bridge, Event]]:
+        """Bridges that are away give their names up to those that are there; gives what to tell.
+
+        Until their switches are back they go by their datapath ids.
+        """
+        absent = [self.bridges[known] for known in self.away]
+        if not absent:  # a thousand switches that come at once must not be looked through for each
+            return
+        there = {bridge.name for known, bridge in self.bridges.items() if known not in self.away}
+        for bridge in absent:
+            name = bridge.name
+            if name in there:
+                bridge.former_name = name
+                what = f"is away, and another bridge is called {name} now"
+                yield bridge, Event("bridge.name-given-up", what)
