@@ -107,9 +107,9 @@ class NetworkCollector(Collector):
             entries.add_metric([*labels, "local"], len(bridge.learning.local))
             limit.add_metric(labels, bridge.params.fdb_max_learned)
             held.add_metric(labels, len(bridge.learning.guard.held))
-            for vid, cap in bridge.learning.caps.vlans.items():
+            for vid, one in bridge.learning.limits.vlans.items():
                 in_vlan.add_metric([*labels, str(vid)], bridge.fdb.learned_in(vid))
-                vlan_refused.add_metric([*labels, str(vid)], cap.refused)
+                vlan_refused.add_metric([*labels, str(vid)], one.refused)
             for what, count in bridge.learning.counters.items():
                 learning.add_metric([*labels, what], count)
             if session is not None:
@@ -143,8 +143,8 @@ class NetworkCollector(Collector):
                 labels = [f"{datapath_id:016x}", bridge.name, port.name]
                 up.add_metric(labels, port.up)
                 learned.add_metric(labels, bridge.fdb.learned_by_port.get(port.number, 0))
-                cap = bridge.learning.caps.ports.get(port.number)
-                refused.add_metric(labels, 0 if cap is None else cap.refused)
+                one = bridge.learning.limits.ports.get(port.number)
+                refused.add_metric(labels, 0 if one is None else one.refused)
                 rate.add_metric(labels, bridge.sighting_rate(port.number))
                 if session is not None:
                     for kind, ports in session.held_back.items():

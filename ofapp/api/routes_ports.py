@@ -115,7 +115,7 @@ def _port_json(network: Network, bridge: Bridge, port: Port) -> dict[str, Any]:
 def _vlans_json(network: Network, bridge: Bridge) -> dict[str, Any]:
     """Shape: `models_ports.VlanStatus`."""
     settings = network.running.of(bridge.datapath_id)
-    caps = bridge.learning.caps.vlans
+    limits = bridge.learning.limits.vlans
     used = {vid for vid in bridge.fdb.tables if bridge.fdb.learned_in(vid)}
     return {
         "vlans": [
@@ -123,9 +123,9 @@ def _vlans_json(network: Network, bridge: Bridge) -> dict[str, Any]:
                 "vlan": vid,
                 "name": settings.vlan(vid).name,
                 "learned": bridge.fdb.learned_in(vid),
-                "limit": caps[vid].limit if vid in caps else None,
+                "limit": limits[vid].most if vid in limits else None,
             }
-            for vid in sorted(used | caps.keys() | settings.vlans.keys())
+            for vid in sorted(used | limits.keys() | settings.vlans.keys())
         ],
         "ports": [
             _membership_json(bridge, port)

@@ -70,18 +70,18 @@ def bridge_json(network: Network, bridge: Bridge) -> Json:
                 {
                     "vlan": vid,
                     "learned": fdb.learned_in(vid),
-                    "limit": cap.limit,
-                    "refused": cap.refused,
-                    "dropping": cap.closed,
+                    "limit": limit.most,
+                    "refused": limit.refused,
+                    "dropping": limit.closed,
                 }
-                for vid, cap in sorted(learning.caps.vlans.items())
+                for vid, limit in sorted(learning.limits.vlans.items())
             ],
         },
         "fdb": {
             "learned": fdb.learned,
             "static": len(bridge.static_entries.ports),
             "local": len(learning.local),
-            "refused": learning.caps.bridge.refused,
+            "refused": learning.limits.bridge.refused,
             "learned_by_port": {
                 port_ref(bridge, number)["name"]: count
                 for number, count in sorted(fdb.learned_by_port.items())
@@ -105,7 +105,7 @@ def port_json(network: Network, bridge: Bridge, port: Port) -> Json:
     session = network.sessions.get(bridge.datapath_id)
     held_back = {} if session is None else session.held_back
     state = bridge.relay.states.get(port.number)
-    cap = bridge.learning.caps.ports.get(port.number)
+    limit = bridge.learning.limits.ports.get(port.number)
     return {
         "number": port.number,
         "name": port.name,
@@ -114,9 +114,9 @@ def port_json(network: Network, bridge: Bridge, port: Port) -> Json:
         "up": port.up,
         "state": "disabled" if state is None else state.value,
         "learned": bridge.fdb.learned_by_port.get(port.number, 0),
-        "limit": None if cap is None else cap.limit,
-        "refused": 0 if cap is None else cap.refused,
-        "dropping": cap is not None and cap.closed,
+        "limit": None if limit is None else limit.most,
+        "refused": 0 if limit is None else limit.refused,
+        "dropping": limit is not None and limit.closed,
         "packet_in_rate": bridge.sighting_rate(port.number),
         "held_back": {kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
     }

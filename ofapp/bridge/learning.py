@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from ofapp.bridge.caps import Caps
 from ofapp.bridge.effects import (
     Effect,
     Flush,
@@ -21,6 +20,7 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.fdb import COHORTS, NO_PORT, Entry, EntryType, Fdb
 from ofapp.bridge.guard import Address, Guard
+from ofapp.bridge.learning_limits import LearningLimits
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import Port
@@ -34,7 +34,7 @@ Sample = tuple[int, int, int]
 
 
 class Learning:
-    """Decides what the FDB learns: on which ports, within the caps, and what may move.
+    """Decides what the FDB learns: on which ports, within the limits, and what may move.
 
     open_ports: where addresses are learned; holding: ports that learn but do not forward yet, so
     what they learn is installed later; sticky: ports whose addresses stay; local: the bridge's
@@ -50,8 +50,8 @@ class Learning:
         self.sticky: set[int] = set()
         self.local: dict[int, int] = {}
         self.lost: set[int] = set()
-        self.caps = Caps(fdb, params.fdb_max_learned, self.counters)
-        self.caps.set_vlans(params.policies.vlans)
+        self.limits = LearningLimits(fdb, params.fdb_max_learned, self.counters)
+        self.limits.set_vlans(params.policies.vlans)
         self.guard = Guard(params.policies.move_guard, self.counters)
         self._active: set[int] = set()  # ports that are not discarding
         self._quiet: set[int] = set()  # ports that must not learn
@@ -65,7 +65,7 @@ class Learning:
         add = effects.append
         tables = self.fdb.tables
         learned = EntryType.LEARNED
-        room, admissible, special = self.caps.room, self._admissible, self._special
+        room, admissible, special = self.limits.room, self._admissible, self._special
         put = self.fdb.add
         serial = known = 0
         for port, vid, mac in samples:
@@ -107,11 +107,11 @@ class Learning:
         if self.guard.exceeds(address, entry, now):
             last, home = entry.port, self.guard.home(address)
             back = home != last and home in self.open_ports
-            if back and self.caps.room_to_move(home, effects):
+            if back and self.limits.room_to_move(home, effects):
                 effects += self._move(address, entry, home, now)
             elsewhere = last if entry.port == port else port
             return effects + self.guard.hold(address, entry, elsewhere, now)
-        if self.caps.room_to_move(port, effects):
+        if self.limits.room_to_move(port, effects):
             old_port = entry.port
             effects += self._move(address, entry, port, now)
             self.guard.moved(address, old_port, entry, now)
@@ -127,7 +127,7 @@ class Learning:
         if not effects:
             effects.append(RemoveSource(old_port, *address, old_serial))
             effects.append(RemoveDestination(*address, old_serial))
-        return effects + self.caps.released([old_port], [])
+        return effects + self.limits.released([old_port], [])
 
     def expired(self, vid: int, mac: int, serial: int) -> list[Effect]:
         """The datapath aged an address out: its source half is gone, now the destination half.
@@ -146,7 +146,7 @@ class Learning:
     def forget(self, vid: int, mac: int) -> list[Effect]:
         """Drop a learned entry from the FDB only; gives what follows: who has room, who is free."""
         port = self.fdb.remove(vid, mac).port
-        effects = self.caps.released([port], [vid])
+        effects = self.limits.released([port], [vid])
         return effects + self.guard.let_go((vid, mac)) if self.guard.held else effects
 
     def forget_all(
@@ -160,7 +160,7 @@ class Learning:
             self.lost.difference_update(self.lost.copy() if ports is None else ports)
         gone = self.fdb.drop_learned(ports, vid, sticky)
         self.counters["flushed"] += gone.total()
-        effects = self.caps.released(gone, self.caps.vlans if vid is None else [vid])
+        effects = self.limits.released(gone, self.limits.vlans if vid is None else [vid])
         if self.guard.held:
             effects += self.guard.forget(lambda address: self.fdb.get(*address) is not None)
         return effects
@@ -210,7 +210,7 @@ class Learning:
         effects: list[Effect] = []
         if sticky is not (port in self.sticky) or not self._adoptable(port, mac, sticky):
             return None, effects
-        if not self.caps.room(port, vid, effects):
+        if not self.limits.room(port, vid, effects):
             return None, effects
         known = 0 < serial <= COHORTS
         entry = Entry(port, self._type(port), serial if known else self.fdb.next_serial(), now)
@@ -242,7 +242,7 @@ class Learning:
         """A port is new, or has another name or other parameters.
 
         One that does not learn any more forgets what it has learned, all of it when it is locked;
-        what is learned becomes sticky or ordinary as the port does.  A cap below what is learned
+        what is learned becomes sticky or ordinary as the port does.  A limit below what is learned
         keeps that and refuses what is new.
         """
         number, policy = port.number, params.policy
@@ -258,7 +258,7 @@ class Learning:
         elif policy.sticky is not was_sticky:
             effects += self._retype(number, now)
         limit, drops = params.fdb_max_learned, policy.drop_over_limit
-        return effects + self.caps.set_port(number, port.name, limit, drops)
+        return effects + self.limits.set_port(number, port.name, limit, drops)
 
     def drop_port(self, port: int) -> list[Effect]:
         """A port is gone, and what is behind it: sticky addresses, which a flush leaves, too."""
@@ -266,7 +266,7 @@ class Learning:
         if port in self.fdb.learned_by_port:
             effects.append(Flush(port, sticky=True))
             effects += self.forget_all([port], None, sticky=True)
-        effects += self.caps.set_port(port, "", None, False)
+        effects += self.limits.set_port(port, "", None, False)
         for ports in (self._active, self.holding, self._quiet, self.sticky, self.lost):
             ports.discard(port)
         self._classify(port)
@@ -279,8 +279,8 @@ class Learning:
         where the limit says so, until there is room.  Who is held down stays so for the time he
         was told.  Ports: see `set_port`.
         """
-        effects = self.caps.set_bridge(params.fdb_max_learned)
-        effects += self.caps.set_vlans(params.policies.vlans)
+        effects = self.limits.set_bridge(params.fdb_max_learned)
+        effects += self.limits.set_vlans(params.policies.vlans)
         self.guard.params = params.policies.move_guard
         for port in ports:
             effects += self.set_port(port, params.port(port.name, port.number), now)

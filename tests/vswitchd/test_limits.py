@@ -1,4 +1,4 @@
-"""Caps on learned addresses, and a host that floods the controller with new ones."""
+"""Limits of learned addresses, and a host that floods the controller with new ones."""
 
 from __future__ import annotations
 

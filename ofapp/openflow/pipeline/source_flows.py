@@ -26,7 +26,7 @@ def port_flows(bridge: Bridge, port: int, state: PortState, copy: ToController) 
     if state is PortState.LEARNING:
         yield Flow(_TABLE, 400, in_port, Feature.MISS, told)
         return
-    for vid in (None, *bridge.learning.caps.vlans):
+    for vid in (None, *bridge.learning.limits.vlans):
         if is_gated(bridge, port, vid):
             yield gate_flow(port, vid, copy)
     for static in bridge.static_entries if bridge.reach.policy(port).locked else ():
@@ -52,14 +52,14 @@ def pass_flows(bridge: Bridge, static: PutStatic) -> Iterator[Flow]:
 
 def is_gated(bridge: Bridge, port: int, vid: int | None) -> bool:
     """Whether frames of unknown sources are dropped on a port, in a VLAN or (None) altogether."""
-    caps = bridge.learning.caps
+    limits = bridge.learning.limits
     if not bridge.learning.learns(port):
         return False
     if vid is None:
-        cap = caps.ports.get(port)
+        limit = limits.ports.get(port)
     else:
-        cap = caps.vlans.get(vid) if bridge.reach.vlans(port).has(vid) else None
-    return cap is not None and cap.closed
+        limit = limits.vlans.get(vid) if bridge.reach.vlans(port).has(vid) else None
+    return limit is not None and limit.closed
 
 
 def gate_flow(port: int, vid: int | None, copy: ToController) -> Flow:

@@ -77,7 +77,7 @@ def test_a_full_bridge_counts_what_it_refuses(client: Any) -> None:
 
 
 def test_ports(client: Any, bridge: Bridge) -> None:
-    bridge.learning.caps.set_port(2, "eth2", 20, False)
+    bridge.learning.limits.set_port(2, "eth2", 20, False)
     bridge.put_port(Port(LOCAL_PORT, "br0", parse_mac(OWN), False), time.monotonic())
     ports = models.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
     assert [port.name for port in ports] == ["eth1", "eth2", "eth3", "br0"]

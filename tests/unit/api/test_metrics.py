@@ -37,7 +37,7 @@ def test_bridges(client: Any) -> None:
 def test_ports(client: Any, network: Network) -> None:
     assert value(client, "ofapp_port_up", **BR0, port="eth1") == 1
     assert value(client, "ofapp_port_fdb_learned", **BR0, port="eth2") == 20
-    network.bridges[1].learning.caps.set_port(1, "eth1", 40, False)
+    network.bridges[1].learning.limits.set_port(1, "eth1", 40, False)
     client.put(f"/simpleswitch/mactable/{DPID}", json={"mac": mac(99), "port": 1})
     assert value(client, "ofapp_port_fdb_refused_total", **BR0, port="eth1") == 1
 

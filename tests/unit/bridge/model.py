@@ -114,9 +114,11 @@ class ModelSwitch:
         self.flood = bridge.relay.flood_ports
         self.pins = {(pin.mac, pin.vid): pin.port for pin in bridge.static_entries}
         self.held = set(bridge.learning.guard.held)
-        caps = bridge.learning.caps
-        closed = [cap for cap in (*caps.ports.values(), *caps.vlans.values()) if cap.closed]
-        self.gates = {(cap.port, cap.vid) for cap in closed}
+        limits = bridge.learning.limits
+        closed = [
+            limit for limit in (*limits.ports.values(), *limits.vlans.values()) if limit.closed
+        ]
+        self.gates = {(limit.port, limit.vid) for limit in closed}
         sweep = Sweep(bridge, number, occasion, now)
         for (port, vid, mac), serial in list(self.sources.items()):
             sticky = (vid, mac) in self.sticky

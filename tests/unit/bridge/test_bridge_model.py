@@ -228,10 +228,10 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         }
 
     def _is_over_a_limit(self) -> bool:
-        caps, fdb = self.bridge.learning.caps, self.bridge.fdb
-        counts = [(cap, fdb.learned_by_port.get(port, 0)) for port, cap in caps.ports.items()]
-        counts += [(cap, fdb.learned_in(vid)) for vid, cap in caps.vlans.items()]
-        return any(count > cap.limit for cap, count in counts)
+        limits, fdb = self.bridge.learning.limits, self.bridge.fdb
+        counts = [(limit, fdb.learned_by_port.get(port, 0)) for port, limit in limits.ports.items()]
+        counts += [(limit, fdb.learned_in(vid)) for vid, limit in limits.vlans.items()]
+        return any(count > limit.most for limit, count in counts)
 
     def _bring_in_line(self, occasion: Occasion) -> None:
         self.sweeps += 1

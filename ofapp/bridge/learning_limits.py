@@ -1,13 +1,13 @@
-"""Caps on learned addresses: of the bridge, of ports, of VLANs; and the gates of those that drop.
+"""Limits of learned addresses: of the bridge, of ports, of VLANs; and the gates of those that drop.
 
-A cap that is reached stays "reached" until a twentieth of it is free again, so a bridge that ages
-and learns at the brim tells its story once and not once a second.  Learning itself resumes with
-the first free place.
+A limit that is reached stays "reached" until a twentieth of it is free again, so a bridge that
+ages and learns at the brim tells its story once and not once a second.  Learning itself resumes
+with the first free place.
 
-Beyond a cap frames flood, or they are dropped: then a gate closes with the last place taken, so
-that not one frame of a host too many passes, and opens when the cap is not reached any more.  What
-a closed gate drops is still shown to the controller.  So a host that takes a place that was freed
-is let in at once, though the gate stays closed to all others; and one that is known and comes
+Beyond a limit frames flood, or they are dropped: then a gate closes with the last place taken, so
+that not one frame of a host too many passes, and opens when the limit is not reached any more.
+What a closed gate drops is still shown to the controller.  So a host that takes a place that was
+freed is let in at once, though the gate stays closed to all others; and one that is known and comes
 from another port of the same VLAN can move.
 """
 
@@ -22,20 +22,20 @@ from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.policy import VlanPolicy
 
 
-class Cap:
-    """One cap.
+class LearningLimit:
+    """One limit.
 
     port, vid: what it is about, both None for the bridge; drops: frames of hosts beyond it are
     dropped and do not flood; reached: somebody was refused lately; closed: its gate is; refused:
     how many sightings were not learned.
     """
 
-    __slots__ = ("closed", "drops", "limit", "name", "port", "reached", "refused", "vid")
+    __slots__ = ("closed", "drops", "most", "name", "port", "reached", "refused", "vid")
 
     def __init__(
-        self, limit: int, name: str, port: int | None = None, vid: int | None = None
+        self, most: int, name: str, port: int | None = None, vid: int | None = None
     ) -> None:
-        self.limit = limit
+        self.most = most
         self.name = name
         self.port = port
         self.vid = vid
@@ -52,22 +52,22 @@ class Cap:
         self.reached = True
         fate = "are dropped" if self.drops else "flood"
         message = (
-            f"{self.name} has learned {self.limit} addresses, its limit: "
+            f"{self.name} has learned {self.most} addresses, its limit: "
             f"frames of further hosts {fate}"
         )
-        data = self._data() | {"limit": self.limit, "drop": self.drops}
+        data = self._data() | {"limit": self.most, "drop": self.drops}
         return [Event("fdb.limit", message, Severity.WARNING, self.port, data)]
 
     def fill(self, count: int) -> list[Effect]:
         """With `count` entries from now on: the gate, if it closes."""
-        if not self.drops or self.closed or count < self.limit:
+        if not self.drops or self.closed or count < self.most:
             return []
         self.closed = True
         return [SetGate(self.port, self.vid, True)]
 
     def release(self, count: int) -> list[Effect]:
         """With `count` entries now: the gate and the event, once there is room again."""
-        if not (self.reached or self.closed) or count > self.limit - max(1, self.limit // 20):
+        if not (self.reached or self.closed) or count > self.most - max(1, self.most // 20):
             return []
         return self.clear()
 
@@ -78,14 +78,14 @@ class Cap:
             effects.append(SetGate(self.port, self.vid, False))
         if self.reached:
             message = f"{self.name} has room for addresses again"
-            data = self._data() | {"limit": self.limit, "refused": self.refused}
+            data = self._data() | {"limit": self.most, "refused": self.refused}
             effects.append(Event("fdb.limit.cleared", message, Severity.INFO, self.port, data))
         self.closed = self.reached = False
         return effects
 
-    def administer(self, limit: int, drops: bool, count: int) -> list[Effect]:
+    def administer(self, most: int, drops: bool, count: int) -> list[Effect]:
         """Another limit, or another fate of what is beyond; what is learned stays."""
-        self.limit, self.drops = limit, drops
+        self.most, self.drops = most, drops
         effects = self.release(count)
         if self.closed and not drops:
             self.closed = False
@@ -96,19 +96,19 @@ class Cap:
         return {} if self.vid is None else {"vlan": self.vid}
 
 
-class Caps:
-    """All caps of a bridge.  Ports and VLANs without one are not in `ports` and `vlans`."""
+class LearningLimits:
+    """All limits of a bridge.  Ports and VLANs without one are not in `ports` and `vlans`."""
 
-    def __init__(self, fdb: Fdb, limit: int, counters: Counter[str]) -> None:
-        self.bridge = Cap(limit, "the bridge")
-        self.ports: dict[int, Cap] = {}
-        self.vlans: dict[int, Cap] = {}
+    def __init__(self, fdb: Fdb, most: int, counters: Counter[str]) -> None:
+        self.bridge = LearningLimit(most, "the bridge")
+        self.ports: dict[int, LearningLimit] = {}
+        self.vlans: dict[int, LearningLimit] = {}
         self._fdb = fdb
         self._counters = counters
 
     def room(self, port: int, vid: int, effects: list[Effect]) -> bool:
         """Whether one more address can be learned, which must then be done."""
-        if self._fdb.learned >= self.bridge.limit:
+        if self._fdb.learned >= self.bridge.most:
             self._counters["refused_bridge_limit"] += 1
             effects += self.bridge.refuse()
             return False
@@ -118,43 +118,43 @@ class Caps:
             return False
         if self._full(self.vlans.get(vid), "refused_vlan_limit", effects):
             return False
-        for cap in (self.ports.get(port), self.vlans.get(vid)):
-            if cap is not None:
-                effects += cap.fill(self._count(cap) + 1)
+        for limit in (self.ports.get(port), self.vlans.get(vid)):
+            if limit is not None:
+                effects += limit.fill(self._count(limit) + 1)
         return True
 
     def room_to_move(self, port: int, effects: list[Effect]) -> bool:
         """Whether a known address of the same VLAN can be learned on a port, which must be done."""
-        cap = self.ports.get(port)
-        if cap is None:
+        limit = self.ports.get(port)
+        if limit is None:
             return True
-        if self._full(cap, "refused_port_limit", effects):
+        if self._full(limit, "refused_port_limit", effects):
             return False
-        effects += cap.fill(self._count(cap) + 1)
+        effects += limit.fill(self._count(limit) + 1)
         return True
 
     def released(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
         """Entries have gone there: what opens, and who has room again."""
         effects = self.bridge.release(self._fdb.learned)
-        for caps, keys in ((self.ports, ports), (self.vlans, vids)):
-            if caps:
+        for limits, keys in ((self.ports, ports), (self.vlans, vids)):
+            if limits:
                 for key in keys:
-                    if cap := caps.get(key):
-                        effects += cap.release(self._count(cap))
+                    if limit := limits.get(key):
+                        effects += limit.release(self._count(limit))
         return effects
 
-    def set_bridge(self, limit: int) -> list[Effect]:
+    def set_bridge(self, most: int) -> list[Effect]:
         """The bridge's limit."""
-        return self.bridge.administer(limit, False, self._fdb.learned)
+        return self.bridge.administer(most, False, self._fdb.learned)
 
-    def set_port(self, port: int, name: str, limit: int | None, drops: bool) -> list[Effect]:
+    def set_port(self, port: int, name: str, most: int | None, drops: bool) -> list[Effect]:
         """A port's limit, None for none, and what becomes of frames beyond it."""
-        if limit is None:
+        if most is None:
             gone = self.ports.pop(port, None)
             return [] if gone is None else gone.clear()
-        cap = self.ports.setdefault(port, Cap(limit, "", port))
-        cap.name = f"port {name}"
-        return cap.administer(limit, drops, self._count(cap))
+        limit = self.ports.setdefault(port, LearningLimit(most, "", port))
+        limit.name = f"port {name}"
+        return limit.administer(most, drops, self._count(limit))
 
     def set_vlans(self, policies: Mapping[int, VlanPolicy]) -> list[Effect]:
         """The limits of all VLANs."""
@@ -166,19 +166,19 @@ class Caps:
         effects: list[Effect] = []
         for vid in [vid for vid in self.vlans if vid not in limits]:
             effects += self.vlans.pop(vid).clear()
-        for vid, (limit, drops) in limits.items():
-            cap = self.vlans.setdefault(vid, Cap(limit, f"VLAN {vid}", vid=vid))
-            effects += cap.administer(limit, drops, self._count(cap))
+        for vid, (most, drops) in limits.items():
+            limit = self.vlans.setdefault(vid, LearningLimit(most, f"VLAN {vid}", vid=vid))
+            effects += limit.administer(most, drops, self._count(limit))
         return effects
 
-    def _full(self, cap: Cap | None, counter: str, effects: list[Effect]) -> bool:
-        if cap is None or self._count(cap) < cap.limit:
+    def _full(self, limit: LearningLimit | None, counter: str, effects: list[Effect]) -> bool:
+        if limit is None or self._count(limit) < limit.most:
             return False
         self._counters[counter] += 1
-        effects += cap.refuse()
+        effects += limit.refuse()
         return True
 
-    def _count(self, cap: Cap) -> int:
-        if cap.port is not None:
-            return self._fdb.learned_by_port.get(cap.port, 0)
-        return self._fdb.learned if cap.vid is None else self._fdb.learned_in(cap.vid)
+    def _count(self, limit: LearningLimit) -> int:
+        if limit.port is not None:
+            return self._fdb.learned_by_port.get(limit.port, 0)
+        return self._fdb.learned if limit.vid is None else self._fdb.learned_in(limit.vid)

@@ -97,7 +97,7 @@ class TestGates:
         bridge = make(params(1))
         learn(bridge, 1)
         assert gates(bridge.remove_port(1, 2.0)) == [False]
-        assert bridge.learning.caps.ports == {}
+        assert bridge.learning.limits.ports == {}
 
 
 class TestVlans:
@@ -158,7 +158,7 @@ class TestAdministered:
         learn(bridge, 2, vid=7)
         assert change(bridge, params(vlan=VlanPolicy(2, True))) == [SetGate(None, 7, True)]
         assert change(bridge, params(vlan=VlanPolicy(None, True))) == [SetGate(None, 7, False)]
-        assert bridge.learning.caps.vlans == {}
+        assert bridge.learning.limits.vlans == {}
 
     def test_the_bridge_gets_room(self) -> None:
         bridge = make(BridgeParams(fdb_max_learned=1))
