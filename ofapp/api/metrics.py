@@ -106,7 +106,7 @@ class NetworkCollector(Collector):
             entries.add_metric([*labels, "static"], len(bridge.static_entries.ports))
             entries.add_metric([*labels, "local"], len(bridge.learning.local))
             limit.add_metric(labels, bridge.params.fdb_max_learned)
-            held.add_metric(labels, len(bridge.learning.guard.held))
+            held.add_metric(labels, len(bridge.learning.move_guard.held))
             for vid, one in bridge.learning.limits.vlans.items():
                 in_vlan.add_metric([*labels, str(vid)], bridge.fdb.learned_in(vid))
                 vlan_refused.add_metric([*labels, str(vid)], one.refused)

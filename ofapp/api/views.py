@@ -133,7 +133,7 @@ def entries_json(bridge: Bridge, rows: Iterable[Row]) -> list[Json]:
     now = time.monotonic()
     ports: dict[int, Json] = {}
     static = bridge.static_entries.ports
-    held = bridge.learning.guard.held
+    held = bridge.learning.move_guard.held
     entries = []
     for vlan, mac, found in rows:
         number = found.port if isinstance(found, Entry) else found
@@ -180,7 +180,7 @@ def held_json(bridge: Bridge) -> list[Json]:
             "seconds_left": max(0.0, round(held.until - now, 3)),
             "sightings": held.sightings,
         }
-        for held in bridge.learning.guard.held.values()
+        for held in bridge.learning.move_guard.held.values()
     ]
 
 

@@ -19,9 +19,9 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.fdb import COHORTS, NO_PORT, Entry, EntryType, Fdb
-from ofapp.bridge.guard import Address, Guard
 from ofapp.bridge.learning_limits import LearningLimits
 from ofapp.bridge.mac import is_group
+from ofapp.bridge.move_guard import Address, MoveGuard
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import Port
 
@@ -52,7 +52,7 @@ class Learning:
         self.lost: set[int] = set()
         self.limits = LearningLimits(fdb, params.fdb_max_learned, self.counters)
         self.limits.set_vlans(params.policies.vlans)
-        self.guard = Guard(params.policies.move_guard, self.counters)
+        self.move_guard = MoveGuard(params.policies.mac_move, self.counters)
         self._active: set[int] = set()  # ports that are not discarding
         self._quiet: set[int] = set()  # ports that must not learn
         self._special: set[int] = set()  # holding or sticky
@@ -99,22 +99,22 @@ class Learning:
             return []
         if not self._admissible(port, address[1]):
             return []
-        if held := self.guard.held.get(address):
-            return self.guard.seen(held, port, now)
+        if held := self.move_guard.held.get(address):
+            return self.move_guard.seen(held, port, now)
         if entry.is_sticky:
-            return self.guard.hold(address, entry, port, now)
+            return self.move_guard.hold(address, entry, port, now)
         effects: list[Effect] = []
-        if self.guard.exceeds(address, entry, now):
-            last, home = entry.port, self.guard.home(address)
+        if self.move_guard.exceeds(address, entry, now):
+            last, home = entry.port, self.move_guard.home(address)
             back = home != last and home in self.open_ports
             if back and self.limits.room_to_move(home, effects):
                 effects += self._move(address, entry, home, now)
             elsewhere = last if entry.port == port else port
-            return effects + self.guard.hold(address, entry, elsewhere, now)
+            return effects + self.move_guard.hold(address, entry, elsewhere, now)
         if self.limits.room_to_move(port, effects):
             old_port = entry.port
             effects += self._move(address, entry, port, now)
-            self.guard.moved(address, old_port, entry, now)
+            self.move_guard.moved(address, old_port, entry, now)
         return effects
 
     def _move(self, address: Address, entry: Entry, port: int, now: float) -> list[Effect]:
@@ -147,7 +147,7 @@ class Learning:
         """Drop a learned entry from the FDB only; gives what follows: who has room, who is free."""
         port = self.fdb.remove(vid, mac).port
         effects = self.limits.released([port], [vid])
-        return effects + self.guard.let_go((vid, mac)) if self.guard.held else effects
+        return effects + self.move_guard.let_go((vid, mac)) if self.move_guard.held else effects
 
     def forget_all(
         self, ports: Collection[int] | None, vid: int | None, sticky: bool = False
@@ -161,8 +161,8 @@ class Learning:
         gone = self.fdb.drop_learned(ports, vid, sticky)
         self.counters["flushed"] += gone.total()
         effects = self.limits.released(gone, self.limits.vlans if vid is None else [vid])
-        if self.guard.held:
-            effects += self.guard.forget(lambda address: self.fdb.get(*address) is not None)
+        if self.move_guard.held:
+            effects += self.move_guard.forget(lambda address: self.fdb.get(*address) is not None)
         return effects
 
     def withdraw(self, vid: int, mac: int) -> list[Effect]:
@@ -281,7 +281,7 @@ class Learning:
         """
         effects = self.limits.set_bridge(params.fdb_max_learned)
         effects += self.limits.set_vlans(params.policies.vlans)
-        self.guard.params = params.policies.move_guard
+        self.move_guard.params = params.policies.mac_move
         for port in ports:
             effects += self.set_port(port, params.port(port.name, port.number), now)
         return effects
@@ -290,11 +290,11 @@ class Learning:
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
-        return self.guard.tick(now)
+        return self.move_guard.tick(now)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
-        return self.guard.next_wakeup()
+        return self.move_guard.next_wakeup()
 
     # Inside
 

@@ -57,7 +57,7 @@ class VlanPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveGuard:
+class MoveLimit:
     """An address that moves more than `moves` times in `window` seconds is held down for `hold`.
 
     moves 0: addresses move as they like.
@@ -119,4 +119,4 @@ class Policies:
     vlans: Mapping[int, VlanPolicy] = field(default_factory=dict)
     mirrors: tuple[Mirror, ...] = ()
     acls: Mapping[str, tuple[AclRule, ...]] = field(default_factory=dict)
-    move_guard: MoveGuard = field(default_factory=MoveGuard)
+    mac_move: MoveLimit = field(default_factory=MoveLimit)

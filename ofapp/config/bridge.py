@@ -39,7 +39,7 @@ _WHOLE = {"acls", "mirrors"}
 """Sections in which a bridge's own entry takes the place of one of the same name as a whole."""
 
 
-_GUARD = policy.MoveGuard()
+_GUARD = policy.MoveLimit()
 
 
 class Static(Model):
@@ -236,7 +236,7 @@ class Bridge(BridgeSettings):
             vlans={vid: limit for vid, limit in limits.items() if limit != policy.VlanPolicy()},
             mirrors=tuple(mirror.params() for mirror in self.mirrors.values()),
             acls=acl_params(self.acls, self.vid),
-            move_guard=policy.MoveGuard(**self.mac_move.model_dump()),
+            mac_move=policy.MoveLimit(**self.mac_move.model_dump()),
         )
 
 

@@ -45,9 +45,9 @@ class FdbChanges:
 
     def release(self, bridge: Bridge, vid: int, mac: int) -> None:
         """End the hold-down of an address before its time; InputError."""
-        if (vid, mac) not in bridge.learning.guard.held:
+        if (vid, mac) not in bridge.learning.move_guard.held:
             raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not held down")
-        self._apply(bridge, bridge.learning.guard.let_go((vid, mac)))
+        self._apply(bridge, bridge.learning.move_guard.let_go((vid, mac)))
 
     def teach(self, bridge: Bridge, port: int, vid: int, mac: int) -> None:
         """Learn an address as if it had been seen; it moves and ages like any other; InputError."""

@@ -78,5 +78,5 @@ def held_flow(hold: HoldDown) -> Flow:
 
 def held_flows(bridge: Bridge) -> Iterator[Flow]:
     """Those of all addresses that are held down."""
-    for held in bridge.learning.guard.held.values():
+    for held in bridge.learning.move_guard.held.values():
         yield held_flow(held.effect)

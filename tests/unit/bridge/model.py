@@ -113,7 +113,7 @@ class ModelSwitch:
         self.open = set(frozenset(bridge.relay.states))
         self.flood = bridge.relay.flood_ports
         self.pins = {(pin.mac, pin.vid): pin.port for pin in bridge.static_entries}
-        self.held = set(bridge.learning.guard.held)
+        self.held = set(bridge.learning.move_guard.held)
         limits = bridge.learning.limits
         closed = [
             limit for limit in (*limits.ports.values(), *limits.vlans.values()) if limit.closed

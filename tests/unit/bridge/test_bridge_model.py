@@ -10,7 +10,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import EntryType
 from ofapp.bridge.mac import is_group
 from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import MoveGuard, Policies, PortPolicy, VlanPolicy
+from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.sweep import Occasion
 from tests.unit.bridge.model import ModelSwitch
@@ -18,7 +18,7 @@ from tests.unit.bridge.model import ModelSwitch
 PORTS = (1, 2, 3, LOCAL_PORT)
 _PLAIN = PortPolicy()
 LOCAL_MAC = 0x02_00_00_00_00_99
-GUARD = MoveGuard(moves=2, window=10.0, hold=20.0)
+GUARD = MoveLimit(moves=2, window=10.0, hold=20.0)
 
 
 def _params(
@@ -26,7 +26,7 @@ def _params(
 ) -> BridgeParams:
     """The second port and VLAN 7 have limits; the VLAN drops what is beyond."""
     ports = {"p1": PortParams(policy=p1), "p2": PortParams(limit, policy=p2)}
-    policies = Policies(vlans={7: VlanPolicy(limit + 1, True)}, move_guard=GUARD)
+    policies = Policies(vlans={7: VlanPolicy(limit + 1, True)}, mac_move=GUARD)
     return BridgeParams(
         fdb_max_learned=6, ports=ports | {"p3": PortParams(policy=p3)}, policies=policies
     )
@@ -81,9 +81,9 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         """A known address moves, unless it is sticky or has moved too often of late."""
         entry, address = self.bridge.fdb.get(vid, mac), (vid, mac)
         before = None if entry is None else (entry.port, entry.type, entry.installed)
-        was_held = address in self.bridge.learning.guard.held
+        was_held = address in self.bridge.learning.move_guard.held
         self.switch.apply(self.bridge.learning.learn([(port, vid, mac)], self.now))
-        is_held = address in self.bridge.learning.guard.held
+        is_held = address in self.bridge.learning.move_guard.held
         now = self.bridge.fdb.get(vid, mac)
         if entry is None or before is None or now is not entry:
             self.moves.pop(address, None)
@@ -103,18 +103,18 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     def time_passes(self, after: float) -> None:
         """Who is held down is let go in time, and not before."""
         self.now += after
-        held = self.bridge.learning.guard.held.copy()
+        held = self.bridge.learning.move_guard.held.copy()
         self.switch.apply(self.bridge.tick(self.now))
         left = {address for address, hold in held.items() if hold.since + GUARD.hold > self.now}
-        assert set(self.bridge.learning.guard.held) == left
+        assert set(self.bridge.learning.move_guard.held) == left
         due = self.bridge.next_wakeup()
         assert due == min((held[a].since + GUARD.hold for a in left), default=None)
 
-    @precondition(lambda self: self.bridge.learning.guard.held)
+    @precondition(lambda self: self.bridge.learning.move_guard.held)
     @rule(data=st.data())
     def let_go(self, data: st.DataObject) -> None:
         """By hand."""
-        guard = self.bridge.learning.guard
+        guard = self.bridge.learning.move_guard
         self.switch.apply(guard.let_go(data.draw(st.sampled_from(sorted(guard.held)))))
 
     @rule(params=st.sampled_from(PARAMS))
@@ -287,8 +287,8 @@ class BridgeAndSwitch(RuleBasedStateMachine):
 
     @invariant()
     def who_is_held_is_known(self) -> None:
-        assert self.switch.held == set(self.bridge.learning.guard.held)
-        for (vid, mac), held in self.bridge.learning.guard.held.items():
+        assert self.switch.held == set(self.bridge.learning.move_guard.held)
+        for (vid, mac), held in self.bridge.learning.move_guard.held.items():
             entry = self.bridge.fdb.get(vid, mac)
             assert entry is not None
             assert entry.was_learned

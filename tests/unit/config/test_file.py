@@ -12,7 +12,7 @@ import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ofapp.bridge.policy import Mirror, MoveGuard, PortPolicy, Storm, VlanPolicy
+from ofapp.bridge.policy import Mirror, MoveLimit, PortPolicy, Storm, VlanPolicy
 from ofapp.bridge.vlan import ALL_VIDS, TRANSPARENT, PortVlans, access, trunk
 from ofapp.config import Config, ConfigError, Fault, load_config, parse_config
 from ofapp.config.compare import differences
@@ -107,7 +107,7 @@ def test_policies() -> None:
     assert params.port("b", 3).policy.shutdown
     assert params.port("br0", 0xFFFFFFFE).policy.hairpin
     assert params.policies.vlans == {10: VlanPolicy(5, True)}
-    assert params.policies.move_guard == MoveGuard(3, 10.0, 5.5)
+    assert params.policies.mac_move == MoveLimit(3, 10.0, 5.5)
     assert params.policies.mirrors == (
         Mirror("x", None, frozenset("ab")),
         Mirror("y", frozenset(), frozenset("a")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import MoveGuard, Policies, PortPolicy, VlanPolicy
+from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 
 HELD = 0x020000000001
@@ -20,7 +20,7 @@ def guarded() -> Bridge:
         "br0": locked,
     }
     vlans = {7: VlanPolicy(1, True)}
-    policies = Policies(vlans=vlans, move_guard=MoveGuard(moves=1))
+    policies = Policies(vlans=vlans, mac_move=MoveLimit(moves=1))
     made = Bridge(1, BridgeParams(ports=ports, policies=policies))
     made.add_static(7, 0x02000000000A, "p3", 0.0)
     numbers = {f"p{number}": number for number in range(1, 5)} | {"br0": LOCAL_PORT}

@@ -61,7 +61,7 @@ def test_each_guard_has_its_flows() -> None:
 def test_what_happens_one_by_one_is_what_the_program_says() -> None:
     switch = Switch()
     bridge = switch.bridge
-    assert switch.apply(bridge.learning.guard.let_go((7, HELD)))
+    assert switch.apply(bridge.learning.move_guard.let_go((7, HELD)))
     assert switch.apply(bridge.learning.learn([(2, 7, HELD)], 2.0))
     assert switch.apply(bridge.learning.tick(99.0))
     assert switch.apply(bridge.flush(mac=HELD))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.bridge import guard as guarding
+from ofapp.bridge import move_guard as guarding
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
@@ -21,7 +21,7 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import MoveGuard, Policies, PortPolicy
+from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.sweep import Occasion, Sweep
@@ -29,11 +29,11 @@ from ofapp.bridge.sweep import Occasion, Sweep
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 
 
-def make(guard: MoveGuard | None = None, **policies: PortPolicy) -> Bridge:
+def make(guard: MoveLimit | None = None, **policies: PortPolicy) -> Bridge:
     """Ports p1, p2, p3, with policies by name."""
     params = BridgeParams(
         ports={name: PortParams(policy=policy) for name, policy in policies.items()},
-        policies=Policies(move_guard=guard or MoveGuard(3, 10.0, 30.0)),
+        policies=Policies(mac_move=guard or MoveLimit(3, 10.0, 30.0)),
     )
     bridge = Bridge(1, params)
     bridge.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2, 3)], 0.0)
@@ -125,15 +125,15 @@ class TestMoves:
         assert bridge.learning.counters["held"] == 0
 
     def test_no_guard(self) -> None:
-        bridge = make(MoveGuard(moves=0))
+        bridge = make(MoveLimit(moves=0))
         flap(bridge, (1, 2) * 20)
         assert bridge.learning.counters["moved"] == 39
-        assert bridge.learning.guard._tracks == {}
+        assert bridge.learning.move_guard._tracks == {}
 
     def test_a_guard_that_is_turned_off_forgets(self) -> None:
         bridge = make()
         flap(bridge, (1, 2, 1, 2))
-        bridge.learning.guard.params = MoveGuard(moves=0)
+        bridge.learning.move_guard.params = MoveLimit(moves=0)
         flap(bridge, (1, 2, 1), 2.0)
         assert bridge.learning.counters["held"] == 0
 
@@ -143,11 +143,11 @@ class TestMoves:
         for mac in range(A, A + 8):
             see(bridge, 1, 1.0, mac)
             see(bridge, 2, 1.0, mac)
-        assert len(bridge.learning.guard._tracks) == 4
+        assert len(bridge.learning.move_guard._tracks) == 4
         assert bridge.learning.counters["move_histories_lost"] == 4
         see(bridge, 1, 50.0, A)
         see(bridge, 1, 50.0, B)
-        assert len(bridge.learning.guard._tracks) == 2  # those of long ago went
+        assert len(bridge.learning.move_guard._tracks) == 2  # those of long ago went
         assert bridge.learning.counters["move_histories_lost"] == 4
 
 
@@ -169,8 +169,8 @@ class TestHeld:
 
     def test_it_is_let_go_by_hand(self) -> None:
         bridge = self.held()
-        assert bridge.learning.guard.let_go((0, B)) == []
-        assert bridge.learning.guard.let_go((0, A))[0] == LetGo(0, A)
+        assert bridge.learning.move_guard.let_go((0, B)) == []
+        assert bridge.learning.move_guard.let_go((0, A))[0] == LetGo(0, A)
         flap(bridge, (2, 1, 2), 2.0)
         assert where(bridge) == 2
 
@@ -179,7 +179,7 @@ class TestHeld:
         assert see(bridge, 3, 1.5) == []
         assert see(bridge, 3, 2.5) == [HoldDown(0, A, 30)]
         assert where(bridge) == 1
-        (held,) = bridge.learning.guard.held.values()
+        (held,) = bridge.learning.move_guard.held.values()
         assert (held.sightings, held.elsewhere) == (2, 3)
 
     @pytest.mark.parametrize("way", ["flush", "flush-all", "down", "expired", "static", "removed"])
@@ -197,12 +197,12 @@ class TestHeld:
         }
         effects = ways[way]()
         assert LetGo(0, A) in effects
-        assert bridge.learning.guard.held == {}
+        assert bridge.learning.move_guard.held == {}
 
     def test_one_that_is_not_concerned_stays_held(self) -> None:
         bridge = self.held()
         assert LetGo(0, A) not in bridge.flush(port=2)
-        assert list(bridge.learning.guard.held) == [(0, A)]
+        assert list(bridge.learning.move_guard.held) == [(0, A)]
 
     def test_no_more_than_a_switch_can_bear(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(guarding, "MAX_HELD", 1)
@@ -219,7 +219,7 @@ class TestHeld:
 
     @pytest.mark.parametrize(("hold", "seconds"), [(0.2, 1), (29.5, 30), (1e6, 65535)])
     def test_seconds_fit_a_flow(self, hold: float, seconds: int) -> None:
-        bridge = make(MoveGuard(1, 10.0, hold))
+        bridge = make(MoveLimit(1, 10.0, hold))
         assert HoldDown(0, A, seconds) in flap(bridge, (1, 2, 1))
 
 
@@ -357,6 +357,6 @@ class TestAdministered:
 
     def test_other_moves_are_allowed(self) -> None:
         bridge = make()
-        policies = Policies(move_guard=MoveGuard(1, 10.0, 30.0))
+        policies = Policies(mac_move=MoveLimit(1, 10.0, 30.0))
         bridge.learning.set_policies(BridgeParams(policies=policies), bridge.ports, 0.5)
         assert HoldDown(0, A, 30) in flap(bridge, (1, 2, 1))

@@ -27,7 +27,7 @@ from ofapp.bridge.effects import Effect, HoldDown, LetGo
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.fdb import Entry
 from ofapp.bridge.mac import format_mac
-from ofapp.bridge.policy import MoveGuard
+from ofapp.bridge.policy import MoveLimit
 
 TRACKED = 10_000
 MAX_HELD = 1024
@@ -40,7 +40,7 @@ Address = tuple[int, int]
 """(vid, mac)"""
 
 
-class Held:
+class HeldAddress:
     """An address that is held down.
 
     port: where it is known; elsewhere: where else it was seen; sticky: why, else for its moves;
@@ -94,15 +94,15 @@ class _Track:
         self.times: deque[float] = deque()
 
 
-class Guard:
+class MoveGuard:
     """Counts moves and knows who is held.
 
     held: in the order in which they began.
     """
 
-    def __init__(self, params: MoveGuard, counters: Counter[str]) -> None:
+    def __init__(self, params: MoveLimit, counters: Counter[str]) -> None:
         self.params = params
-        self.held: dict[Address, Held] = {}
+        self.held: dict[Address, HeldAddress] = {}
         self._counters = counters
         self._tracks: dict[Address, _Track] = {}
         self._due: float | None = None
@@ -148,7 +148,7 @@ class Guard:
         if len(self.held) >= MAX_HELD:
             return self._refuse()
         sticky = entry.is_sticky
-        held = Held(address, entry.port, elsewhere, sticky, now, self.params.hold)
+        held = HeldAddress(address, entry.port, elsewhere, sticky, now, self.params.hold)
         self.held[address] = held
         self._due = held.until if self._due is None else min(self._due, held.until)
         self._counters["held"] += 1
@@ -165,7 +165,7 @@ class Guard:
         data = _data(held) | {"elsewhere": elsewhere, "seconds": held.seconds}
         return [held.effect, Event("fdb.held", message, Severity.WARNING, data=data)]
 
-    def seen(self, held: Held, port: int, now: float) -> list[Effect]:
+    def seen(self, held: HeldAddress, port: int, now: float) -> list[Effect]:
         """A held address was seen elsewhere: its flow was not there in time, or is lost."""
         held.elsewhere = port
         held.sightings += 1
@@ -202,7 +202,7 @@ class Guard:
         message = f"{MAX_HELD} addresses are held down, the most there can be"
         return [Event("fdb.held.limit", message, Severity.WARNING, data={"limit": MAX_HELD})]
 
-    def _let_go(self, ends: Callable[[Held], bool]) -> list[Effect]:
+    def _let_go(self, ends: Callable[[HeldAddress], bool]) -> list[Effect]:
         effects: list[Effect] = []
         for held in [held for held in self.held.values() if ends(held)]:
             address = held.vid, held.mac
@@ -222,7 +222,7 @@ def _spoken(address: Address) -> str:
     return f"{format_mac(mac)} in VLAN {vid}" if vid else format_mac(mac)
 
 
-def _data(held: Held) -> dict[str, object]:
+def _data(held: HeldAddress) -> dict[str, object]:
     return {
         "mac": format_mac(held.mac),
         "vlan": held.vid,
