@@ -1,21 +1,20 @@
 """One datapath's bridge: its ports, its addresses and the protocols that it runs.
 
 Every method that changes something takes the time where it matters and returns the effects in
-the order in which they must happen.  What the datapath should hold at any moment is in
-`static_entries`, `relay` and `multicasting`, so that a switch that comes back can be brought in
-line.
+the order in which they must happen.  What the datapath should hold at any moment is `desired`, so
+that a switch that comes back can be brought in line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.arrivals import gone, link_event, take_in, usable
-from ofapp.bridge.effects import Effect, Reprogram
+from ofapp.bridge.desired import Asked, Desired, DesiredPort
+from ofapp.bridge.effects import Effect, PutStatic, Reprogram
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT, Fdb
 from ofapp.bridge.flooding import Flooding
@@ -162,10 +161,6 @@ class Bridge:
         effects += self.reach_anew(now)
         return effects + gone(self.ports, lost)
 
-    def usable(self, port: Port) -> bool:
-        """Whether the port is up and takes part."""
-        return usable(self.reach, port)
-
     def reach_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
         before, self.reach = self.reach, Reach(self.params, self.ports)
@@ -179,7 +174,7 @@ class Bridge:
 
     def _link(self, port: Port, was_up: bool, now: float) -> list[Step]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
-        up = self.usable(port)
+        up = usable(self.reach, port)
         effects: list[Step] = [] if up else [*self.relay.close(port.number)]
         if up != was_up:
             effects.append(link_event(self.reach, port))
@@ -188,6 +183,24 @@ class Bridge:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
             return effects
         return effects + self._span(replace(port, up=up), now)
+
+    # Asked
+
+    def desired(self, params: BridgeParams | None = None) -> Desired:
+        """All of it, as things are; params: as if these were set, but for what protocols do."""
+        return Asked(self, params).whole()
+
+    def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
+        """The part of one port, in its own state or in this one."""
+        return Asked(self).port(number, state or self.relay.states.get(number))
+
+    def trapping(self) -> Iterator[tuple[int, float]]:
+        """The ports whose BPDUs go to the spanning tree, and its hello time in seconds."""
+        return Asked(self).trapping()
+
+    def static_on(self, port: int) -> list[PutStatic]:
+        """The addresses that alone may send on a port that is locked; none for another."""
+        return self.static_entries.on(port) if self.reach.policy(port).locked else []
 
     # Addresses
 
@@ -231,25 +244,11 @@ class Bridge:
         effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
-    def as_if(self, params: BridgeParams) -> Bridge:
-        """A look-alike with other parameters, to be asked what the datapath would hold.
-
-        It shares everything else with this one, so it must not be told anything.
-        """
-        other = copy(self)
-        other.params, other.reach = params, Reach(params, self.ports)
-        other.relay = copy(self.relay)
-        states = self.relay.states.items()
-        other.relay.states = {port: s for port, s in states if other.reach.takes_part(port)}
-        if params.multicast is None:
-            other.multicasting = None
-        return other
-
     def set_reach(self, now: float) -> list[Effect]:
         """The parameters have changed: who may reach whom, and which ports take part."""
-        up = {port.number: self.usable(port) for port in self.ports}
+        up = {port.number: usable(self.reach, port) for port in self.ports}
         effects = self.reach_anew(now)
-        changed = [port for port in self.ports if self.usable(port) is not up[port.number]]
+        changed = [port for port in self.ports if usable(self.reach, port) is not up[port.number]]
         steps = [step for port in changed for step in self._link(port, up[port.number], now)]
         return effects + self.followed(steps, now)
 
@@ -384,13 +383,13 @@ class Bridge:
         """With a tree as the parameters say, or none, instead of the one there was."""
         effects = self.stp.stop()
         ports = [port for port in self.ports if port.number != LOCAL_PORT]
-        up = [port.number for port in ports if self.usable(port)]
+        up = [port.number for port in ports if usable(self.reach, port)]
         if up and self.params.stp is not None:
             self.stp.tree(self.params.stp, self.address, now).expect(up)
         for port in ports:
             if self.params.stp is not None:
-                effects += self._span(replace(port, up=self.usable(port)), now)
-            elif self.usable(port):
+                effects += self._span(replace(port, up=usable(self.reach, port)), now)
+            elif usable(self.reach, port):
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
         return effects
 

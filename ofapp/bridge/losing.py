@@ -7,6 +7,7 @@ the port, which may have found other ways to them.
 
 from __future__ import annotations
 
+from ofapp.bridge.arrivals import usable
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import ClosePort, Effect
 from ofapp.bridge.ports import LOCAL_PORT
@@ -24,6 +25,6 @@ def lose(bridge: Bridge, now: float) -> list[Effect]:
     steps += bridge.begin_stp(now)
     bridge.stp.remembered = {}
     local = bridge.ports.get(LOCAL_PORT)
-    if local is not None and bridge.usable(local):
+    if local is not None and usable(bridge.reach, local):
         steps += bridge.relay.set_state(LOCAL_PORT, PortState.FORWARDING)
     return bridge.followed(steps, now)

@@ -35,6 +35,10 @@ class StaticEntries:
         for vid, mac in self.ports:
             yield self._put_static(vid, mac)
 
+    def on(self, port: int) -> list[PutStatic]:
+        """Those that are on a port."""
+        return [static for static in self if static.port == port]
+
     def add(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
         """Fix an address to a port, whether the port is there yet or not.
 

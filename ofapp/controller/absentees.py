@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.openflow.pipeline.flows import TRAP_HELLOS
+from ofapp.openflow.pipeline.admission import TRAP_HELLOS
 
 CAUTION = (TRAP_HELLOS + 1) * stp.OWN_HELLO_TIME[1] + 1
 """Seconds: an absent switch's traps end, and whoever is behind it says hello once."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ofapp.openflow.model.cookie import LEARNED_BIT, parse_cookie
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, Flow

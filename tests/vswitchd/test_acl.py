@@ -12,7 +12,7 @@ import yaml
 from ofapp.bridge import acl
 from ofapp.openflow.model.cookie import Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.pipeline.acl_flows import acl_number, rule_meter
+from ofapp.openflow.pipeline.acl import acl_number, rule_meter
 from tests.support import frames as raw
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd

@@ -14,7 +14,7 @@ from ofapp.bridge import acl
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Match, Output, SetRegister
 from ofapp.openflow.model.rule import Register, TableId
-from ofapp.openflow.pipeline.acl_flows import acl_flows, acl_number
+from ofapp.openflow.pipeline.acl import acl_flows, acl_number
 from ofapp.openflow.switch import reconcile
 from ofapp.openflow.wire import codec
 from tests.support import frames as raw
@@ -52,7 +52,7 @@ def put(wire: Wire, given_rules: list[Settings]) -> list[str]:
         codec.delete_raw(flow.table, flow.priority, flow.match, flow.cookie)
         for flow in wire.flows(TableId.ACL)
     ]
-    new = map(codec.add_flow, acl_flows(bridge_with(**{LIST: rules}), metered=False))
+    new = map(codec.add_flow, acl_flows(bridge_with(**{LIST: rules}).desired(), metered=False))
     wire.send([*old, *new])
     return [rule.name for rule in rules]
 
@@ -195,7 +195,7 @@ def test_the_switch_tells_each_flow_as_it_was_told(bare: tuple[Bridge, Wire]) ->
     _, wire = bare
     lists = bridge_with(**{LIST: rules_of(EVERY_FIELD)})
     put(wire, EVERY_FIELD)
-    flows = list(acl_flows(lists, metered=False))
+    flows = list(acl_flows(lists.desired(), metered=False))
     assert len({match.field for flow in flows for match in flow.match}) == len(acl.FIELDS) + 1
     assert reconcile.flow_changes(flows, wire.flows(TableId.ACL)) == []
 

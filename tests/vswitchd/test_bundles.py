@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import learn, learned_flows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import halves, learn

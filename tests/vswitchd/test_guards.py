@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import halves, learn, wait_forgotten, wait_learned

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 import pytest
 import yaml
 
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller

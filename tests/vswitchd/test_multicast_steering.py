@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from ofapp.openflow.model.cookie import Feature, parse_cookie
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 
 from ofapp.openflow.model.cookie import parse_cookie
-from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId, find_rule
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.tables import PIPELINE, find_rule
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller

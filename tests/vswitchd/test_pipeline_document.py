@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import ofapp.openflow.pipeline
-from ofapp.openflow.pipeline.pipeline import PIPELINE, Rule, Table
+from ofapp.openflow.model.rule import Rule, Table
+from ofapp.openflow.pipeline.tables import PIPELINE
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from ofapp.openflow.pipeline.meters import Copy, meter_id
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import halves, learn, wait_forgotten

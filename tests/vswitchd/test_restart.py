@@ -6,7 +6,8 @@ import pytest
 
 from ofapp.bridge.fdb import COHORTS
 from ofapp.openflow.model.cookie import APP, GENERATION, Feature, parse_cookie
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import halves, learn, learned_flows, wait_forgotten, wait_learned

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller

@@ -15,7 +15,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats
+from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
 from tests.support.ovs import Bridge
 
 _HEADER = struct.Struct("!BBHI")
@@ -48,7 +48,7 @@ class Wire:
         self._socket.sendall(b"".join(messages))
         self._ask(parser.OFPBarrierRequest(_PROTOCOL), ofp.OFPT_BARRIER_REPLY)
 
-    def flows(self, table: int = ofp.OFPTT_ALL) -> list[HeldFlow]:
+    def flows(self, table: int = ofp.OFPTT_ALL) -> list[FlowStats]:
         """The flows of a table as the switch tells them."""
         request = parser.OFPFlowStatsRequest(
             _PROTOCOL, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, 0, 0, parser.OFPMatch()

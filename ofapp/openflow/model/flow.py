@@ -10,6 +10,9 @@ from ofapp.openflow.model.rule import Register
 
 VID_MASK = 0x0FFF
 TAGGED = 0x1000  # OFPVID_PRESENT
+GROUP_BIT = 0x010000000000
+IPV4, IPV6 = 0x0800, 0x86DD
+_BUCKET_OCTETS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,19 @@ def tagged(vid: int, mask: int = VID_MASK) -> Match:
     return Match("vlan_vid", TAGGED | vid, None if mask == VID_MASK else TAGGED | mask)
 
 
+def in_port(port: int) -> Match:
+    """A frame that came in by a port."""
+    return Match("in_port", port)
+
+
 UNTAGGED = Match("vlan_vid", 0)
 PRIORITY_TAGGED = tagged(0)
+FROM_GROUP = Match("eth_src", GROUP_BIT, GROUP_BIT)
+TO_GROUP = Match("eth_dst", GROUP_BIT, GROUP_BIT)
+TO_HOST = Match("eth_dst", 0, GROUP_BIT)
+TO_ALL = Match("eth_dst", (1 << 48) - 1)
+TO_BRIDGES = Match("eth_dst", 0x0180C2000000)
+"""The bridge group address: BPDUs (802.1D-2004 7.12.3)."""
 
 
 def register(name: Register, value: int) -> Match:
@@ -49,6 +63,7 @@ class Output:
 
     port: int
     kind: ClassVar[str] = "output"
+    octets: ClassVar[int] = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,7 @@ class BackOut:
     """Out of the port that the frame came from (OFPP_IN_PORT)."""
 
     kind: ClassVar[str] = "output"
+    octets: ClassVar[int] = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +80,7 @@ class PushTag:
 
     vid: int
     kind: ClassVar[str] = "vlan"
+    octets: ClassVar[int] = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,7 @@ class SetVid:
 
     vid: int
     kind: ClassVar[str] = "vlan"
+    octets: ClassVar[int] = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +97,7 @@ class PopTag:
     """Without its tag."""
 
     kind: ClassVar[str] = "vlan"
+    octets: ClassVar[int] = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +107,7 @@ class SetRegister:
     register: Register
     value: int
     kind: ClassVar[str] = "register"
+    octets: ClassVar[int] = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +116,7 @@ class Resubmit:
 
     table: int
     kind: ClassVar[str] = "resubmit"
+    octets: ClassVar[int] = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +125,7 @@ class ToGroup:
 
     group: int
     kind: ClassVar[str] = "group"
+    octets: ClassVar[int] = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +137,11 @@ class ToController:
     kind: ClassVar[str] = "controller"
 
 
-Action = (
-    Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup | ToController
-)
+Forwarding = Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup
+"""What a group's bucket may do; each class says how many octets of a message it takes."""
+Action = Forwarding | ToController
 
-Bucket = tuple[Action, ...]
+Bucket = tuple[Forwarding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +186,13 @@ class Group:
 
     id: int
     buckets: frozenset[Bucket]
+
+    @property
+    def octets(self) -> int:
+        """How much of a message its buckets take (OpenFlow 1.3.5, 7.2.5 and A.3.4.2)."""
+        return sum(
+            _BUCKET_OCTETS + sum(action.octets for action in bucket) for bucket in self.buckets
+        )
 
     @property
     def ports(self) -> frozenset[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.openflow.model.flow import Flow, Identity
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 
 _ADDRESSES = ("eth_src", "eth_dst")
 

@@ -1,13 +1,27 @@
-"""What the access list of the port that a frame came from says of it."""
+"""What the access list of the port that a frame came from says of it.
+
+A list's flows are there if the configuration gives it to a port, whether that port is there or
+not: a port that comes back finds the list's counters as they were.
+"""
 
 from __future__ import annotations
 
-from ofapp.bridge.acl import FIELDS, IMPLICIT, MAX_FLOWS
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from ofapp.bridge import acl
+from ofapp.bridge.desired import Desired
+from ofapp.bridge.policy import AclRule
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, Output, register
+from ofapp.openflow.model.rule import Register, Table, TableId, rule
 
 TOP = 60000
 """The priority of rules that no earlier one meets."""
+
+_METERS = 1 << 30
+"""Meters of rules: this, and the rule's number of 30 bits; those of ports are all below."""
 
 ACL = Table(
     TableId.ACL,
@@ -33,11 +47,11 @@ ACL = Table(
             "that comes or goes moves no others but those that depend on its place.",
             (TableId.SOURCE, None),
             "output",
-            lowest=TOP - MAX_FLOWS,
-            optional=FIELDS,
+            lowest=TOP - acl.MAX_FLOWS,
+            optional=acl.FIELDS,
         ),
         rule(
-            IMPLICIT,
+            acl.IMPLICIT,
             0,
             "reg3",
             Feature.ACL,
@@ -45,3 +59,74 @@ ACL = Table(
         ),
     ),
 )
+
+
+def acl_number(name: str) -> int:
+    """What stands for the list in `Register.ACL`."""
+    return acl.list_number(name)
+
+
+def acl_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
+    """The flows of all lists.  A mirror whose port is away gets nothing."""
+    if desired.lists:
+        yield Flow(TableId.ACL, TOP + 1, (TO_BRIDGES,), Feature.ACL, (), TableId.SOURCE)
+    for name, rules in desired.lists.items():
+        yield _implicit(name)
+        for entry, flows in zip(rules, _flows(name, rules, metered), strict=True):
+            to = None if entry.mirror is None else desired.mirrors.get(entry.mirror)
+            if to is None:
+                yield from flows
+            else:
+                yield from (replace(flow, actions=(Output(to),)) for flow in flows)
+
+
+def acl_meters(desired: Desired) -> Iterator[Meter]:
+    """One for each rule with a rate."""
+    for name, rules in desired.lists.items():
+        for entry in rules:
+            if entry.rate is not None:
+                yield Meter(rule_meter(name, entry.name), entry.rate)
+
+
+def rule_meter(name: str, rule: str) -> int:
+    """The meter of a rule of the list called `name`."""
+    return _METERS | acl.rule_number(name, rule)
+
+
+def is_rule_meter(meter: int) -> bool:
+    """Whether a meter is one of these."""
+    return bool(meter & _METERS) and not meter >> 31
+
+
+@lru_cache(256)
+def _flows(name: str, rules: tuple[AclRule, ...], metered: bool) -> tuple[tuple[Flow, ...], ...]:
+    """Each rule's flows, without copies: as long as the list is the same, they are."""
+    return tuple(
+        tuple(
+            _flow(
+                name, entry, tuple(Match(m.field, m.value, m.mask) for m in matches), level, metered
+            )
+            for matches, level in zip(entry.matches, levels, strict=True)
+        )
+        for entry, levels in zip(rules, acl.levels(rules), strict=True)
+    )
+
+
+def _flow(name: str, entry: AclRule, match: tuple[Match, ...], level: int, metered: bool) -> Flow:
+    return Flow(
+        TableId.ACL,
+        TOP - level,
+        (register(Register.ACL, acl_number(name)), *match),
+        Feature.ACL,
+        (),
+        TableId.SOURCE if entry.allow else None,
+        acl.rule_number(name, entry.name),
+        meter=rule_meter(name, entry.name) if metered and entry.rate is not None else None,
+        recount=True,
+    )
+
+
+def _implicit(name: str) -> Flow:
+    serial = acl.rule_number(name, acl.IMPLICIT)
+    match = (register(Register.ACL, acl_number(name)),)
+    return Flow(TableId.ACL, 0, match, Feature.ACL, serial=serial, recount=True)

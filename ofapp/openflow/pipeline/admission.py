@@ -1,12 +1,33 @@
-"""Whether a frame may enter the bridge: its port's state, its VLAN, how many such there are."""
+"""Whether a frame may enter the bridge: by its port's state, and by what kind of frame it is."""
 
 from __future__ import annotations
 
-from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.rule import Table, TableId, rule
+from collections.abc import Iterator
 
-_ONWARDS = (TableId.VLAN, TableId.STORM, TableId.ACL, TableId.SOURCE)
-"""Each port skips the tables that it has no use for."""
+from ofapp.bridge.desired import DesiredPort
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import (
+    FROM_GROUP,
+    TO_BRIDGES,
+    Action,
+    Flow,
+    Match,
+    Output,
+    SetRegister,
+    in_port,
+)
+from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.pipeline.acl import acl_number
+from ofapp.openflow.pipeline.meters import Copy, to_controller
+from ofapp.openflow.pipeline.stages import ONWARDS, stages
+
+TRAP_HELLOS = 2
+"""Hello times without a controller until BPDUs pass.  A neighbour's patience lasts three
+(802.1D-2004 17.21.23); three seconds after that its auto-edge may open the port that it blocked
+(17.25), unless it hears itself through this bridge before.  The switch may let a flow outlive its
+time by a second, and a neighbour speaks every two: three would be too many [measured]."""
+
+_LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
 
 ADMISSION = Table(
     TableId.ADMISSION,
@@ -42,7 +63,7 @@ ADMISSION = Table(
             "in_port eth_dst",
             Feature.PORT,
             "No spanning tree runs: a BPDU is an ordinary multicast, as on the Linux bridge.",
-            _ONWARDS,
+            ONWARDS,
             "output register",
         ),
         rule(
@@ -60,7 +81,7 @@ ADMISSION = Table(
             Feature.PORT,
             "A port that forwards: its frames enter. What later tables ask of the port goes with "
             "them: whether it is isolated, which access list it has; and a mirror gets its copy.",
-            _ONWARDS,
+            ONWARDS,
             "output register",
         ),
         rule(
@@ -70,91 +91,54 @@ ADMISSION = Table(
             Feature.MISS,
             "A port in state learning: a copy to the controller, as of unknown sources; drop. "
             "On a port with VLANs or an access list the copy waits until these have been asked.",
-            (None, *_ONWARDS[:3]),
+            (None, *ONWARDS[:3]),
             "controller output register",
         ),
         rule("closed", 0, "", Feature.BASE, "A port that is discarding, down or unknown: drop."),
     ),
 )
 
-VLAN = Table(
-    TableId.VLAN,
-    "Which VLAN a frame is in (802.1Q-2018 6.9): from here on it carries that VLAN's tag. "
-    "Only frames of ports with VLANs of their own come here.",
-    (
-        rule(
-            "untagged",
-            100,
-            "in_port vlan_vid",
-            Feature.VLAN,
-            "Without a tag: the port's own VLAN (PVID).",
-            _ONWARDS[1:],
-            "vlan",
-        ),
-        rule(
-            "priority-tagged",
-            110,
-            "in_port vlan_vid",
-            Feature.VLAN,
-            "A tag with VID 0 tells a priority and no VLAN: likewise.",
-            _ONWARDS[1:],
-            "vlan",
-        ),
-        rule(
-            "tagged-twice",
-            120,
-            "eth_type vlan_vid",
-            Feature.VLAN,
-            "A tag with VID 0, and behind it another one, of either kind: drop. Where the VLAN "
-            "leaves a port untagged, the next bridge would take the frame for one of the inner "
-            "tag's VLAN.",
-        ),
-        rule(
-            "tagged",
-            90,
-            "in_port vlan_vid",
-            Feature.VLAN,
-            "A VLAN, or an aligned block of VLANs, that the port is a member of.",
-            _ONWARDS[1:],
-        ),
-        rule(
-            "not-member",
-            0,
-            "",
-            Feature.VLAN,
-            "Ingress filtering (802.1Q-2018 8.6.2): drop.",
-        ),
-    ),
-)
 
-STORM = Table(
-    TableId.STORM,
-    "How many frames that flood a port may send: what is above the rate of a meter is dropped. "
-    "Unknown unicast, which only the destination table knows, is metered there.",
-    (
-        rule(
-            "broadcast",
-            120,
-            "in_port eth_dst",
-            Feature.STORM,
-            "Broadcasts, metered or, where only other multicast is, not.",
-            _ONWARDS[2:],
-        ),
-        rule(
-            "multicast",
-            110,
-            "in_port eth_dst",
-            Feature.STORM,
-            "Multicast.",
-            _ONWARDS[2:],
-        ),
-        rule(
-            "rest",
-            100,
-            "in_port",
-            Feature.STORM,
-            "Everything else.",
-            _ONWARDS[2:],
-        ),
-    ),
-)
+def base_flows() -> Iterator[Flow]:
+    """What every bridge has, whatever its ports."""
+    link_local = Match("eth_dst", TO_BRIDGES.value, _LINK_LOCAL_MASK)
+    yield Flow(TableId.ADMISSION, 1000, (FROM_GROUP,), Feature.BASE)
+    yield Flow(TableId.ADMISSION, 990, (Match("eth_src", 0),), Feature.BASE)
+    yield Flow(TableId.ADMISSION, 900, (link_local,), Feature.BASE)
+    yield Flow(TableId.ADMISSION, 0, (), Feature.BASE)
+
+
+def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
+    """What brings a port's BPDUs to the controller, for so long."""
+    copy = to_controller(port, Copy.BPDU, metered)
+    match = (in_port(port), TO_BRIDGES)
+    return Flow(TableId.ADMISSION, 930, match, Feature.BPDU, (copy,), hard_timeout=seconds)
+
+
+def trap_seconds(hello_time: float) -> int:
+    """How long BPDUs go to the controller unless that is renewed, by the tree's hello time."""
+    return round(TRAP_HELLOS * hello_time)
+
+
+def admission_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
+    """What lets in the frames of a port that forwards, or shows the controller who sends them."""
+    table, here, marks = TableId.ADMISSION, in_port(port.number), _marks(port)
+    goto = stages(port, metered)[0]
+    if port.forwards:
+        yield Flow(table, 920, (here, TO_BRIDGES), Feature.PORT, marks, goto)
+        yield Flow(table, 100, (here,), Feature.PORT, marks, goto)
+    elif goto is TableId.SOURCE:
+        copy = to_controller(port.number, Copy.SIGHTING, metered)
+        yield Flow(table, 100, (here,), Feature.MISS, (copy,))
+    else:
+        yield Flow(table, 100, (here,), Feature.MISS, marks, goto)
+
+
+def _marks(port: DesiredPort) -> tuple[Action, ...]:
+    """What a frame takes along from its port: copies for mirrors first, then what is asked."""
+    actions: list[Action] = [Output(to) for to in port.reach.ingress_copies.get(port.number, ())]
+    if port.policy.isolated:
+        actions.append(SetRegister(Register.ISOLATED, 1))
+    if port.policy.acl is not None:
+        actions.append(SetRegister(Register.ACL, acl_number(port.policy.acl)))
+    return tuple(actions)

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.openflow.model.flow import Bucket, Group, ToGroup
-from ofapp.openflow.pipeline.pipeline import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
-from ofapp.openflow.wire.codec import bucket_octets
+from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
 
 MOST_OCTETS = 0xFFFF - 40
 """Of buckets in one message: a group-mod within a bundle has 40 before them, and a switch's own
@@ -29,7 +28,7 @@ _ENTRY_PARTS = 0x80000000
 
 def chained(group: Group) -> Iterator[Group]:
     """The group as it is where it fits one message; otherwise its parts, and what leads to them."""
-    if sum(map(bucket_octets, group.buckets)) <= MOST_OCTETS:
+    if group.octets <= MOST_OCTETS:
         yield group
         return
     blocks: dict[int, set[Bucket]] = defaultdict(set)

@@ -1,9 +1,28 @@
-"""Where a frame goes, and whether it may leave there."""
+"""Where a frame goes: to an address that is known, or to everybody."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.effects import PutStatic
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import (
+    TO_HOST,
+    Action,
+    Flow,
+    Match,
+    ToGroup,
+    in_port,
+    tagged,
+    vlan,
+)
 from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.pipeline.egress import way_out
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
+from ofapp.openflow.pipeline.meters import Copy, meter_id
 
 DESTINATION = Table(
     TableId.DESTINATION,
@@ -88,90 +107,51 @@ DESTINATION = Table(
     ),
 )
 
-FLOOD = Table(
-    TableId.FLOOD,
-    "Whom a VLAN's frames flood to. There only where VLANs differ, or unknown unicast is metered.",
-    (
-        rule(
-            "vlan",
-            100,
-            "vlan_vid",
-            Feature.VLAN,
-            "A VLAN, or a block of VLANs with the same ports: those ports but the ingress.",
-            actions="group",
-        ),
-        rule(
-            "others",
-            0,
-            "",
-            Feature.VLAN,
-            "All other VLANs: transparent ports, and trunks of all VLANs.",
-            actions="group",
-        ),
-    ),
-)
+_TABLE = TableId.DESTINATION
 
-EGRESS = Table(
-    TableId.EGRESS,
-    "Whether a frame may leave by a port of which more is asked, and how. `reg0` is that port, "
-    "`reg1` is 1 for a frame from an isolated port, `reg2` 1 for one that floods.",
-    (
-        rule(
-            "isolated",
-            400,
-            "reg0 reg1",
-            Feature.EGRESS,
-            "From one isolated port to another: drop.",
-        ),
-        rule(
-            "broadcast",
-            330,
-            "reg0 reg2 eth_dst",
-            Feature.EGRESS,
-            "A port that broadcasts do not flood to: drop. On one that gets them, but no other "
-            "multicast: once more, as if the frame were for the port alone.",
-            actions="register resubmit",
-        ),
-        rule(
-            "multicast",
-            320,
-            "reg0 reg2 eth_dst",
-            Feature.EGRESS,
-            "A port that multicast does not flood to: drop.",
-        ),
-        rule(
-            "unknown-unicast",
-            310,
-            "reg0 reg2 eth_dst",
-            Feature.EGRESS,
-            "A port that frames to unknown hosts do not flood to: drop.",
-        ),
-        rule(
-            "hairpin-vlan",
-            210,
-            "in_port reg0 vlan_vid",
-            Feature.EGRESS,
-            "Back to where it came from, in a VLAN that leaves the port untagged.",
-            actions="output vlan",
-        ),
-        rule(
-            "hairpin",
-            200,
-            "in_port reg0",
-            Feature.EGRESS,
-            "Back to where it came from; or, on a port with a mirror and no hairpin, nowhere, so "
-            "that the mirror gets no copy of what does not leave.",
-            actions="output vlan",
-        ),
-        rule(
-            "out-vlan",
-            110,
-            "reg0 vlan_vid",
-            Feature.EGRESS,
-            "Out, in a VLAN that leaves the port untagged; and to a mirror.",
-            actions="output vlan",
-        ),
-        rule("out", 100, "reg0", Feature.EGRESS, "Out; and to a mirror.", actions="output vlan"),
-        rule("nowhere", 0, "", Feature.EGRESS, "No such port: drop."),
-    ),
-)
+
+def unknown_flow(by_table: bool) -> Flow:
+    """What becomes of a frame that nobody is known for; by_table: see `stages.floods_by_table`."""
+    if by_table:
+        return Flow(_TABLE, 0, (), Feature.VLAN, (), TableId.FLOOD)
+    return Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
+
+
+def storm_flow(port: DesiredPort, metered: bool) -> Iterator[Flow]:
+    """The meter of a port's frames to hosts that nobody knows, if it has one."""
+    if metered and port.policy.storm.unknown_unicast is not None:
+        meter = meter_id(port.number, Copy.UNKNOWN_UNICAST)
+        match = (in_port(port.number), TO_HOST)
+        yield Flow(_TABLE, 10, match, Feature.STORM, (), TableId.FLOOD, meter=meter)
+
+
+def static_destinations(reach: Reach, static: PutStatic, port: int) -> Iterator[Flow]:
+    """What leads frames to a static address, or the bridge's own, to its port."""
+    to, vlans = Match("eth_dst", static.mac), reach.vlans(port)
+    if static.vid is not None:
+        out = way_out(reach, port, static.vid) if vlans.has(static.vid) else ()
+        yield Flow(_TABLE, 200, (vlan(static.vid), to), Feature.STATIC, out)
+    elif vlans.vids is None:
+        yield Flow(_TABLE, 300, (to,), Feature.LOCAL, way_out(reach, port, NO_VLAN))
+    else:
+        for vid in vlans.untagged:
+            out = way_out(reach, port, vid)
+            yield Flow(_TABLE, 300, (tagged(vid), to), Feature.LOCAL, out)
+        for vid, mask in blocks(vlans.vids - vlans.untagged):
+            out = way_out(reach, port, vid)
+            yield Flow(_TABLE, 300, (tagged(vid, mask), to), Feature.LOCAL, out)
+
+
+def learned_destination(
+    vid: int, mac: int, serial: int, sticky: bool, out: tuple[Action, ...]
+) -> Flow:
+    """The destination half of a learned address; out: what sends a frame there."""
+    return Flow(
+        _TABLE,
+        200,
+        (vlan(vid), Match("eth_dst", mac)),
+        Feature.STICKY if sticky else Feature.LEARNED,
+        out,
+        serial=serial,
+        notify_removal=False,
+    )

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.bridge.reach import Reach
-from ofapp.bridge.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
+    TO_ALL,
+    TO_GROUP,
+    TO_HOST,
     Action,
     BackOut,
     Bucket,
     Flow,
+    Forwarding,
     Group,
     Match,
     Output,
@@ -29,30 +30,80 @@ from ofapp.openflow.model.flow import (
     Resubmit,
     SetRegister,
     ToGroup,
+    in_port,
     register,
     tagged,
-    vlan,
 )
-from ofapp.openflow.model.rule import Register
+from ofapp.openflow.model.rule import Register, Table, TableId, rule
 from ofapp.openflow.pipeline.chain import chained
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS, TableId, check
+from ofapp.openflow.pipeline.group_numbers import port_group
 
-BROADCAST = (1 << 48) - 1
-GROUP_BIT = 0x010000000000
+EGRESS = Table(
+    TableId.EGRESS,
+    "Whether a frame may leave by a port of which more is asked, and how. `reg0` is that port, "
+    "`reg1` is 1 for a frame from an isolated port, `reg2` 1 for one that floods.",
+    (
+        rule(
+            "isolated",
+            400,
+            "reg0 reg1",
+            Feature.EGRESS,
+            "From one isolated port to another: drop.",
+        ),
+        rule(
+            "broadcast",
+            330,
+            "reg0 reg2 eth_dst",
+            Feature.EGRESS,
+            "A port that broadcasts do not flood to: drop. On one that gets them, but no other "
+            "multicast: once more, as if the frame were for the port alone.",
+            actions="register resubmit",
+        ),
+        rule(
+            "multicast",
+            320,
+            "reg0 reg2 eth_dst",
+            Feature.EGRESS,
+            "A port that multicast does not flood to: drop.",
+        ),
+        rule(
+            "unknown-unicast",
+            310,
+            "reg0 reg2 eth_dst",
+            Feature.EGRESS,
+            "A port that frames to unknown hosts do not flood to: drop.",
+        ),
+        rule(
+            "hairpin-vlan",
+            210,
+            "in_port reg0 vlan_vid",
+            Feature.EGRESS,
+            "Back to where it came from, in a VLAN that leaves the port untagged.",
+            actions="output vlan",
+        ),
+        rule(
+            "hairpin",
+            200,
+            "in_port reg0",
+            Feature.EGRESS,
+            "Back to where it came from; or, on a port with a mirror and no hairpin, nowhere, so "
+            "that the mirror gets no copy of what does not leave.",
+            actions="output vlan",
+        ),
+        rule(
+            "out-vlan",
+            110,
+            "reg0 vlan_vid",
+            Feature.EGRESS,
+            "Out, in a VLAN that leaves the port untagged; and to a mirror.",
+            actions="output vlan",
+        ),
+        rule("out", 100, "reg0", Feature.EGRESS, "Out; and to a mirror.", actions="output vlan"),
+        rule("nowhere", 0, "", Feature.EGRESS, "No such port: drop."),
+    ),
+)
+
 _TABLE = TableId.EGRESS
-
-
-def port_group(port: int) -> int:
-    """A port's own group."""
-    return PORT_GROUPS | (0xFFFF if port == LOCAL_PORT else port)
-
-
-def port_of_group(group: int) -> int | None:
-    """The port that a group leads to; None for a group that is none of these."""
-    port = group - PORT_GROUPS
-    if not 0 < port <= 0xFFFF:
-        return None
-    return LOCAL_PORT if port == 0xFFFF else port
 
 
 def way_out(reach: Reach, port: int, vid: int) -> tuple[Action, ...]:
@@ -64,7 +115,7 @@ def bucket(reach: Reach, port: int, vid: int, floods: bool = False) -> Bucket:
     """A group's bucket for a port; floods: it gets the frame because everybody does."""
     if not reach.guarded(port):
         return _plain(port, reach.vlans(port).pops(vid))
-    marks: list[Action] = [SetRegister(Register.EGRESS, port)]
+    marks: list[Forwarding] = [SetRegister(Register.EGRESS, port)]
     if floods and _selective(reach.policy(port)):
         marks.append(SetRegister(Register.FLOODED, 1))
     return (*marks, Resubmit(_TABLE))
@@ -75,43 +126,9 @@ def entry_groups(reach: Reach, number: int, vid: int, ports: Iterable[int]) -> I
     return chained(Group(number, frozenset(bucket(reach, port, vid) for port in ports)))
 
 
-def flood_groups(
-    reach: Reach, forwarding: frozenset[int], touched: frozenset[int] | None = None
-) -> Iterator[Group]:
-    """Everything that floods, by class of VLANs; ports that are not `forwarding` get nothing.
-
-    touched: only those that one of these ports is a member of.
-    """
-
-    def group(number: int, vid: int, members: frozenset[int]) -> Iterator[Group]:
-        if touched is None or members & touched:
-            buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
-            yield from chained(Group(number, frozenset(buckets)))
-
-    yield from group(FLOOD_GROUP, NO_VLAN, reach.others())
-    for name in reach.classes:
-        yield from group(VLAN_GROUPS | name, name, reach.members(name))
-
-
-def flood_flows(reach: Reach) -> tuple[Flow, ...]:
-    """Which class a frame's VLAN is in."""
-    table = TableId.FLOOD
-    flows = [Flow(table, 0, (), Feature.VLAN, (ToGroup(FLOOD_GROUP),))]
-    for name, vids in reach.classes.items():
-        to = (ToGroup(VLAN_GROUPS | name),)
-        flows += [
-            Flow(table, 100, (tagged(value, mask),), Feature.VLAN, to)
-            for value, mask in blocks(vids - {NO_VLAN})
-        ]
-        if NO_VLAN in vids:
-            flows.append(Flow(table, 100, (vlan(NO_VLAN),), Feature.VLAN, to))
-    return _checked(flows)
-
-
-def port_groups(bridge: Bridge) -> Iterator[Group]:
-    """The groups of the ports that have one."""
-    reach = bridge.reach
-    for port in (port.number for port in bridge.ports):
+def port_groups(reach: Reach, ports: Iterable[int]) -> Iterator[Group]:
+    """The groups of those of all ports that have one."""
+    for port in ports:
         if not reach.takes_part(port):
             continue
         if reach.guarded(port):
@@ -121,16 +138,13 @@ def port_groups(bridge: Bridge) -> Iterator[Group]:
             yield Group(port_group(port), frozenset({_plain(port, pops=True)}))
 
 
-def egress_flows(bridge: Bridge) -> tuple[Flow, ...]:
-    """The egress table, for all guarded ports; nothing where there is none."""
-    reach = bridge.reach
-    flows = [
-        flow
-        for port in bridge.ports
-        if reach.takes_part(port.number) and reach.guarded(port.number)
-        for flow in _port_flows(reach, port.number)
-    ]
-    return _checked([*flows, Flow(_TABLE, 0, (), Feature.EGRESS)] if flows else [])
+def egress_flows(reach: Reach, ports: Iterable[int]) -> Iterator[Flow]:
+    """The egress table, for all guarded ones of all ports; nothing where there is none."""
+    guarded = [port for port in ports if reach.takes_part(port) and reach.guarded(port)]
+    for port in guarded:
+        yield from _port_flows(reach, port)
+    if guarded:
+        yield Flow(_TABLE, 0, (), Feature.EGRESS)
 
 
 def _port_flows(reach: Reach, port: int) -> Iterator[Flow]:
@@ -141,7 +155,7 @@ def _port_flows(reach: Reach, port: int) -> Iterator[Flow]:
         yield Flow(_TABLE, 400, (here, register(Register.ISOLATED, 1)), Feature.EGRESS)
     yield from _flood_controls(policy, here)
     ways: list[tuple[int, tuple[Match, ...], Action]] = [(100, (here,), Output(port))]
-    returned = (Match("in_port", port), here)
+    returned = (in_port(port), here)
     if policy.hairpin:
         ways.append((200, returned, BackOut()))
     elif copies:
@@ -157,26 +171,18 @@ def _flood_controls(policy: PortPolicy, here: Match) -> Iterator[Flow]:
     if not _selective(policy):
         return
     flooded = (here, register(Register.FLOODED, 1))
-    group, unicast = Match("eth_dst", GROUP_BIT, GROUP_BIT), Match("eth_dst", 0, GROUP_BIT)
     if not policy.bcast_flood or not policy.mcast_flood:
-        everybody = (*flooded, Match("eth_dst", BROADCAST))
         again = (SetRegister(Register.FLOODED, 0), Resubmit(_TABLE)) if policy.bcast_flood else ()
-        yield Flow(_TABLE, 330, everybody, Feature.EGRESS, again)
+        yield Flow(_TABLE, 330, (*flooded, TO_ALL), Feature.EGRESS, again)
     if not policy.mcast_flood:
-        yield Flow(_TABLE, 320, (*flooded, group), Feature.EGRESS)
+        yield Flow(_TABLE, 320, (*flooded, TO_GROUP), Feature.EGRESS)
     if not policy.flood:
-        yield Flow(_TABLE, 310, (*flooded, unicast), Feature.EGRESS)
+        yield Flow(_TABLE, 310, (*flooded, TO_HOST), Feature.EGRESS)
 
 
 def _selective(policy: PortPolicy) -> bool:
     return not (policy.flood and policy.mcast_flood and policy.bcast_flood)
 
 
-def _plain(port: int, pops: bool) -> tuple[Action, ...]:
+def _plain(port: int, pops: bool) -> Bucket:
     return (PopTag(), Output(port)) if pops else (Output(port),)
-
-
-def _checked(flows: list[Flow]) -> tuple[Flow, ...]:
-    for flow in flows:
-        check(flow)
-    return tuple(flows)

@@ -1,209 +1,80 @@
-"""The flows of each thing a bridge has: the one place where the pipeline's rules get their values.
+"""The flows of each thing a bridge has: what the tables have for it, put together and checked.
 
-The base, a port and a static or local address each have a function here; reconciliation and single
-changes use the same one.  Learned addresses, made by the ten thousand, are patterns of bytes
-made from `learned_flows` (see `ofapp.openflow.wire.learned`).
+A port, an address that does not move, a learned address and a multicast entry each have a function
+here; a switch that is brought in line and a single change use the same one.  No flow leaves this
+room by another way, so that each of them is one of the declared rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from ipaddress import ip_network
+from collections.abc import Iterable, Iterator
 
-from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import PutStatic
+from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.vlan import NO_VLAN, blocks
-from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import (
-    Action,
-    Flow,
-    Match,
-    Output,
-    ToController,
-    ToGroup,
-    tagged,
-    vlan,
-)
-from ofapp.openflow.pipeline import (
-    egress as leaving,
-)
-from ofapp.openflow.pipeline import (
-    ingress as entering,
-)
-from ofapp.openflow.pipeline import (
-    source_flows as source,
-)
-from ofapp.openflow.pipeline.acl_flows import acl_flows
-from ofapp.openflow.pipeline.egress import GROUP_BIT, way_out
-from ofapp.openflow.pipeline.meters import Copy, meter_id
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, TableId, check
-
-BPDU = 0x0180C2000000
-LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
-COPY_LENGTH = 64
-WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
-TRAP_HELLOS = 2
-"""Hello times without a controller until BPDUs pass.  A neighbour's patience lasts three
-(802.1D-2004 17.21.23); three seconds after that its auto-edge may open the port that it blocked
-(17.25), unless it hears itself through this bridge before.  The switch may let a flow outlive its
-time by a second, and a neighbour speaks every two: three would be too many [measured]."""
-
-IPV4, IPV6 = 0x0800, 0x86DD
-_IGMP, _ICMPV6, _PIM = 2, 58, 103
-_IPV4_GROUPS = 0x0100_5E00_0000, 0xFFFF_FF80_0000
-_IPV6_GROUPS = 0x3333_0000_0000, 0xFFFF_0000_0000
-_ICMPV6_SNOOPED = (130, 131, 132, 143, 151, 153)  # RFC 2710, 3810, 4286
+from ofapp.openflow.model.flow import Action, Flow, Output
+from ofapp.openflow.pipeline import admission, destination, multicast, snoop, source
+from ofapp.openflow.pipeline.acl import acl_flows
+from ofapp.openflow.pipeline.admission import trap_seconds
+from ofapp.openflow.pipeline.egress import egress_flows
+from ofapp.openflow.pipeline.entries import Key
+from ofapp.openflow.pipeline.flood import flood_flows
+from ofapp.openflow.pipeline.stages import floods_by_table
+from ofapp.openflow.pipeline.storm import storm_flows
+from ofapp.openflow.pipeline.tables import check
+from ofapp.openflow.pipeline.vlan import filter_flows, vlan_flows
 
 
-def base_flows() -> tuple[Flow, ...]:
-    """What every bridge has, whatever its ports."""
-    admission = TableId.ADMISSION
-    group_source = (Match("eth_src", GROUP_BIT, GROUP_BIT),)
-    link_local = (Match("eth_dst", BPDU, LINK_LOCAL_MASK),)
-    return _checked(
-        Flow(admission, 1000, group_source, Feature.BASE),
-        Flow(admission, 990, (Match("eth_src", 0),), Feature.BASE),
-        Flow(admission, 900, link_local, Feature.BASE),
-        Flow(admission, 0, (), Feature.BASE),
-    )
+def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
+    """All that a switch should hold but learned addresses and multicast entries, innermost first.
 
-
-def flood_flows(bridge: Bridge, metered: bool) -> tuple[Flow, ...]:
-    """How frames flood, and the tables that serve for it."""
-    if not entering.floods_by_table(bridge.reach, bridge.relay.states, metered):
-        flood = (ToGroup(FLOOD_GROUP),)
-        return _checked(Flow(TableId.DESTINATION, 0, (), Feature.BASE, flood))
-    onwards = Flow(TableId.DESTINATION, 0, (), Feature.VLAN, (), TableId.FLOOD)
-    filtering = entering.filter_flows() if bridge.reach.aware else ()
-    return _checked(*leaving.flood_flows(bridge.reach), *filtering, onwards)
-
-
-def port_flows(
-    bridge: Bridge, port: int, state: PortState, traps: int = 0, metered: bool = False
-) -> tuple[Flow, ...]:
-    """An up port's flows in a state, the innermost table first.
-
-    traps: seconds that its BPDUs go to the controller unless that is renewed, 0 when they pass;
     metered: the switch has meters.
     """
-    in_port = Match("in_port", port)
-    bpdu = (in_port, Match("eth_dst", BPDU))
-    admission = TableId.ADMISSION
-    copy = sighting(port, metered)
-    flows: list[Flow] = []
-    if traps:
-        flows.append(trap_flow(port, traps, metered))
-    if state is PortState.DISCARDING:
-        return _checked(*flows)
-    flows += source.port_flows(bridge, port, state, copy)
-    flows += entering.flows(bridge.reach, port, metered)
-    marks = entering.marks(bridge, port)
-    goto = entering.stages(bridge.reach, port, metered)[0]
-    if state is PortState.FORWARDING:
-        flows += [
-            Flow(admission, 920, bpdu, Feature.PORT, marks, goto),
-            Flow(admission, 100, (in_port,), Feature.PORT, marks, goto),
-        ]
-    elif goto is TableId.SOURCE:
-        flows.append(Flow(admission, 100, (in_port,), Feature.MISS, (copy,)))
-    else:
-        flows.append(Flow(admission, 100, (in_port,), Feature.MISS, marks, goto))
-    return _checked(*flows)
+    yield from _checked(_bridge_flows(desired, metered))
+    statics = desired.static_by_port()
+    for port in desired.ports:
+        yield from port_flows(port, statics.get(port.number, ()), metered)
 
 
-def sighting(port: int, metered: bool) -> ToController:
-    """What tells the controller of a frame from an unknown source on the port."""
-    return ToController(COPY_LENGTH, meter_id(port) if metered else None)
+def port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
+    """An up port's flows, the innermost table first; statics: the addresses that are its."""
+    return _checked(_port_flows(port, statics, metered))
+
+
+def snoop_flow(port: int, metered: bool) -> Flow:
+    """What brings a port's IGMP and MLD to the controller."""
+    return _check(snoop.snoop_flow(port, metered))
 
 
 def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
     """What brings a port's BPDUs to the controller, for so long."""
-    whole = ToController(WHOLE_FRAME, meter_id(port, Copy.BPDU) if metered else None)
-    bpdu = (Match("in_port", port), Match("eth_dst", BPDU))
-    return Flow(TableId.ADMISSION, 930, bpdu, Feature.BPDU, (whole,), hard_timeout=seconds)
+    return _check(admission.trap_flow(port, seconds, metered))
 
 
-def trap_seconds(bridge: Bridge, port: int) -> int:
-    """How long the port's BPDUs go to the controller unless that is renewed; 0: they pass."""
-    if bridge.params.stp is None or not bridge.traps(port):
-        return 0
-    return round(TRAP_HELLOS * bridge.params.stp.hello_time)
+def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
+    """What drops frames of unknown sources on a port, or (vid) in a VLAN on it."""
+    return _check(source.gate_flow(port, vid, metered))
 
 
-def snooping_flows(by_table: bool = False) -> tuple[Flow, ...]:
-    """What every bridge that snoops multicast has; by_table: how its frames flood."""
-    table, to_controller = TableId.MULTICAST, TableId.SNOOP
-    flood = () if by_table else (ToGroup(FLOOD_GROUP),)
-    goto = TableId.FLOOD if by_table else None
-
-    def ip(eth_type: int, *more: Match) -> tuple[Match, ...]:
-        return (Match("eth_type", eth_type), *more)
-
-    def address(text: str, length: int) -> Match:
-        network = ip_network(f"{text}/{length}")
-        whole = length == network.max_prefixlen
-        mask = None if whole else int(network.netmask)
-        return Match(f"ipv{network.version}_dst", int(network.network_address), mask)
-
-    proto = [Match("ip_proto", number) for number in (_IGMP, _ICMPV6, _PIM)]
-    cut_short = (proto[1], Match("icmpv6_type", 0), address("ff02::", 16))
-    trapped = [
-        ip(IPV4, proto[0]),
-        *(ip(IPV6, proto[1], Match("icmpv6_type", type_)) for type_ in _ICMPV6_SNOOPED),
-        ip(IPV4, proto[2], address("224.0.0.13", 32)),
-        ip(IPV6, proto[2], address("ff02::d", 128)),
-        ip(IPV6, *cut_short),
-    ]
-    damaged = [
-        ip(IPV4, Match("eth_dst", *_IPV4_GROUPS), Match("ip_proto", 0), address("0.0.0.0", 32)),
-        ip(IPV6, Match("eth_dst", *_IPV6_GROUPS), Match("ip_proto", 0)),
-    ]
-    link_scope = [ip(IPV4, address("224.0.0.0", 24)), ip(IPV6, address("ff02::1", 128))]
-    group_bit = (Match("eth_dst", GROUP_BIT, GROUP_BIT),)
-    return _checked(
-        Flow(table, 0, (), Feature.SNOOP, flood, goto),
-        *(Flow(table, 400, ip(eth_type), Feature.SNOOP, flood, goto) for eth_type in (IPV4, IPV6)),
-        *(Flow(table, 800, match, Feature.SNOOP, flood, goto) for match in link_scope),
-        *(Flow(table, 900, match, Feature.SNOOP, (), to_controller) for match in trapped),
-        *(Flow(table, 890, match, Feature.SNOOP, (), to_controller) for match in damaged),
-        Flow(TableId.DESTINATION, 100, group_bit, Feature.SNOOP, (), table),
-    )
+def hold_flow(hold: HoldDown) -> Flow:
+    """What holds an address down."""
+    return _check(source.hold_flow(hold))
 
 
-def snoop_flows(port: int, metered: bool) -> tuple[Flow, ...]:
-    """What brings a port's IGMP and MLD to the controller."""
-    copy = ToController(WHOLE_FRAME, meter_id(port, Copy.SNOOPED) if metered else None)
-    return _checked(Flow(TableId.SNOOP, 100, (Match("in_port", port),), Feature.SNOOP, (copy,)))
+def entry_flow(key: Key, group: int) -> Flow:
+    """The flow that leads a multicast entry's frames to its OpenFlow group."""
+    return _check(multicast.entry_flow(key, group))
 
 
-def static_flows(reach: Reach, static: PutStatic) -> tuple[Flow, ...]:
+def static_flows(reach: Reach, static: PutStatic) -> Iterator[Flow]:
     """A static or local address's flows; without a port there is nowhere to send to."""
-    feature = Feature.LOCAL if static.vid is None else Feature.STATIC
-    where = () if static.vid is None else (vlan(static.vid),)
-    priority = 300 if static.vid is None else 250
-    by = (*where, Match("eth_src", static.mac))
-    flows = [Flow(TableId.SOURCE, priority, by, feature, (), TableId.DESTINATION)]
-    if static.port is not None:
-        flows = [*_static_destinations(reach, static, static.port), *flows]
-    return _checked(*flows)
+    return _checked(_static_flows(reach, static))
 
 
-def _static_destinations(reach: Reach, static: PutStatic, port: int) -> Iterator[Flow]:
-    table, to, vlans = TableId.DESTINATION, Match("eth_dst", static.mac), reach.vlans(port)
-    if static.vid is not None:
-        out = way_out(reach, port, static.vid) if vlans.has(static.vid) else ()
-        yield Flow(table, 200, (vlan(static.vid), to), Feature.STATIC, out)
-    elif vlans.vids is None:
-        yield Flow(table, 300, (to,), Feature.LOCAL, way_out(reach, port, NO_VLAN))
-    else:
-        for vid in vlans.untagged:
-            out = way_out(reach, port, vid)
-            yield Flow(table, 300, (tagged(vid), to), Feature.LOCAL, out)
-        for vid, mask in blocks(vlans.vids - vlans.untagged):
-            out = way_out(reach, port, vid)
-            yield Flow(table, 300, (tagged(vid, mask), to), Feature.LOCAL, out)
+def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
+    """What lets such an address in by its port if that is locked."""
+    return _checked(source.pass_flows(port, static))
 
 
 def learned_flows(
@@ -221,51 +92,56 @@ def learned_flows(
     In that order on the wire: a source half alone would end the host's packet-ins, and so the
     chance to put the destination half right.
     """
-    by = (Match("in_port", port), vlan(vid), Match("eth_src", mac))
-    feature = Feature.STICKY if ageing_time is None else Feature.LEARNED
-    destination = Flow(
-        TableId.DESTINATION,
-        200,
-        (vlan(vid), Match("eth_dst", mac)),
-        feature,
-        out or (Output(port),),
-        serial=serial,
-        notify_removal=False,
+    to = out or (Output(port),)
+    sticky = ageing_time is None
+    return (
+        _check(destination.learned_destination(vid, mac, serial, sticky, to)),
+        _check(source.learned_source(port, vid, mac, serial, ageing_time)),
     )
-    source_half = Flow(
-        TableId.SOURCE,
-        200,
-        by,
-        feature,
-        (),
-        TableId.DESTINATION,
-        serial,
-        ageing_time or 0,
-        notify_removal=ageing_time is not None,
-    )
-    _checked(destination, source_half)
-    return destination, source_half
 
 
-def desired_flows(bridge: Bridge, metered: bool) -> Iterator[Flow]:
-    """All that a switch should hold but learned addresses and multicast groups, innermost first."""
-    yield from leaving.egress_flows(bridge)
-    for static in bridge.static_entries:
-        yield from static_flows(bridge.reach, static)
-    if bridge.multicasting is not None:
-        for port in sorted(bridge.relay.states):
-            yield from snoop_flows(port, metered)
-        by_table = entering.floods_by_table(bridge.reach, bridge.relay.states, metered)
-        yield from snooping_flows(by_table)
-    yield from flood_flows(bridge, metered)
-    yield from acl_flows(bridge, metered)
-    yield from base_flows()
-    yield from source.held_flows(bridge)
-    for port, state in sorted(bridge.relay.states.items()):
-        yield from port_flows(bridge, port, state, trap_seconds(bridge, port), metered)
+def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
+    """Those that belong to no port."""
+    reach = desired.reach
+    by_table = floods_by_table(desired.ports, reach.aware, metered)
+    yield from egress_flows(reach, desired.numbers)
+    for static in desired.statics:
+        yield from _static_flows(reach, static)
+    if desired.snoops:
+        for port in desired.ports:
+            yield snoop.snoop_flow(port.number, metered)
+        yield from multicast.snooping_flows(by_table)
+    if by_table:
+        yield from flood_flows(reach)
+        yield from filter_flows() if reach.aware else ()
+    yield destination.unknown_flow(by_table)
+    yield from acl_flows(desired, metered)
+    yield from admission.base_flows()
+    yield from map(source.hold_flow, desired.holds)
 
 
-def _checked(*flows: Flow) -> tuple[Flow, ...]:
-    for flow in flows:
-        check(flow)
-    return flows
+def _port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
+    if seconds := trap_seconds(port.hello_time):
+        yield admission.trap_flow(port.number, seconds, metered)
+    if port.state in (None, PortState.DISCARDING):
+        return
+    yield from source.source_flows(port, statics, metered)
+    yield from vlan_flows(port, metered)
+    yield from storm_flows(port, metered)
+    yield from destination.storm_flow(port, metered)
+    yield from admission.admission_flows(port, metered)
+
+
+def _static_flows(reach: Reach, static: PutStatic) -> Iterator[Flow]:
+    if static.port is not None:
+        yield from destination.static_destinations(reach, static, static.port)
+    yield source.static_source(static)
+
+
+def _checked(flows: Iterable[Flow]) -> Iterator[Flow]:
+    return map(_check, flows)
+
+
+def _check(flow: Flow) -> Flow:
+    check(flow)
+    return flow

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import IntEnum
 
-from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.openflow.model.flow import Meter
-from ofapp.openflow.pipeline.acl_flows import acl_meters
+from ofapp.openflow.model.flow import Meter, ToController
+from ofapp.openflow.pipeline.acl import acl_meters
 
 BPDU_RATE = 100
 """BPDUs of one port, a second, that reach the controller; a neighbour sends one in two seconds."""
 SNOOP_RATE = 500
 """IGMP, MLD and router messages of one port, a second, that reach the controller."""
+COPY_LENGTH = 64
+WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
 _LOCAL = 0xFFFF  # LOCAL's port number is no meter id; OFPP_MAX ports end below
 
 
@@ -32,21 +34,21 @@ class Copy(IntEnum):
     UNKNOWN_UNICAST = 5
 
 
-def desired_meters(bridge: Bridge) -> Iterator[Meter]:
+def desired_meters(desired: Desired) -> Iterator[Meter]:
     """The meters that the flows point to."""
-    for port in sorted(bridge.relay.states):
-        yield from port_meters(bridge, port)
-    yield from acl_meters(bridge)
+    for port in desired.ports:
+        yield from port_meters(port)
+    yield from acl_meters(desired)
 
 
-def port_meters(bridge: Bridge, port: int) -> Iterator[Meter]:
+def port_meters(port: DesiredPort) -> Iterator[Meter]:
     """A port's: one for its sightings, one for its BPDUs and so on."""
-    yield sighting_meter(bridge, port)
-    if bridge.traps(port):
-        yield Meter(meter_id(port, Copy.BPDU), BPDU_RATE)
-    if bridge.multicasting is not None:
-        yield Meter(meter_id(port, Copy.SNOOPED), SNOOP_RATE)
-    storm = bridge.reach.policy(port).storm
+    yield sighting_meter(port)
+    if port.hello_time:
+        yield Meter(meter_id(port.number, Copy.BPDU), BPDU_RATE)
+    if port.snoops:
+        yield Meter(meter_id(port.number, Copy.SNOOPED), SNOOP_RATE)
+    storm = port.policy.storm
     rates = {
         Copy.BROADCAST: storm.broadcast,
         Copy.MULTICAST: storm.multicast,
@@ -54,12 +56,18 @@ def port_meters(bridge: Bridge, port: int) -> Iterator[Meter]:
     }
     for kind, rate in rates.items():
         if rate is not None:
-            yield Meter(meter_id(port, kind), rate)
+            yield Meter(meter_id(port.number, kind), rate)
 
 
-def sighting_meter(bridge: Bridge, port: int) -> Meter:
+def sighting_meter(port: DesiredPort) -> Meter:
     """That of a port's sightings."""
-    return Meter(meter_id(port), bridge.sighting_rate(port))
+    return Meter(meter_id(port.number), port.rate)
+
+
+def to_controller(port: int, copy: Copy, metered: bool) -> ToController:
+    """What tells the controller of a port's frame: of an unknown source its head is enough."""
+    length = COPY_LENGTH if copy is Copy.SIGHTING else WHOLE_FRAME
+    return ToController(length, meter_id(port, copy) if metered else None)
 
 
 def meter_id(port: int, copy: Copy = Copy.SIGHTING) -> int:

@@ -1,9 +1,25 @@
-"""Who wants a multicast frame: IGMP and MLD snooping (RFC 4541)."""
+"""Who wants a multicast frame: IGMP and MLD snooping (RFC 4541).
+
+An entry is a flow that matches by IP addresses, and an OpenFlow group of its own with its ports: a
+membership change is one group-mod.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+from ofapp.bridge.multicast import Family
 from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import IPV4, IPV6, TO_GROUP, Flow, Match, ToGroup, vlan
 from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.pipeline.entries import Key
+from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP
+
+_IGMP, _ICMPV6, _PIM = 2, 58, 103
+_IPV4_GROUPS = 0x0100_5E00_0000, 0xFFFF_FF80_0000
+_IPV6_GROUPS = 0x3333_0000_0000, 0xFFFF_0000_0000
+_ICMPV6_SNOOPED = (130, 131, 132, 143, 151, 153)  # RFC 2710, 3810, 4286
 
 MULTICAST = Table(
     TableId.MULTICAST,
@@ -165,17 +181,77 @@ MULTICAST = Table(
     ),
 )
 
-SNOOP = Table(
-    TableId.SNOOP,
-    "Whose message it is: each port has a meter of its own.",
-    (
-        rule(
-            "snoop",
-            100,
-            "in_port",
-            Feature.SNOOP,
-            "The whole frame to the controller, and nowhere else.",
-            actions="controller",
-        ),
-    ),
-)
+_TABLE = TableId.MULTICAST
+
+
+def snooping_flows(by_table: bool = False) -> Iterator[Flow]:
+    """What every bridge that snoops multicast has; by_table: how its frames flood."""
+    flood = () if by_table else (ToGroup(FLOOD_GROUP),)
+    goto = TableId.FLOOD if by_table else None
+    proto = [Match("ip_proto", number) for number in (_IGMP, _ICMPV6, _PIM)]
+    cut_short = (proto[1], Match("icmpv6_type", 0), _address("ff02::", 16))
+    trapped = [
+        _ip(IPV4, proto[0]),
+        *(_ip(IPV6, proto[1], Match("icmpv6_type", type_)) for type_ in _ICMPV6_SNOOPED),
+        _ip(IPV4, proto[2], _address("224.0.0.13", 32)),
+        _ip(IPV6, proto[2], _address("ff02::d", 128)),
+        _ip(IPV6, *cut_short),
+    ]
+    damaged = [
+        _ip(IPV4, Match("eth_dst", *_IPV4_GROUPS), Match("ip_proto", 0), _address("0.0.0.0", 32)),
+        _ip(IPV6, Match("eth_dst", *_IPV6_GROUPS), Match("ip_proto", 0)),
+    ]
+    link_scope = [_ip(IPV4, _address("224.0.0.0", 24)), _ip(IPV6, _address("ff02::1", 128))]
+    yield Flow(_TABLE, 0, (), Feature.SNOOP, flood, goto)
+    for eth_type in (IPV4, IPV6):
+        yield Flow(_TABLE, 400, _ip(eth_type), Feature.SNOOP, flood, goto)
+    for match in link_scope:
+        yield Flow(_TABLE, 800, match, Feature.SNOOP, flood, goto)
+    for match in trapped:
+        yield Flow(_TABLE, 900, match, Feature.SNOOP, (), TableId.SNOOP)
+    for match in damaged:
+        yield Flow(_TABLE, 890, match, Feature.SNOOP, (), TableId.SNOOP)
+    yield Flow(TableId.DESTINATION, 100, (TO_GROUP,), Feature.SNOOP, (), _TABLE)
+
+
+def entry_flow(key: Key, group: int) -> Flow:
+    """The flow that leads an entry's frames to its OpenFlow group."""
+    priority, match = _mac_match(key) if key.family is None else _ip_match(key, key.family)
+    return Flow(
+        _TABLE,
+        priority,
+        (vlan(key.vid), *match),
+        Feature.MULTICAST,
+        (ToGroup(group),),
+        serial=group - ENTRY_GROUPS,
+        notify_removal=False,
+    )
+
+
+def _ip(eth_type: int, *more: Match) -> tuple[Match, ...]:
+    return (Match("eth_type", eth_type), *more)
+
+
+def _address(text: str, length: int) -> Match:
+    network = ip_network(f"{text}/{length}")
+    mask = None if length == network.max_prefixlen else int(network.netmask)
+    return Match(f"ipv{network.version}_dst", int(network.network_address), mask)
+
+
+def _ip_match(key: Key, family: Family) -> tuple[int, list[Match]]:
+    four = family is Family.IPV4
+    name, eth_type = ("ipv4", IPV4) if four else ("ipv6", IPV6)
+    match = [Match("eth_type", eth_type)]
+    if key.group is None:
+        whole = (0xE0000000, 0xF0000000) if four else (0xFF << 120, 0xFF << 120)
+        match.append(Match(f"{name}_dst", *whole))
+    else:
+        match.append(Match(f"{name}_dst", int.from_bytes(key.group, "big")))
+    if key.source is not None:
+        match.append(Match(f"{name}_src", int.from_bytes(key.source, "big")))
+    return 500 if key.group is None else 600 if key.source is None else 700, match
+
+
+def _mac_match(key: Key) -> tuple[int, list[Match]]:
+    assert key.group is not None
+    return 300, [Match("eth_dst", int.from_bytes(key.group, "big"))]

@@ -1,9 +1,21 @@
-"""Who sent a frame: learning, and who may not."""
+"""Who sent a frame: learning, and who may not.
+
+The ordinary port has one flow here, the miss.  Everything else is there only where somebody asked
+for it: a port that is locked, a port or a VLAN that has learned all it may, an address that is held
+down.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Match, in_port, vlan
 from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.pipeline.meters import Copy, to_controller
 
 SOURCE = Table(
     TableId.SOURCE,
@@ -111,3 +123,76 @@ SOURCE = Table(
         ),
     ),
 )
+
+_TABLE = TableId.SOURCE
+
+
+def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
+    """What becomes of unknown sources on an up port that learns; statics: those that are its."""
+    here = (in_port(port.number),)
+    told = (to_controller(port.number, Copy.SIGHTING, metered),) if port.learns else ()
+    if port.state is PortState.LEARNING:
+        yield Flow(_TABLE, 400, here, Feature.MISS, told)
+        return
+    if port.full:
+        yield gate_flow(port.number, None, metered)
+    for vid in port.full_vlans:
+        yield gate_flow(port.number, vid, metered)
+    if port.policy.locked:
+        for static in statics:
+            yield from pass_flows(port, static)
+        yield Flow(_TABLE, 350, here, Feature.GUARD)
+    yield Flow(_TABLE, 100, here, Feature.MISS, told, TableId.DESTINATION)
+
+
+def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
+    """What lets a static address, or the bridge's own, in by its port if that is locked."""
+    if port.policy.locked and port.forwards:
+        match = (in_port(port.number), *static_vlan(static), Match("eth_src", static.mac))
+        yield Flow(_TABLE, 360, match, static_feature(static), (), TableId.DESTINATION)
+
+
+def static_source(static: PutStatic) -> Flow:
+    """What keeps a static address, or the bridge's own, from being learned."""
+    match = (*static_vlan(static), Match("eth_src", static.mac))
+    priority = 300 if static.vid is None else 250
+    return Flow(_TABLE, priority, match, static_feature(static), (), TableId.DESTINATION)
+
+
+def static_feature(static: PutStatic) -> Feature:
+    """What flows of an address that does not move are for."""
+    return Feature.LOCAL if static.vid is None else Feature.STATIC
+
+
+def static_vlan(static: PutStatic) -> tuple[Match, ...]:
+    """Where such an address is; the bridge's own is everywhere."""
+    return () if static.vid is None else (vlan(static.vid),)
+
+
+def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
+    """The closed gate of a port, or of a VLAN on it: each port has a meter of its own."""
+    copy = to_controller(port, Copy.SIGHTING, metered)
+    if vid is None:
+        return Flow(_TABLE, 110, (in_port(port),), Feature.MISS, (copy,))
+    return Flow(_TABLE, 120, (in_port(port), vlan(vid)), Feature.MISS, (copy,))
+
+
+def hold_flow(hold: HoldDown) -> Flow:
+    """What drops an address's frames, but for those that its learned source half lets pass."""
+    match = (vlan(hold.vid), Match("eth_src", hold.mac))
+    return Flow(_TABLE, 190, match, Feature.HELD, hard_timeout=hold.seconds)
+
+
+def learned_source(port: int, vid: int, mac: int, serial: int, ageing_time: int | None) -> Flow:
+    """The source half of a learned address (see `flows.learned_flows`)."""
+    return Flow(
+        _TABLE,
+        200,
+        (in_port(port), vlan(vid), Match("eth_src", mac)),
+        Feature.STICKY if ageing_time is None else Feature.LEARNED,
+        (),
+        TableId.DESTINATION,
+        serial,
+        ageing_time or 0,
+        notify_removal=ageing_time is not None,
+    )

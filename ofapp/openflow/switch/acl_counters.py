@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from ofapp.bridge import acl
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import used_lists
 from ofapp.bridge.event import Event, Severity
 from ofapp.openflow.model.cookie import Feature, parse_cookie
-from ofapp.openflow.pipeline.acl_flows import rule_meter, used_lists
-from ofapp.openflow.wire.learned import HeldFlow
+from ofapp.openflow.pipeline.acl import rule_meter
+from ofapp.openflow.wire.flow_stats import FlowStats
 
 _SAME_TIME = 0.05  # seconds; ages are told in milliseconds
 
@@ -117,7 +118,7 @@ class AclHits:
         count = self._over.of(rule_meter(name, rule))
         return 0 if count is None else count.packets
 
-    def see_flows(self, held: Iterable[HeldFlow], now: float) -> None:
+    def see_flows(self, held: Iterable[FlowStats], now: float) -> None:
         """All flows of a switch, or at least those of access lists."""
         known = {
             acl.rule_number(name, rule)
@@ -165,7 +166,7 @@ class AclHits:
             yield from ((name, rule.name) for rule in rules if rule.rate is not None)
 
 
-def _flow_readings(held: Iterable[HeldFlow]) -> Iterator[Reading]:
+def _flow_readings(held: Iterable[FlowStats]) -> Iterator[Reading]:
     for flow in held:
         cookie = parse_cookie(flow.cookie)
         if cookie is not None and cookie.feature == Feature.ACL:

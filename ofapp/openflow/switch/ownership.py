@@ -27,10 +27,11 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import serialize
-from ofapp.openflow.wire.learned import oxms, read_flow_stats
+from ofapp.openflow.wire.flow_stats import read_flow_stats
+from ofapp.openflow.wire.oxm import oxms
 from ofapp.openflow.wire.questions import flow_request
 from ofapp.openflow.wire.requests import RequestError, bodies, replies
 

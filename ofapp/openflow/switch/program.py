@@ -10,13 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.model.flow_index import Flows
-from ofapp.openflow.pipeline import chain, flows, mdb
-from ofapp.openflow.pipeline import egress as leaving
-from ofapp.openflow.pipeline import meters as metering
-from ofapp.openflow.pipeline.pipeline import TableId, check
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.chain import parts_of
+from ofapp.openflow.pipeline.egress import entry_groups, port_groups
+from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
+from ofapp.openflow.pipeline.flood import flood_groups
+from ofapp.openflow.pipeline.flows import desired_flows
+from ofapp.openflow.pipeline.meters import desired_meters
+from ofapp.openflow.pipeline.tables import check
 from ofapp.openflow.wire import bundle, codec
 
 K = TypeVar("K")
@@ -80,24 +84,25 @@ class Changes:
         return b"".join([*meters, bundle.wrap(body), *gone])
 
 
-def program(bridge: Bridge, metered: bool, entries: mdb.GroupNumbers) -> Program:
-    """All that a switch should hold for a bridge as it is now.
+def program(desired: Desired, metered: bool, numbers: GroupNumbers) -> Program:
+    """All that a switch should hold for its bridge.
 
-    entries: which group belongs to which multicast entry on that switch.
+    numbers: which group belongs to which multicast entry on that switch.
     """
     return Program(
-        Flows((flow.identity, flow) for flow in flows.desired_flows(bridge, metered)),
-        {group.id: group for group in groups(bridge, entries)},
-        {meter.id: meter for meter in metering.desired_meters(bridge)} if metered else {},
+        Flows((flow.identity, flow) for flow in desired_flows(desired, metered)),
+        {group.id: group for group in groups(desired, numbers)},
+        {meter.id: meter for meter in desired_meters(desired)} if metered else {},
     )
 
 
-def groups(bridge: Bridge, entries: mdb.GroupNumbers) -> Iterator[Group]:
+def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
     """The groups that flows point to."""
-    yield from leaving.flood_groups(bridge.reach, bridge.relay.flood_ports)
-    yield from leaving.port_groups(bridge)
-    for key, ports in mdb.desired_entries(bridge).items():
-        yield from leaving.entry_groups(bridge.reach, entries.of(key), key.vid, ports)
+    reach = desired.reach
+    yield from flood_groups(reach, desired.flooded)
+    yield from port_groups(reach, desired.numbers)
+    for key, ports in desired_entries(desired.entries).items():
+        yield from entry_groups(reach, numbers.of(key), key.vid, ports)
 
 
 def difference(old: Program, new: Program) -> Changes:
@@ -125,7 +130,7 @@ def describe(item: Flow | Group | Meter) -> str:
     if isinstance(item, Meter):
         return f"{item.id:#x}: {item.rate} frames/s"
     if isinstance(item, Group):
-        if parts := chain.parts_of(item):
+        if parts := parts_of(item):
             return f"{item.id:#x}: groups {', '.join(f'{part:#x}' for part in sorted(parts))}"
         return f"{item.id:#x}: ports {', '.join(map(str, sorted(item.ports))) or 'none'}"
     name = f"{TableId(item.table).name.lower()}/{check(item).name}"

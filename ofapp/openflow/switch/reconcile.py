@@ -13,7 +13,8 @@ from typing import TypeVar
 from ofapp.openflow.model.cookie import parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.learned import HeldFlow, sorted_match
+from ofapp.openflow.wire.flow_stats import FlowStats
+from ofapp.openflow.wire.oxm import sorted_match
 
 V = TypeVar("V", Group, Meter)
 
@@ -23,12 +24,12 @@ Identity = tuple[int, int, bytes]
 _NOTIFY = 1  # OFPFF_SEND_FLOW_REM; a switch may report other flags of its own
 
 
-def flow_changes(desired: Iterable[Flow], held: Iterable[HeldFlow]) -> list[bytes]:
+def flow_changes(desired: Iterable[Flow], held: Iterable[FlowStats]) -> list[bytes]:
     """Messages that add or correct the desired flows, then delete others of ours.
 
     held: flows of ours but the learned addresses, which a `Sweep` looks after.
     """
-    left: dict[Identity, HeldFlow] = {}
+    left: dict[Identity, FlowStats] = {}
     for flow in held:
         if parse_cookie(flow.cookie) is not None:
             left[flow.table, flow.priority, sorted_match(flow.match)] = flow
@@ -51,7 +52,7 @@ def changed(wanted: Mapping[int, V], held: Mapping[int, V]) -> list[V]:
     return [item for number, item in wanted.items() if held.get(number) != item]
 
 
-def _body(flow: HeldFlow) -> tuple[int, int, int, bytes]:
+def _body(flow: FlowStats) -> tuple[int, int, int, bytes]:
     return flow.cookie, flow.idle_timeout, flow.flags & _NOTIFY, flow.instructions
 
 

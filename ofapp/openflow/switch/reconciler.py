@@ -18,6 +18,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.limits import RateWatch
 from ofapp.bridge.losing import lose
@@ -28,12 +29,15 @@ from ofapp.bridge.sweep import Occasion
 from ofapp.common import hub
 from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter
-from ofapp.openflow.pipeline import mdb
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import meters as metering
-from ofapp.openflow.pipeline.acl_flows import is_rule_meter
+from ofapp.openflow.pipeline.acl import is_rule_meter
 from ofapp.openflow.pipeline.chain import parts_of, ports_of
+from ofapp.openflow.pipeline.entries import GroupNumbers, Key, desired_entries
+from ofapp.openflow.pipeline.flows import entry_flow
+from ofapp.openflow.pipeline.group_numbers import is_our_group
 from ofapp.openflow.pipeline.meters import Copy
-from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId, is_our_group
+from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch import reconcile
 from ofapp.openflow.switch.acl_counters import AclHits
 from ofapp.openflow.switch.port_status import arrive
@@ -43,7 +47,7 @@ from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import delete_group
-from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats, read_half
+from ofapp.openflow.wire.flow_stats import FlowStats, read_entry, read_flow_stats, read_half
 from ofapp.openflow.wire.portdesc import ask_ports
 from ofapp.openflow.wire.questions import fixed_requests, flow_request
 from ofapp.openflow.wire.requests import RequestError, ask, bodies, parsed
@@ -148,13 +152,14 @@ class Alignment:
         if adopt_static:
             self._adopt_static_entries(held)
         if not self.writes:
-            entries = dict(filter(None, map(mdb.read_entry, held)))
-            self.writer.entries = mdb.GroupNumbers(entries)
+            entries = dict(filter(None, map(read_entry, held)))
+            self.writer.entries = GroupNumbers(entries)
             self._restore_multicast(entries, ports_of(groups))
-        wanted = self.writer.wanted()
+        desired = self._bridge.desired()
+        wanted = self.writer.wanted(desired)
         superfluous = self._put_groups_and_meters(wanted, groups, meters)
-        desired = chain(self._entry_flows(), wanted.flows.values())
-        changes = reconcile.flow_changes(desired, held)
+        every_flow = chain(self._entry_flows(desired), wanted.flows.values())
+        changes = reconcile.flow_changes(every_flow, held)
         changes += superfluous
         if self.writes:
             self._bridge.learning.counters["mended"] += len(changes)
@@ -167,7 +172,7 @@ class Alignment:
         """Look at the learned addresses, and mend what differs; RequestError, ValueError."""
         self._sweeper.sweep(occasion, self.writer)
 
-    def _adopt_static_entries(self, held: list[HeldFlow]) -> None:
+    def _adopt_static_entries(self, held: list[FlowStats]) -> None:
         for flow in held:
             cookie, half = parse_cookie(flow.cookie), read_half(flow)
             if cookie is None or cookie.feature != Feature.STATIC or half is None:
@@ -178,12 +183,12 @@ class Alignment:
                 mac = half.destination
                 self._apply(self._bridge.add_static(half.vid, mac, port.name, now))
 
-    def _entry_flows(self) -> Iterator[Flow]:
-        for key in mdb.desired_entries(self._bridge):
-            yield mdb.entry_flow(key, self.writer.entries.of(key))
+    def _entry_flows(self, desired: Desired) -> Iterator[Flow]:
+        for key in desired_entries(desired.entries):
+            yield entry_flow(key, self.writer.entries.of(key))
 
     def _restore_multicast(
-        self, entries: Mapping[mdb.Key, int], ports: Mapping[int, frozenset[int]]
+        self, entries: Mapping[Key, int], ports: Mapping[int, frozenset[int]]
     ) -> None:
         """What a switch holds is what was known before this controller started."""
         snooper = self._bridge.multicasting
@@ -301,7 +306,7 @@ class Alignment:
         self._channel.turn()
         return not self._channel.dead
 
-    def _count_drops(self, held: list[HeldFlow]) -> None:
+    def _count_drops(self, held: list[FlowStats]) -> None:
         """A rule that leads nowhere drops; its flow's counter says how often."""
         dropping: dict[tuple[int, int], str] = {
             (table.id, rule.priority): rule.name
@@ -321,7 +326,7 @@ class Alignment:
         self._apply([*self._locked.observe(locked)])
 
 
-def _held_states(held: list[HeldFlow], ports: Iterable[int]) -> dict[int, PortState]:
+def _held_states(held: list[FlowStats], ports: Iterable[int]) -> dict[int, PortState]:
     """The port states that the flows of these ports make."""
     states = dict.fromkeys(ports, PortState.DISCARDING)
     for flow in held:

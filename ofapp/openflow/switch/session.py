@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import (
     NOTICES,
     Barrier,
@@ -32,7 +33,6 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
 from ofapp.bridge.sweep import Occasion
 from ofapp.common import hub
-from ofapp.openflow.pipeline.acl_flows import used_lists
 from ofapp.openflow.switch.acl_counters import AclHits
 from ofapp.openflow.switch.grace import grace, until_barrier
 from ofapp.openflow.switch.intake import Intake
@@ -44,7 +44,7 @@ from ofapp.openflow.switch.reconciler import Alignment
 from ofapp.openflow.switch.removals import Removals
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import serialize
-from ofapp.openflow.wire.learned import Expired
+from ofapp.openflow.wire.flow_removed import Expired
 from ofapp.openflow.wire.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal, Refusals
 from ofapp.openflow.wire.requests import PATIENCE, RequestError
@@ -200,7 +200,7 @@ class Session:
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
         writer = self._alignment.writer
-        return difference(writer.held, writer.wanted(self.bridge.as_if(params)))
+        return difference(writer.held, writer.wanted(self.bridge.desired(params)))
 
     def reconfigure(self, effects: list[Effect]) -> Changes:
         """Carry a change out; gives what it changed in the switch, whose state is then checked.

@@ -24,7 +24,7 @@ from ofapp.openflow.switch.pace import Pace
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import delete_raw
-from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats, read_half
+from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats, read_half
 from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_request, flows_held
 from ofapp.openflow.wire.requests import bodies, replies
 
@@ -135,9 +135,9 @@ class Sweeper:
         Of an address the source half must come first, and both are in the same answers.
         """
         shown = 0
-        destinations: list[HeldFlow] = []
+        destinations: list[FlowStats] = []
         for body in bodies(self._channel, *requests):
-            sources: list[HeldFlow] = []
+            sources: list[FlowStats] = []
             for flow in read_flow_stats(body):
                 (sources if flow.table == LARGE[0] else destinations).append(flow)
             self._show(sweep, sources)
@@ -146,7 +146,7 @@ class Sweeper:
             self._show(sweep, destinations[at : at + SLICE])
         return shown + len(destinations)
 
-    def _show(self, sweep: Sweep, flows: Iterable[HeldFlow]) -> None:
+    def _show(self, sweep: Sweep, flows: Iterable[FlowStats]) -> None:
         now = time.monotonic()
         effects: list[Effect] = []
         for flow in flows:
@@ -170,7 +170,7 @@ class Sweeper:
             self._ready()
         hub.sleep(0)
 
-    def _delete(self, flow: HeldFlow) -> None:
+    def _delete(self, flow: FlowStats) -> None:
         """A learned flow of another generation, or not of our making."""
         self._bridge.learning.counters["stale_flows"] += 1
         self._channel.send(delete_raw(flow.table, flow.priority, flow.match, flow.cookie))

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import (
     NOTICES,
     Barrier,
@@ -38,25 +39,18 @@ from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, vlan
-from ofapp.openflow.pipeline import (
-    egress as leaving,
-)
-from ofapp.openflow.pipeline import (
-    flows,
-    mdb,
-)
-from ofapp.openflow.pipeline import (
-    meters as metering,
-)
-from ofapp.openflow.pipeline import (
-    source_flows as source,
-)
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.chain import parts_of
-from ofapp.openflow.pipeline.egress import entry_groups, port_group
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.pipeline.egress import entry_groups
+from ofapp.openflow.pipeline.entries import GroupNumbers, Key, entry_of, key_of
+from ofapp.openflow.pipeline.flood import flood_groups
+from ofapp.openflow.pipeline.group_numbers import port_group
+from ofapp.openflow.switch.learned_writer import LearnedWriter
 from ofapp.openflow.switch.program import Program, difference, program
 from ofapp.openflow.wire import bundle, codec
-from ofapp.openflow.wire.learned import HalfFields, LearnedWriter
+from ofapp.openflow.wire.oxm import AddressMatch
 
 MANY = 16
 """Effects on learned addresses from which on they go as a bundle.
@@ -80,7 +74,7 @@ class EffectWriter:
 
     def __init__(self, bridge: Bridge, metered: bool) -> None:
         self.held = Program()
-        self.entries = mdb.GroupNumbers()
+        self.entries = GroupNumbers()
         self.bundles = True
         self.removed = 0
         self._flooded: frozenset[int] | None = None
@@ -92,11 +86,11 @@ class EffectWriter:
         """The switch was looked at and holds this now."""
         self.held, self._flooded, self.removed = program, None, 0
 
-    def wanted(self, bridge: Bridge | None = None) -> Program:
-        """What the switch should hold, for the bridge as it is or as it might be."""
-        return program(bridge or self._bridge, self._metered, self.entries)
+    def wanted(self, desired: Desired | None = None) -> Program:
+        """What the switch should hold, for its bridge as it is or as it is said to be."""
+        return program(desired or self._bridge.desired(), self._metered, self.entries)
 
-    def leads_right(self, half: HalfFields, instructions: bytes) -> bool:
+    def leads_right(self, half: AddressMatch, instructions: bytes) -> bool:
         """Whether a destination half that a switch holds does what one of today would do."""
         return instructions == self._learned.instructions(half.port, half.vid)
 
@@ -176,9 +170,9 @@ class EffectWriter:
             case SendFrame(ports, frame):
                 return codec.send_frame(ports, frame)
             case SetGroup() | SetUnregistered():
-                return self._set_entry(*mdb.entry_of(effect))
+                return self._set_entry(*entry_of(effect))
             case RemoveGroup(vid, group, sender):
-                return self._set_entry(mdb.key_of(vid, group, sender), None)
+                return self._set_entry(key_of(vid, group, sender), None)
             case PutStatic():
                 return self._put_static(effect)
             case RemoveStatic(mac, vid):
@@ -190,23 +184,24 @@ class EffectWriter:
             case SetRate(port):
                 return self._set_rate(port)
             case HoldDown():
-                return self._put(source.held_flow(effect))
+                return self._put(flows.hold_flow(effect))
             case LetGo(vid, mac):
-                return self._take_out(source.held_flow(HoldDown(vid, mac, 0)))
+                return self._take_out(flows.hold_flow(HoldDown(vid, mac, 0)))
             case _:
                 raise TypeError(f"{effect!r} has no message")
 
     def trap_bpdus(self) -> bytes:
         """Renew the flows that bring BPDUs here; they end by themselves when nobody does."""
         return b"".join(
-            _trap(port, flows.trap_seconds(self._bridge, port), self._metered)
-            for port in self._bridge.relay.states
+            _trap(port, trap_seconds(hello_time), self._metered)
+            for port, hello_time in self._bridge.trapping()
         )
 
     def _reprogram(self) -> bytes:
-        wanted = self.wanted()
+        desired = self._bridge.desired()
+        wanted = self.wanted(desired)
         changes = difference(self.held, wanted)
-        self.held, self._flooded = wanted, self._bridge.relay.flood_ports
+        self.held, self._flooded = wanted, desired.flooded
         self.removed += len(changes.flows_removed)
         return changes.messages()
 
@@ -214,47 +209,46 @@ class EffectWriter:
         """These ports, and no others that open later: what blocks must come first."""
         touched = None if self._flooded is None else self._flooded ^ ports
         self._flooded = ports
-        return self._put_groups(leaving.flood_groups(self._bridge.reach, ports, touched))
+        return self._put_groups(flood_groups(self._bridge.reach, ports, touched))
 
     def _set_state(self, port: int, state: PortState) -> bytes:
         """What goes goes first, the outermost table first, so that no frame is half-way in."""
-        traps = flows.trap_seconds(self._bridge, port)
-        wanted = [*flows.port_flows(self._bridge, port, state, traps, self._metered)]
-        if self._bridge.multicasting is not None:
-            wanted += flows.snoop_flows(port, self._metered)
+        desired = self._bridge.desired_port(port, state)
+        wanted = [*flows.port_flows(desired, self._bridge.static_on(port), self._metered)]
+        if desired.snoops:
+            wanted.append(flows.snoop_flow(port, self._metered))
         kept = {flow.identity for flow in wanted}
         messages = [self._take_out(flow) for flow in self._on(port) if flow.identity not in kept]
         if self._metered:
-            messages += map(self._put_meter, metering.port_meters(self._bridge, port))
+            messages += map(self._put_meter, meters.port_meters(desired))
         return b"".join([*messages, *map(self._put, wanted)])
 
     def _close(self, port: int) -> bytes:
         messages = [*map(self._take_out, self._on(port))]
-        for kind in metering.Copy:
-            if self.held.meters.pop(metering.meter_id(port, kind), None):
-                messages.append(codec.delete_meter(metering.meter_id(port, kind)))
+        for kind in meters.Copy:
+            if self.held.meters.pop(meters.meter_id(port, kind), None):
+                messages.append(codec.delete_meter(meters.meter_id(port, kind)))
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
         return sorted(self.held.flows.of_port(port), key=lambda flow: (flow.table, flow.priority))
 
-    def _set_entry(self, key: mdb.Key, ports: frozenset[int] | None) -> bytes:
+    def _set_entry(self, key: Key, ports: frozenset[int] | None) -> bytes:
         """The group before the flow that leads to it, and after it on the way out."""
         if ports is not None:
             number = self.entries.of(key)
             known = number in self.held.groups
             message = self._put_groups(entry_groups(self._bridge.reach, number, key.vid, ports))
-            return message if known else message + codec.add_flow(mdb.entry_flow(key, number))
+            return message if known else message + codec.add_flow(flows.entry_flow(key, number))
         released = self.entries.release(key)
         if released is None:
             return b""
-        return codec.delete_flow(mdb.entry_flow(key, released)) + self._drop_group(released)
+        return codec.delete_flow(flows.entry_flow(key, released)) + self._drop_group(released)
 
     def _put_static(self, static: PutStatic) -> bytes:
-        wanted = [
-            *flows.static_flows(self._bridge.reach, static),
-            *source.pass_flows(self._bridge, static),
-        ]
+        wanted = [*flows.static_flows(self._bridge.reach, static)]
+        if static.port is not None and self._bridge.reach.policy(static.port).locked:
+            wanted += flows.pass_flows(self._bridge.desired_port(static.port), static)
         kept = {flow.identity for flow in wanted}
         old = [
             flow for flow in self._static_held(static.mac, static.vid) if flow.identity not in kept
@@ -264,16 +258,15 @@ class EffectWriter:
     def _set_gate(self, gate: SetGate) -> bytes:
         messages = []
         for port in self._bridge.relay.states if gate.port is None else [gate.port]:
-            copy = flows.sighting(port, self._metered)
-            flow = source.gate_flow(port, gate.vid, copy)
-            state = self._bridge.relay.states.get(port)
-            gated = source.is_gated(self._bridge, port, gate.vid)
-            wanted = gated and state is PortState.FORWARDING
+            flow = flows.gate_flow(port, gate.vid, self._metered)
+            desired = self._bridge.desired_port(port)
+            full = desired.full if gate.vid is None else gate.vid in desired.full_vlans
+            wanted = full and desired.forwards
             messages.append(self._put(flow) if wanted else self._take_out(flow))
         return b"".join(messages)
 
     def _set_rate(self, port: int) -> bytes:
-        meter = metering.sighting_meter(self._bridge, port)
+        meter = meters.sighting_meter(self._bridge.desired_port(port))
         return self._put_meter(meter) if meter.id in self.held.meters else b""
 
     def _static_held(self, mac: int, vid: int | None) -> list[Flow]:

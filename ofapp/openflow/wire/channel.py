@@ -28,8 +28,8 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
 from ofapp.openflow.wire.bundle import is_reply
+from ofapp.openflow.wire.flow_removed import Expired, is_deletion
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.wire.learned import Expired, is_deletion
 from ofapp.openflow.wire.multipart import has_more, tells_ports
 from ofapp.openflow.wire.parse import EndlessError, parse
 from ofapp.openflow.wire.refusals import Refusal, read_refusal

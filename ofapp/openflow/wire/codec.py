@@ -34,6 +34,7 @@ from ofapp.openflow.model.flow import (
     BackOut,
     Bucket,
     Flow,
+    Forwarding,
     Group,
     Match,
     Meter,
@@ -132,11 +133,6 @@ def put_group(group: Group, exists: bool) -> bytes:
         )
         + buckets
     )
-
-
-def bucket_octets(bucket: Bucket) -> int:
-    """How much of a message a bucket takes."""
-    return len(_bucket(bucket))
 
 
 def put_meter(meter: Meter, exists: bool) -> bytes:
@@ -313,7 +309,7 @@ def _action(action: Action) -> list[Any]:
     raise TypeError(f"{action!r} is no action")
 
 
-def _read_action(action: Any) -> Action:
+def _read_action(action: Any) -> Forwarding:
     """One that a bucket of ours may have; what it cannot be is as good as an output to nowhere."""
     match action:
         case parser.OFPActionOutput():

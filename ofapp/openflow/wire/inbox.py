@@ -25,13 +25,11 @@ from typing import NamedTuple
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
-from ofapp.openflow.wire.learned import (
-    Expired,
+from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_flow_removed
+from ofapp.openflow.wire.packet_in import (
     is_bpdu,
-    is_learned_notice,
     is_miss,
     is_snooped,
-    read_flow_removed,
     read_miss,
     read_packet_in,
 )

@@ -14,7 +14,8 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import APP, APP_MASK, EXACT, LEARNED_BIT, Feature, make_cookie
-from ofapp.openflow.pipeline.pipeline import PIPELINE, TableId
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import bodies
 

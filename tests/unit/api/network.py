@@ -17,9 +17,9 @@ from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
-from ofapp.openflow.pipeline.acl_flows import rule_meter
+from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.acl_counters import AclHits
-from ofapp.openflow.wire.learned import HeldFlow
+from ofapp.openflow.wire.flow_stats import FlowStats
 from tests.unit.multicast.lan import V4, ip
 
 DPID = "0000000000000001"
@@ -150,7 +150,7 @@ def acl_network() -> Network:
     cookies = (make_cookie(Feature.ACL, rule_number("guests", name)) for name in names)
     hits.see_flows(
         (
-            HeldFlow(30, 1, 0, 0, cookie, count, b"", b"", 100 * count, 60.0)
+            FlowStats(30, 1, 0, 0, cookie, count, b"", b"", 100 * count, 60.0)
             for count, cookie in enumerate(cookies, 1)
         ),
         now,

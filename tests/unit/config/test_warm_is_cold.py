@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.config import Config
-from ofapp.openflow.pipeline.mdb import GroupNumbers
+from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.switch.program import Program, difference, program
 from tests.unit.config.configs import PORTS, bridges
 
@@ -38,7 +38,7 @@ def settle(bridge: Bridge, now: float) -> float:
 
 
 def held(bridge: Bridge) -> Program:
-    return program(bridge, metered=True, entries=GroupNumbers())
+    return program(bridge.desired(), metered=True, numbers=GroupNumbers())
 
 
 @settings(max_examples=60, deadline=None, phases=QUICK)

@@ -19,14 +19,14 @@ from ofapp.bridge.policy import Policies, PortPolicy
 from ofapp.bridge.ports import Port
 from ofapp.openflow.model.flow import Flow, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.pipeline.acl_flows import (
+from ofapp.openflow.pipeline.acl import (
     acl_flows,
     acl_meters,
     acl_number,
     is_rule_meter,
     rule_meter,
 )
-from ofapp.openflow.pipeline.pipeline import check
+from ofapp.openflow.pipeline.tables import check
 from tests.support.acl_lists import LIST, bridge_with, rules_of
 from tests.support.acl_oracle import (
     Frame,
@@ -41,7 +41,7 @@ from tests.support.acl_oracle import (
 
 def flows_of(given_rules: list[Settings]) -> list[Flow]:
     """Those of the list, without the one that lets BPDUs pass."""
-    bpdu, *flows = acl_flows(bridge_with(**{LIST: rules_of(given_rules)}), True)
+    bpdu, *flows = acl_flows(bridge_with(**{LIST: rules_of(given_rules)}).desired(), True)
     assert check(bpdu).name == "bpdu"
     return flows
 
@@ -131,8 +131,8 @@ class TestPlaces:
 
     def test_other_lists_do_not_matter(self) -> None:
         one, other = rules_of([tcp(80)]), rules_of([tcp(443)])
-        alone = set(acl_flows(bridge_with(one=one), True))
-        both = set(acl_flows(bridge_with(another=other, one=one), True))
+        alone = set(acl_flows(bridge_with(one=one).desired(), True))
+        both = set(acl_flows(bridge_with(another=other, one=one).desired(), True))
         assert alone < both
 
     def test_numbers_are_those_of_the_names_for_ever(self) -> None:
@@ -148,23 +148,23 @@ class TestPlaces:
 class TestActions:
     def test_a_list_that_no_port_has_is_not_there(self) -> None:
         params = BridgeParams(policies=Policies(acls={LIST: rules_of([tcp(80, rate=5)])}))
-        assert list(acl_flows(Bridge(1, params), True)) == []
-        assert list(acl_meters(Bridge(1, params))) == []
+        assert list(acl_flows(Bridge(1, params).desired(), True)) == []
+        assert list(acl_meters(Bridge(1, params).desired())) == []
 
     def test_a_port_by_number_or_pattern_has_its_list(self) -> None:
         policies = Policies(acls={LIST: rules_of([tcp(80)])})
         port = PortParams(policy=PortPolicy(acl=LIST))
         for ports in ({"ports": {"tap*": port}}, {"numbered": {7: port}}):
             params = BridgeParams(policies=policies, **ports)  # type: ignore[arg-type]
-            assert len(list(acl_flows(Bridge(1, params), True))) == 4
+            assert len(list(acl_flows(Bridge(1, params).desired(), True))) == 4
 
     def test_a_rate_is_one_meter_for_all_flows_of_the_rule(self) -> None:
         bridge = bridge_with(**{LIST: rules_of([tcp("80,443", rate=50, name="web")])})
-        assert list(acl_meters(bridge)) == [Meter(rule_meter(LIST, "web"), 50)]
-        _bpdu, implicit, *limited = acl_flows(bridge, True)
+        assert list(acl_meters(bridge.desired())) == [Meter(rule_meter(LIST, "web"), 50)]
+        _bpdu, implicit, *limited = acl_flows(bridge.desired(), True)
         assert {flow.meter for flow in limited} == {rule_meter(LIST, "web")}
         assert implicit.meter is None
-        assert {flow.meter for flow in acl_flows(bridge, False)} == {None}
+        assert {flow.meter for flow in acl_flows(bridge.desired(), False)} == {None}
 
     def test_a_mirror_that_comes_goes_and_comes_elsewhere(self) -> None:
         rule = tcp(80, "drop", mirror="ids")
@@ -172,7 +172,9 @@ class TestActions:
 
         def copies() -> set[tuple[object, ...]]:
             return {
-                flow.actions for flow in acl_flows(bridge, True) if flow.serial and flow.priority
+                flow.actions
+                for flow in acl_flows(bridge.desired(), True)
+                if flow.serial and flow.priority
             }
 
         assert copies() == {()}

@@ -17,7 +17,7 @@ from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.openflow.model.flow import Group, Output, PopTag, Resubmit, SetRegister
 from ofapp.openflow.model.rule import Register
 from ofapp.openflow.pipeline.chain import chained, parts_of, ports_of
-from ofapp.openflow.pipeline.pipeline import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
+from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire import codec
 from tests.unit.openflow.messages import messages

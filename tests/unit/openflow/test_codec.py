@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
@@ -14,8 +16,21 @@ from ofapp.bridge.multicast import Params
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
-from ofapp.openflow.model.flow import Match
-from ofapp.openflow.pipeline.mdb import GroupNumbers
+from ofapp.openflow.model.flow import (
+    BackOut,
+    Forwarding,
+    Group,
+    Match,
+    Output,
+    PopTag,
+    PushTag,
+    Resubmit,
+    SetRegister,
+    SetVid,
+    ToGroup,
+)
+from ofapp.openflow.model.rule import Register
+from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.switch.program import program
 from ofapp.openflow.wire import codec
 from tests.unit.openflow.guarded import guarded
@@ -41,7 +56,7 @@ def header(message: bytes) -> tuple[int, int, int, int]:
 
 def test_flow_mods_read_back_and_written_by_os_ken_are_the_same() -> None:
     for bridge in (snooping(), guarded()):
-        for flow in program(bridge, False, GroupNumbers()).flows.values():
+        for flow in program(bridge.desired(), False, GroupNumbers()).flows.values():
             for message in (codec.add_flow(flow), codec.delete_flow(flow)):
                 again = parsed(message)
                 assert codec.serialize(again) == message, flow
@@ -56,7 +71,7 @@ def test_fields_come_after_what_they_presuppose() -> None:
 
 
 def test_group_mods_are_os_kens() -> None:
-    for group in program(snooping(), True, GroupNumbers()).groups.values():
+    for group in program(snooping().desired(), True, GroupNumbers()).groups.values():
         message = codec.put_group(group, exists=True)
         buckets, at = [], 16
         while at < len(message):
@@ -65,3 +80,15 @@ def test_group_mods_are_os_kens() -> None:
             at += bucket.len
         made = parser.OFPGroupMod(_OS_KEN, ofp.OFPGC_MODIFY, ofp.OFPGT_ALL, group.id, buckets)
         assert codec.serialize(made) == message
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        *(Output(1), BackOut(), PushTag(7), SetVid(7), PopTag()),
+        *(SetRegister(Register.EGRESS, 1), Resubmit(90), ToGroup(5)),
+    ],
+)
+def test_a_group_knows_how_much_of_a_message_it_takes(action: Forwarding) -> None:
+    group = Group(1, frozenset({(action,), (action, Output(2))}))
+    assert len(codec.put_group(group, exists=False)) == 16 + group.octets

@@ -11,7 +11,7 @@ import ofapp.common.hub  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.openflow.pipeline.acl_flows import rule_meter
+from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.acl_counters import AclHits, Count, Reading, Tally
 from tests.unit.openflow.test_acl import LIST, bridge_with, rules_of, tcp
 

@@ -29,10 +29,20 @@ from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline import flows
-from ofapp.openflow.wire import codec, learned
+from ofapp.openflow.switch.learned_writer import LearnedWriter
+from ofapp.openflow.wire import (
+    codec,
+    flow_removed,
+)
+from ofapp.openflow.wire import (
+    flow_stats as statistics,
+)
+from ofapp.openflow.wire import (
+    packet_in as packet_ins,
+)
 
 PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
-WRITER = learned.LearnedWriter(300)
+WRITER = LearnedWriter(300)
 
 hosts = st.tuples(
     st.integers(1, 0xFF00) | st.just(LOCAL_PORT),
@@ -52,11 +62,11 @@ def messages(data: bytes) -> list[bytes]:
 
 
 def test_hosts_that_fall_silent_together_expire_over_a_tenth_of_the_ageing_time() -> None:
-    idle = learned.LearnedWriter(300).idle
+    idle = LearnedWriter(300).idle
     assert (min(idle), max(idle)) == (300, 329)
     assert all(0 <= later - sooner <= 1 for sooner, later in pairwise(idle))
-    assert set(learned.LearnedWriter(0).idle) == {0} == set(learned.LearnedWriter(None).idle)
-    assert max(learned.LearnedWriter(65535).idle) == 65535
+    assert set(LearnedWriter(0).idle) == {0} == set(LearnedWriter(None).idle)
+    assert max(LearnedWriter(65535).idle) == 65535
 
 
 @given(hosts, st.integers(0, 0xFF00))
@@ -141,37 +151,37 @@ def test_a_packet_in_tells_port_vlan_and_source(
     match = {"metadata": 5} if more_fields else {}
     message = packet_in(frame(source, vid), in_port=port, **match)
     data = b"x" * 11 + message + b"y" * 40  # somewhere in a buffer
-    assert learned.is_miss(data, 11)
-    assert learned.read_miss(data, 11, len(message)) == (port, vid or 0, source)
+    assert packet_ins.is_miss(data, 11)
+    assert packet_ins.read_miss(data, 11, len(message)) == (port, vid or 0, source)
 
 
 def test_service_tags_are_tags_and_short_frames_are_no_frames() -> None:
     message = packet_in(frame(1, 9, 0x88A8), in_port=1)
-    assert learned.read_miss(message, 0, len(message)) == (1, 9, 1)
+    assert packet_ins.read_miss(message, 0, len(message)) == (1, 9, 1)
     for size in range(14):
         message = packet_in(frame(1, None)[:size], in_port=1)
-        assert learned.read_miss(message, 0, len(message)) is None
+        assert packet_ins.read_miss(message, 0, len(message)) is None
     message = packet_in(frame(1, None)[:14], in_port=1)
-    assert learned.read_miss(message, 0, len(message)) == (1, 0, 1)
+    assert packet_ins.read_miss(message, 0, len(message)) == (1, 0, 1)
     for size in range(14, 18):  # a tag cut short is none, as OVS sees it
         message = packet_in(frame(1, 5)[:size], in_port=1)
-        assert learned.read_miss(message, 0, len(message)) == (1, 0, 1)
+        assert packet_ins.read_miss(message, 0, len(message)) == (1, 0, 1)
     message = packet_in(frame(1, 5)[:18], in_port=1)
-    assert learned.read_miss(message, 0, len(message)) == (1, 5, 1)
+    assert packet_ins.read_miss(message, 0, len(message)) == (1, 5, 1)
     message = packet_in(frame(1, None))  # from nowhere
-    assert learned.read_miss(message, 0, len(message)) is None
+    assert packet_ins.read_miss(message, 0, len(message)) is None
 
 
 @given(st.binary(max_size=200), st.integers(0, 200))
 def test_no_bytes_make_the_readers_raise(garbage: bytes, cut: int) -> None:
     good = packet_in(frame(1, 5), in_port=1)
     for data in (garbage, good[:cut] + garbage, good[:24] + garbage):
-        learned.read_miss(data, 0, len(data))
-        learned.is_learned_notice(data, 0)
-        learned.read_flow_removed(data, 0, len(data))
+        packet_ins.read_miss(data, 0, len(data))
+        flow_removed.is_learned_notice(data, 0)
+        flow_removed.read_flow_removed(data, 0, len(data))
         try:
-            for held in learned.read_flow_stats(data):
-                learned.read_half(held)
+            for held in statistics.read_flow_stats(data):
+                statistics.read_half(held)
         except ValueError:
             pass
 
@@ -190,11 +200,11 @@ def flow_stats(message: bytes, packets: int) -> bytes:
 def test_flow_statistics_give_both_halves_back(host: tuple[int, int, int, int]) -> None:
     port, vid, mac, serial = host
     destination, source = map(codec.add_flow, flows.learned_flows(port, vid, mac, serial, 300))
-    held = list(learned.read_flow_stats(flow_stats(destination, 3) + flow_stats(source, 4)))
+    held = list(statistics.read_flow_stats(flow_stats(destination, 3) + flow_stats(source, 4)))
     assert [flow.packets for flow in held] == [3, 4]
     assert [flow.cookie & 0xFFFFFFFF for flow in held] == [serial, serial]
-    assert learned.read_half(held[0]) == (port, vid, 0, mac)
-    assert learned.read_half(held[1]) == (port, vid, mac, 0)
+    assert statistics.read_half(held[0]) == (port, vid, 0, mac)
+    assert statistics.read_half(held[1]) == (port, vid, mac, 0)
 
 
 def test_truncated_flow_statistics_are_an_error() -> None:
@@ -202,7 +212,7 @@ def test_truncated_flow_statistics_are_an_error() -> None:
     entry = flow_stats(source, 1)
     for cut in range(1, len(entry)):
         with pytest.raises(ValueError, match="flow statistics"):
-            list(learned.read_flow_stats(entry[:cut]))
+            list(statistics.read_flow_stats(entry[:cut]))
 
 
 @pytest.mark.parametrize(("reason", "told"), [(0, True), (1, False), (2, False)])
@@ -211,9 +221,9 @@ def test_only_an_idle_timeout_is_news(reason: int, told: bool) -> None:
     oxm = codec.add_flow(source)[48:-8]
     body = struct.pack("!QHBBIIHHQQ", source.cookie, 200, reason, 40, 0, 0, 300, 0, 1, 1) + oxm
     message = struct.pack("!BBHI", 4, ofp.OFPT_FLOW_REMOVED, 8 + len(body), 0) + body
-    assert learned.is_learned_notice(message, 0)
-    expected = learned.Expired(7, 0x0200000000AA, 99) if told else None
-    assert learned.read_flow_removed(message, 0, len(message)) == expected
+    assert flow_removed.is_learned_notice(message, 0)
+    expected = flow_removed.Expired(7, 0x0200000000AA, 99) if told else None
+    assert flow_removed.read_flow_removed(message, 0, len(message)) == expected
 
 
 def test_os_ken_reads_what_is_written() -> None:

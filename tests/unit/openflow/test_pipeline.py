@@ -21,12 +21,17 @@ from ofapp.bridge.stp import PortState
 from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
-from ofapp.openflow.pipeline import flows, mdb
-from ofapp.openflow.pipeline.pipeline import ENTRY_GROUPS, PIPELINE, PipelineError, TableId, check
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline import flows
+from ofapp.openflow.pipeline.admission import trap_seconds
+from ofapp.openflow.pipeline.entries import Key, key_of
+from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
+from ofapp.openflow.pipeline.multicast import snooping_flows
+from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
 from ofapp.openflow.switch import reconcile
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.learned import HeldFlow, read_flow_stats
+from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
 from tests.unit.openflow.guarded import guarded
 
 
@@ -67,10 +72,16 @@ def everything() -> Bridge:
 
 def static_flow() -> Flow:
     made = bridge()
-    return flows.static_flows(made.reach, next(iter(made.static_entries)))[0]
+    return next(flows.static_flows(made.reach, next(iter(made.static_entries))))
 
 
-def hold(message: bytes) -> HeldFlow:
+def ports_flows(bridge: Bridge, number: int, state: PortState, hello_time: float = 0) -> list[Flow]:
+    """Those of one port in a state."""
+    port = dataclasses.replace(bridge.desired_port(number, state), hello_time=hello_time)
+    return [*flows.port_flows(port, bridge.static_on(number), False)]
+
+
+def hold(message: bytes) -> FlowStats:
     """The flow of a flow-mod as a switch reports it."""
     cookie, table, idle, priority, flags = struct.unpack_from("!8xQ8xBxH2xH12xH", message)
     rest = message[48:]
@@ -90,22 +101,24 @@ class TestTraps:
         it must hear itself through us between: it speaks every 2 s and we were late by 1 s."""
         made = Bridge(1, BridgeParams(stp=StpParams(hello_time=hello)))
         made.set_ports([Port(1, "p1", 1, True), Port(LOCAL_PORT, "br0", 3, True)], 0.0)
-        assert flows.trap_seconds(made, 1) == seconds
+        assert trap_seconds(made.desired_port(1).hello_time) == seconds
         assert seconds + 1 <= (3 - 1) * hello + 3 - 2
-        assert flows.trap_seconds(made, LOCAL_PORT) == 0
-        traps = [f for f in flows.desired_flows(made, True) if f.feature is Feature.BPDU]
+        assert trap_seconds(made.desired_port(LOCAL_PORT).hello_time) == 0
+        traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature is Feature.BPDU]
         assert [flow.hard_timeout for flow in traps] == [seconds]
         assert EffectWriter(made, True).trap_bpdus() == codec.add_flow(traps[0])
 
     def test_without_spanning_tree_nothing_is_trapped(self) -> None:
         made = bridge()
-        assert flows.trap_seconds(made, 1) == 0
+        assert trap_seconds(made.desired_port(1).hello_time) == 0
         assert EffectWriter(made, True).trap_bpdus() == b""
 
 
 class TestDeclaration:
     def test_every_flow_of_a_bridge_is_declared(self) -> None:
-        used = {(flow.table, check(flow).name) for flow in flows.desired_flows(bridge(), True)}
+        used = {
+            (flow.table, check(flow).name) for flow in flows.desired_flows(bridge().desired(), True)
+        }
         used |= {(flow.table, check(flow).name) for flow in flows.learned_flows(1, 0, 5, 1, 300)}
         group4, group6, source4, source6 = (
             bytes([239, 1, 1, 1]),
@@ -113,21 +126,21 @@ class TestDeclaration:
             bytes([10, 0, 0, 1]),
             b"\xfe\x80" + bytes(13) + b"\x01",
         )
-        keys = [mdb.Key(7, family, None, None) for family in Family]
-        keys += [mdb.key_of(7, group4, source) for source in (None, source4)]
-        keys += [mdb.key_of(7, group6, source) for source in (None, source6)]
-        keys.append(mdb.key_of(7, bytes.fromhex("010001c0ffee"), None))
+        keys = [Key(7, family, None, None) for family in Family]
+        keys += [key_of(7, group4, source) for source in (None, source4)]
+        keys += [key_of(7, group6, source) for source in (None, source6)]
+        keys.append(key_of(7, bytes.fromhex("010001c0ffee"), None))
         others = [
-            *flows.port_flows(bridge(), 1, PortState.FORWARDING, 1),
-            *flows.port_flows(bridge(), 1, PortState.LEARNING),
-            *flows.snooping_flows(),
-            *flows.snoop_flows(1, True),
-            *flows.desired_flows(everything(), True),
-            *flows.desired_flows(guarded(), True),
+            *ports_flows(bridge(), 1, PortState.FORWARDING, 1),
+            *ports_flows(bridge(), 1, PortState.LEARNING),
+            *snooping_flows(),
+            flows.snoop_flow(1, True),
+            *flows.desired_flows(everything().desired(), True),
+            *flows.desired_flows(guarded().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),
-            *flows.port_flows(everything(), 1, PortState.LEARNING),
+            *ports_flows(everything(), 1, PortState.LEARNING),
         ]
-        others += [mdb.entry_flow(key, ENTRY_GROUPS) for key in keys]
+        others += [flows.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}
         used.add((TableId.OWNER, "lease"))  # not of the bridge (`ofapp.openflow.switch.ownership`)
         assert used == {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
@@ -172,14 +185,14 @@ class TestDeclaration:
 class TestReconcile:
     @pytest.mark.parametrize("metered", [True, False])
     def test_a_switch_in_line_is_left_alone(self, metered: bool) -> None:
-        desired = list(flows.desired_flows(bridge(), metered))
+        desired = list(flows.desired_flows(bridge().desired(), metered))
         held = [hold(codec.add_flow(flow)) for flow in desired]
         assert reconcile.flow_changes(desired, held) == []
 
     def test_a_field_order_of_its_own_is_no_difference(self) -> None:
         (wanted,) = (
             flow
-            for flow in flows.desired_flows(bridge(), True)
+            for flow in flows.desired_flows(bridge().desired(), True)
             if check(flow).name == "bpdu-pass" and flow.match[0].value == 1
         )
         held = hold(codec.add_flow(wanted))
@@ -187,12 +200,12 @@ class TestReconcile:
         assert reconcile.flow_changes([wanted], [turned]) == []
 
     def test_what_is_missing_is_added_before_what_is_superfluous_goes(self) -> None:
-        desired = list(flows.desired_flows(bridge(), True))
-        stale = hold(codec.add_flow(flows.port_flows(bridge(), 9, PortState.FORWARDING)[0]))
+        desired = list(flows.desired_flows(bridge().desired(), True))
+        stale = hold(codec.add_flow(ports_flows(bridge(), 9, PortState.FORWARDING)[0]))
         held = [hold(codec.add_flow(flow)) for flow in desired[1:]]
         added, removed = reconcile.flow_changes(desired, [*held, stale])
         assert added == codec.add_flow(desired[0])
-        assert removed == codec.delete_flow(flows.port_flows(bridge(), 9, PortState.FORWARDING)[0])
+        assert removed == codec.delete_flow(ports_flows(bridge(), 9, PortState.FORWARDING)[0])
 
     @pytest.mark.parametrize(
         "difference",
@@ -204,7 +217,7 @@ class TestReconcile:
         ],
     )
     def test_what_differs_is_put_right(self, difference: dict[str, object]) -> None:
-        (wanted, *_) = flows.port_flows(bridge(), 1, PortState.FORWARDING)
+        (wanted, *_) = ports_flows(bridge(), 1, PortState.FORWARDING)
         held = hold(codec.add_flow(wanted))._replace(**difference)  # type: ignore[arg-type]
         assert reconcile.flow_changes([wanted], [held]) == [codec.add_flow(wanted)]
 

@@ -15,8 +15,8 @@ from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import PortPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.vlan import access, trunk
-from ofapp.openflow.pipeline.mdb import GroupNumbers
-from ofapp.openflow.pipeline.pipeline import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
+from ofapp.openflow.pipeline.entries import GroupNumbers
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
 from ofapp.openflow.switch.program import Program, difference, program
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire import bundle
@@ -37,7 +37,7 @@ def bridge(**ports: PortParams) -> Bridge:
 
 
 def held(made: Bridge) -> Program:
-    return program(made, True, GroupNumbers())
+    return program(made.desired(), True, GroupNumbers())
 
 
 def test_what_is_the_same_is_no_change() -> None:

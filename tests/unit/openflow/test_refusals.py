@@ -17,7 +17,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.bridge.event import Severity
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.wire import bundle, codec
 from ofapp.openflow.wire.refusals import KINDS, QUIET, Refusal, Refusals, read_refusal
 

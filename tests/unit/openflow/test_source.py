@@ -12,8 +12,9 @@ from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.model.flow import Flow
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import flows
-from ofapp.openflow.pipeline.pipeline import TableId, check
+from ofapp.openflow.pipeline.tables import check
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire import codec
 from tests.unit.openflow.guarded import HELD, guarded
@@ -23,7 +24,7 @@ STATIC = 0x02000000000A
 
 def names(bridge: Bridge) -> set[tuple[str, int | None]]:
     """(rule, ingress port) of the source table's flows."""
-    wanted = flows.desired_flows(bridge, True)
+    wanted = flows.desired_flows(bridge.desired(), True)
     return {(check(flow).name, _in_port(flow)) for flow in wanted if flow.table == TableId.SOURCE}
 
 
@@ -53,7 +54,7 @@ def test_each_guard_has_its_flows() -> None:
     assert ("locked-static", 3) in found
     assert ("held", None) in found
     assert {rule for rule, port in found if port == 4} == {"miss"}
-    quiet = [flow for flow in flows.desired_flows(guarded(), True) if _in_port(flow) == 4]
+    quiet = [flow for flow in flows.desired_flows(guarded().desired(), True) if _in_port(flow) == 4]
     miss = next(flow for flow in quiet if flow.table == TableId.SOURCE)
     assert (miss.actions, miss.goto) == ((), TableId.DESTINATION)
 

@@ -23,11 +23,11 @@ from ofapp.bridge.fdb import COHORTS
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
 from ofapp.bridge.sweep import Occasion
-from ofapp.openflow.pipeline.pipeline import TableId
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.switch import sweep as sweeper
+from ofapp.openflow.switch.learned_writer import LearnedWriter
 from ofapp.openflow.switch.sweep import Sweeper
 from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire.learned import LearnedWriter
 
 EXACT = (1 << 64) - 1
 MANY = 2_000  # hosts: more than fit one look, as it is set here

@@ -12,31 +12,18 @@ from __future__ import annotations
 
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow
-from ofapp.openflow.model.rule import Rule, Table, TableId
+from ofapp.openflow.model.rule import Rule, TableId
 from ofapp.openflow.pipeline.acl import ACL
-from ofapp.openflow.pipeline.admission import ADMISSION, STORM, VLAN
-from ofapp.openflow.pipeline.destination import DESTINATION, EGRESS, FLOOD
-from ofapp.openflow.pipeline.multicast import MULTICAST, SNOOP
+from ofapp.openflow.pipeline.admission import ADMISSION
+from ofapp.openflow.pipeline.destination import DESTINATION
+from ofapp.openflow.pipeline.egress import EGRESS
+from ofapp.openflow.pipeline.flood import FLOOD
+from ofapp.openflow.pipeline.multicast import MULTICAST
 from ofapp.openflow.pipeline.owner import OWNER
+from ofapp.openflow.pipeline.snoop import SNOOP
 from ofapp.openflow.pipeline.source import SOURCE
-
-__all__ = ["FLOOD_GROUP", "PIPELINE", "PipelineError", "Rule", "Table", "TableId", "check"]
-
-FLOOD_GROUP = 1
-"""Where frames flood to on a bridge without VLANs, and in VLANs that are like most."""
-VLAN_GROUPS = 0x0D000000
-"""Flood sets of VLANs, by the lowest VID of the class (see `ofapp.bridge.reach`)."""
-PORT_GROUPS = 0x0E000000
-"""What leads to a port by way of the egress table, by the port's number."""
-ENTRY_GROUPS = 0x0F000000
-"""Multicast entries."""
-_GROUPS_END = 0x10000000
-
-
-def is_our_group(group: int) -> bool:
-    """Whether a group's number is one that this package gives."""
-    return group == FLOOD_GROUP or VLAN_GROUPS <= group < _GROUPS_END
-
+from ofapp.openflow.pipeline.storm import STORM
+from ofapp.openflow.pipeline.vlan import VLAN
 
 PIPELINE = (
     *(ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS),

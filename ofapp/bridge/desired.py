@@ -1,0 +1,210 @@
+"""What a datapath should hold for a bridge, as one frozen value.
+
+Who programs a datapath takes this value, or the part of it that has changed, and never looks into a
+bridge.  With other parameters the same question is a dry run.  A bridge of a thousand ports changes
+one at a time, so a port is a value of its own, made without the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.multicast import SetGroup, SetUnregistered
+from ofapp.bridge.multicasting import Multicasting
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.policy import AclRule, PortPolicy
+from ofapp.bridge.ports import PortTable
+from ofapp.bridge.rates import Rates
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.relay import Relay
+from ofapp.bridge.spanning import Spanning
+from ofapp.bridge.static_entries import StaticEntries
+from ofapp.bridge.stp import PortState
+from ofapp.bridge.vlan import PortVlans
+
+AccessLists = Mapping[str, tuple[AclRule, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredPort:
+    """One port.
+
+    state: None for one that is down or takes no part.
+    hello_time: that of the spanning tree which its BPDUs are for, in seconds; 0: they pass.
+    snoops: its IGMP and MLD go to the controller.
+    learns: unknown sources are shown to the controller, so many frames (`rate`) a second.
+    full: it has learned all it may, and frames of others are dropped; full_vlans: the VLANs on it
+    of which the same is true.
+    """
+
+    number: int
+    state: PortState | None
+    reach: Reach
+    hello_time: float
+    snoops: bool
+    learns: bool
+    rate: int
+    full: bool
+    full_vlans: tuple[int, ...]
+
+    @property
+    def policy(self) -> PortPolicy:
+        """What it may and may not."""
+        return self.reach.policy(self.number)
+
+    @property
+    def vlans(self) -> PortVlans:
+        """The VLANs it is a member of."""
+        return self.reach.vlans(self.number)
+
+    @property
+    def forwards(self) -> bool:
+        """Whether its frames enter."""
+        return self.state is PortState.FORWARDING
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """The whole.
+
+    numbers: of all ports, up or down; ports: those that are up and take part, by number.
+    statics: the addresses that do not move; holds: those that are held down.
+    lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
+    snoops: multicast is snooped; entries: whom it is for.
+    """
+
+    reach: Reach
+    numbers: tuple[int, ...]
+    ports: tuple[DesiredPort, ...]
+    statics: tuple[PutStatic, ...]
+    holds: tuple[HoldDown, ...]
+    lists: AccessLists
+    mirrors: Mapping[str, int]
+    snoops: bool
+    entries: tuple[SetGroup | SetUnregistered, ...]
+
+    @property
+    def flooded(self) -> frozenset[int]:
+        """The ports that frames to unknown destinations leave by."""
+        return frozenset(port.number for port in self.ports if port.forwards)
+
+    def static_by_port(self) -> Mapping[int, list[PutStatic]]:
+        """The addresses that do not move, by where they belong."""
+        found: dict[int, list[PutStatic]] = defaultdict(list)
+        for static in self.statics:
+            if static.port is not None:
+                found[static.port].append(static)
+        return found
+
+
+class Parts(Protocol):
+    """What a bridge is made of, as far as a datapath has to do with it."""
+
+    params: BridgeParams
+    ports: PortTable
+    reach: Reach
+    learning: Learning
+    relay: Relay
+    static_entries: StaticEntries
+    multicasting: Multicasting | None
+    rates: Rates
+
+    @property
+    def spanning(self) -> Spanning | None: ...
+
+
+class Asked:
+    """What is asked of a bridge: as it is, or (params) as if it were told these.
+
+    What protocols would do then is not foreseen.
+    """
+
+    def __init__(self, parts: Parts, params: BridgeParams | None = None) -> None:
+        self._parts = parts
+        self._supposed = params is not None
+        self._params = parts.params if params is None else params
+        self._reach = parts.reach if params is None else Reach(params, parts.ports)
+        self._snooping = None if self._params.multicast is None else parts.multicasting
+        stp = self._params.stp
+        self._spanning = None if stp is None else parts.spanning
+        self._hello_time = 0.0 if stp is None else stp.hello_time
+
+    def whole(self) -> Desired:
+        """All of it."""
+        parts, reach = self._parts, self._reach
+        lists = used_lists(self._params)
+        return Desired(
+            reach,
+            tuple(port.number for port in parts.ports),
+            tuple(self.port(number, state) for number, state in sorted(self._states())),
+            tuple(parts.static_entries),
+            tuple(held.effect for held in parts.learning.move_guard.held.values()),
+            lists,
+            dict(_mirrors(lists, parts.ports)),
+            self._snooping is not None,
+            () if self._snooping is None else tuple(self._snooping.desired()),
+        )
+
+    def port(self, number: int, state: PortState | None) -> DesiredPort:
+        """One port, in this state."""
+        learning = self._parts.learning
+        learns, full = learning.learns(number), False
+        full_vlans: tuple[int, ...] = ()
+        if learns:
+            limit = learning.limits.ports.get(number)
+            full = limit is not None and limit.closed
+            if learning.limits.vlans:
+                full_vlans = tuple(self._full_vlans(number))
+        return DesiredPort(
+            number,
+            state,
+            self._reach,
+            self._hello_time if self._traps(number) else 0.0,
+            self._snooping is not None,
+            learns,
+            self._parts.rates.of(number, self._params.packet_in_rate),
+            full,
+            full_vlans,
+        )
+
+    def trapping(self) -> Iterator[tuple[int, float]]:
+        """The ports whose BPDUs are for the spanning tree, and its hello time in seconds."""
+        if self._spanning is None:
+            return iter(())
+        traps = self._spanning.traps
+        return ((port, self._hello_time) for port in self._parts.relay.states if traps(port))
+
+    def _states(self) -> Iterable[tuple[int, PortState]]:
+        states = self._parts.relay.states.items()
+        if not self._supposed:
+            return states
+        return [(number, state) for number, state in states if self._reach.takes_part(number)]
+
+    def _traps(self, port: int) -> bool:
+        return self._spanning is not None and self._spanning.traps(port)
+
+    def _full_vlans(self, number: int) -> Iterator[int]:
+        vlans = self._reach.vlans(number)
+        for vid, limit in self._parts.learning.limits.vlans.items():
+            if limit.closed and vlans.has(vid):
+                yield vid
+
+
+def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:
+    """The access lists that a port has, if it is there, by name."""
+    ports = (*params.ports.values(), *params.numbered.values())
+    used = {port.policy.acl for port in ports}
+    return {name: rules for name, rules in params.policies.acls.items() if name in used}
+
+
+def _mirrors(lists: AccessLists, ports: PortTable) -> Iterator[tuple[str, int]]:
+    for rules in lists.values():
+        for rule in rules:
+            port = None if rule.mirror is None else ports.named(rule.mirror)
+            if port is not None:
+                yield port.name, port.number

@@ -1,0 +1,67 @@
+"""Whom a frame floods to that nobody, or everybody, is known for: by classes of VLANs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge.reach import Reach
+from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Group, ToGroup, tagged, vlan
+from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.pipeline.chain import chained
+from ofapp.openflow.pipeline.egress import bucket
+from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP, VLAN_GROUPS
+
+FLOOD = Table(
+    TableId.FLOOD,
+    "Whom a VLAN's frames flood to. There only where VLANs differ, or unknown unicast is metered.",
+    (
+        rule(
+            "vlan",
+            100,
+            "vlan_vid",
+            Feature.VLAN,
+            "A VLAN, or a block of VLANs with the same ports: those ports but the ingress.",
+            actions="group",
+        ),
+        rule(
+            "others",
+            0,
+            "",
+            Feature.VLAN,
+            "All other VLANs: transparent ports, and trunks of all VLANs.",
+            actions="group",
+        ),
+    ),
+)
+
+
+def flood_flows(reach: Reach) -> Iterator[Flow]:
+    """Which class a frame's VLAN is in."""
+    table = TableId.FLOOD
+    yield Flow(table, 0, (), Feature.VLAN, (ToGroup(FLOOD_GROUP),))
+    for name, vids in reach.classes.items():
+        to = (ToGroup(VLAN_GROUPS | name),)
+        for value, mask in blocks(vids - {NO_VLAN}):
+            yield Flow(table, 100, (tagged(value, mask),), Feature.VLAN, to)
+        if NO_VLAN in vids:
+            yield Flow(table, 100, (vlan(NO_VLAN),), Feature.VLAN, to)
+
+
+def flood_groups(
+    reach: Reach, forwarding: frozenset[int], touched: frozenset[int] | None = None
+) -> Iterator[Group]:
+    """Everything that floods, by class of VLANs; ports that are not `forwarding` get nothing.
+
+    touched: only those that one of these ports is a member of.
+    """
+
+    def group(number: int, vid: int, members: frozenset[int]) -> Iterator[Group]:
+        if touched is None or members & touched:
+            buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
+            yield from chained(Group(number, frozenset(buckets)))
+
+    yield from group(FLOOD_GROUP, NO_VLAN, reach.others())
+    for name in reach.classes:
+        yield from group(VLAN_GROUPS | name, name, reach.members(name))
