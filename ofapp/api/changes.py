@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, StrictBool, StrictInt, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    Strict,
+    StrictBool,
+    StrictInt,
+    create_model,
+)
 
 from ofapp.api.models import Input, json_number
-from ofapp.config.base import Number
 
 _WHOLE = Annotated[int, BeforeValidator(json_number)]
 _FRACTION = Annotated[float, BeforeValidator(json_number)]
@@ -15,7 +22,6 @@ _JSON_TYPES: dict[Any, Any] = {
     bool: StrictBool,
     int: _WHOLE,
     float: _FRACTION,
-    Number: _FRACTION,
     StrictInt | None: _WHOLE | None,
 }
 """pydantic alone would also take "yes" for true and true for 1."""
@@ -32,12 +38,15 @@ class Change:
 def fields_of(
     model: type[BaseModel], base: type[BaseModel] = Input, leave_out: tuple[str, ...] = ()
 ) -> Any:
-    """A model of the fields, each of the type that it has in JSON; it checks what `base` checks."""
+    """A model of the fields, each of the type that it has in JSON, and checked as there."""
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         if name in leave_out:
             continue
         type_ = _JSON_TYPES.get(field.annotation, field.annotation)
+        for item in field.metadata:
+            if not isinstance(item, Strict):
+                type_ = Annotated[type_, item]
         extra = dict(field.json_schema_extra or {})  # type: ignore[arg-type]
         fields[name] = type_, Field(None, description=field.description, json_schema_extra=extra)
     return create_model(f"{model.__name__}Fields", __base__=base, **fields)

@@ -19,16 +19,9 @@ from ofapp.api.models import (
 )
 from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
+from ofapp.bridge.multicast.patterns import GROUP4, HOST4, ipv6_pattern
 from ofapp.bridge.permanent_entries import MAX_EXCLUDED, check_addresses
-from ofapp.config.multicast import (
-    GROUP4,
-    HOST4,
-    Fields,
-    MulticastBridge,
-    MulticastPort,
-    MulticastVlan,
-    ipv6_pattern,
-)
+from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
 
 EntryType = Literal["temp", "permanent"]
 FilterMode = Literal["include", "exclude"]
@@ -175,7 +168,7 @@ class MulticastVlanPath(BridgePath):
     vlan: Vid
 
 
-class MulticastVlanChange(Change, fields_of(MulticastVlan, Fields)):  # type: ignore[misc]
+class MulticastVlanChange(Change, fields_of(MulticastVlan)):  # type: ignore[misc]
     """Parameters of a VLAN; what is not given stays as it is."""
 
 
@@ -193,7 +186,7 @@ class MulticastVlanPart(MulticastVlanChange):
 
 class MulticastBridgeChange(
     Change,
-    fields_of(MulticastBridge, Fields, leave_out=("vlans",)),  # type: ignore[misc]
+    fields_of(MulticastBridge, leave_out=("vlans",)),  # type: ignore[misc]
 ):
     """Parameters of a bridge and of its VLANs; what is not given stays as it is."""
 
@@ -203,7 +196,7 @@ class MulticastBridgeChange(
     )
 
 
-class MulticastPortChange(Change, fields_of(MulticastPort, Fields)):  # type: ignore[misc]
+class MulticastPortChange(Change, fields_of(MulticastPort)):  # type: ignore[misc]
     """Parameters of a port; what is not given stays as it is."""
 
 

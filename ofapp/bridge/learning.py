@@ -257,7 +257,7 @@ class Learning:
             effects += self.forget_all([number], None, sticky=True)
         elif policy.sticky is not was_sticky:
             effects += self._retype(number, now)
-        limit, drops = params.fdb_max_learned, policy.drop_over_limit
+        limit, drops = params.fdb_max_learned, policy.drops_over_limit
         return effects + self.limits.set_port(number, port.name, limit, drops)
 
     def drop_port(self, port: int) -> list[Effect]:

@@ -159,7 +159,7 @@ class LearningLimits:
     def set_vlans(self, policies: Mapping[int, VlanPolicy]) -> list[Effect]:
         """The limits of all VLANs."""
         limits = {
-            vid: (policy.fdb_max_learned, policy.drop_over_limit)
+            vid: (policy.fdb_max_learned, policy.drops_over_limit)
             for vid, policy in policies.items()
             if policy.fdb_max_learned is not None
         }

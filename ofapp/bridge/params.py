@@ -1,14 +1,21 @@
-"""What a bridge is told to be: values that `ofapp.config` validated, never changed in place."""
+"""What a bridge is told to be: values that `ofapp.config` validated, never changed in place.
+
+Each parameter is declared here, or in the part that obeys it, and nowhere else: see `parameter`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import Annotated
+
+from annotated_types import Interval, Unit
+from typing_extensions import Doc
 
 from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
-from ofapp.bridge.policy import Policies, PortPolicy
+from ofapp.bridge.policy import Limit, Policies, PortPolicy, Rate
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans
 
 MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
@@ -16,9 +23,11 @@ MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
 
 @dataclass(frozen=True, slots=True)
 class PortParams:
-    """fdb_max_learned: most entries learned on the port, None for no limit of its own."""
+    """One port's, by its parts."""
 
-    fdb_max_learned: int | None = None
+    fdb_max_learned: Annotated[
+        int | None, Limit, Doc("Most addresses learned here; without it no limit of its own.")
+    ] = None
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
     multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
     vlans: PortVlans = TRANSPARENT
@@ -29,11 +38,8 @@ class PortParams:
 class BridgeParams:
     """One datapath's bridge.
 
-    ageing_time: seconds until a silent host is forgotten, 0 for never (802.1D-2004 7.9.2).
-    fdb_max_learned: most learned entries on the whole bridge.
-    packet_in_rate: copies of frames from unknown sources a second that each port is sure to get to
-        the controller; more while there is time for them (see `rates`), and the frames themselves
-        are never held back.
+    ageing_time: 802.1D-2004 7.9.2.
+    packet_in_rate: see `rates`; the frames themselves are never held back, only their copies.
     stp: spanning tree, None for a bridge that runs none.
     multicast: IGMP and MLD snooping, None for a bridge that floods all multicast.
     ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;
@@ -44,9 +50,21 @@ class BridgeParams:
     policies: VLAN limits, mirrors, access lists.
     """
 
-    ageing_time: int = 300
-    fdb_max_learned: int = 100_000
-    packet_in_rate: int = 1_000
+    ageing_time: Annotated[
+        int,
+        Interval(ge=0, le=MAX_AGEING_TIME),
+        Unit("s"),
+        Doc("Seconds until a silent host is forgotten; 0: never."),
+    ] = 300
+    fdb_max_learned: Annotated[int, Limit, Doc("Most learned entries of a bridge.")] = 100_000
+    packet_in_rate: Annotated[
+        int,
+        Rate,
+        Doc(
+            "Frames of unknown sources a second that each port is sure to show to the controller;"
+            " more while switch and controller have time for them."
+        ),
+    ] = 1_000
     stp: spanning_tree.BridgeParams | None = None
     multicast: snooping.Params | None = None
     ports: Mapping[str, PortParams] = field(default_factory=dict)

@@ -1,71 +1,102 @@
 """What a port may and may not, beside spanning tree, snooping and VLANs: values only.
 
-Names are those of `bridge link set` where it has one.
+Names are those of `bridge link set` where it has one.  Each parameter is declared here and nowhere
+else, see `bridge.parameter`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from annotated_types import Interval, Unit
+from typing_extensions import Doc
+
+Rate = Interval(ge=1, le=1_000_000_000)
+"""Frames a second."""
+Limit = Interval(ge=0, le=10_000_000)
+"""Entries."""
+_Seconds = Interval(gt=0, le=86400)
+_OverLimit = Annotated[
+    Literal["flood", "drop"],
+    Doc("What becomes of frames from hosts beyond fdb_max_learned: flood or drop."),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """Most frames a second that a port may send of each kind that floods; None for no limit."""
+    """Most frames a second that may come in here, of each kind that floods; the rest is dropped."""
 
-    broadcast: int | None = None
-    multicast: int | None = None
-    unknown_unicast: int | None = None
+    broadcast: Annotated[
+        int | None, Rate, Doc("Most broadcast frames a second; without it there is no limit.")
+    ] = None
+    multicast: Annotated[
+        int | None,
+        Rate,
+        Doc("Most frames a second to groups that flood; without it there is no limit."),
+    ] = None
+    unknown_unicast: Annotated[
+        int | None,
+        Rate,
+        Doc("Most frames a second to hosts that nobody knows; without it there is no limit."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class PortPolicy:
-    """isolated: reaches only ports that are not.
+    """What one port may."""
 
-    learning: addresses behind it are learned.
-    flood, mcast_flood, bcast_flood: gets frames to unknown hosts, to groups, to everybody.
-    hairpin: frames may leave by the port they came from.
-    locked: only frames of static addresses of this port pass.
-    sticky: what is learned here stays, and cannot be taken over from another port.
-    drop_over_limit: frames of hosts beyond `fdb_max_learned` are dropped instead of flooded.
-    monitor: takes no part; only copies of a mirror leave by it.
-    shutdown: closed by administration.
-    acl: the access list for what comes in, by name.
-    """
-
-    isolated: bool = False
-    learning: bool = True
-    flood: bool = True
-    mcast_flood: bool = True
-    bcast_flood: bool = True
-    hairpin: bool = False
-    locked: bool = False
-    sticky: bool = False
-    drop_over_limit: bool = False
-    monitor: bool = False
-    shutdown: bool = False
-    acl: str | None = None
+    isolated: Annotated[bool, Doc("Reach only ports that are not isolated.")] = False
+    learning: Annotated[bool, Doc("Learn the addresses of hosts here.")] = True
+    flood: Annotated[bool, Doc("Send frames here that are to hosts which nobody knows.")] = True
+    mcast_flood: Annotated[bool, Doc("Send frames here that are to groups which flood.")] = True
+    bcast_flood: Annotated[bool, Doc("Send broadcast frames here.")] = True
+    hairpin: Annotated[bool, Doc("Frames may leave by the port they came from.")] = False
+    locked: Annotated[bool, Doc("Only hosts with a static entry here may send.")] = False
+    sticky: Annotated[
+        bool, Doc("What is learned here stays, and does not move to another port.")
+    ] = False
+    over_limit: _OverLimit = "flood"
+    monitor: Annotated[
+        bool, Doc("The port gets the copies of a mirror and takes no other part.")
+    ] = False
+    shutdown: Annotated[bool, Doc("The port is closed by administration.")] = False
+    acl: Annotated[str | None, Doc("The access list for what comes in, by its name in `acls`.")] = (
+        None
+    )
     storm: Storm = field(default_factory=Storm)
+
+    @property
+    def drops_over_limit(self) -> bool:
+        """Whether frames from hosts beyond the limit are dropped and not flooded."""
+        return self.over_limit == "drop"
 
 
 @dataclass(frozen=True, slots=True)
 class VlanPolicy:
-    """Limits of one VLAN: most learned addresses, and what becomes of frames beyond them."""
+    """Limits of one VLAN."""
 
-    fdb_max_learned: int | None = None
-    drop_over_limit: bool = False
+    fdb_max_learned: Annotated[
+        int | None, Limit, Doc("Most addresses learned in it; without it no limit of its own.")
+    ] = None
+    over_limit: _OverLimit = "flood"
+
+    @property
+    def drops_over_limit(self) -> bool:
+        """Whether frames from hosts beyond the limit are dropped and not flooded."""
+        return self.over_limit == "drop"
 
 
 @dataclass(frozen=True, slots=True)
 class MoveLimit:
-    """An address that moves more than `moves` times in `window` seconds is held down for `hold`.
+    """An address that moves more often than `moves` times in `window` s is held for `hold` s."""
 
-    moves 0: addresses move as they like.
-    """
-
-    moves: int = 5
-    window: float = 10.0
-    hold: float = 60.0
+    moves: Annotated[
+        int, Interval(ge=0, le=100), Doc("Most moves in that time; 0: addresses move as they like.")
+    ] = 5
+    window: Annotated[float, _Seconds, Unit("s"), Doc("Seconds in which moves are counted.")] = 10.0
+    hold: Annotated[float, _Seconds, Unit("s"), Doc("Seconds that an address is held down.")] = 60.0
 
 
 @dataclass(frozen=True, slots=True)

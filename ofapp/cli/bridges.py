@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
 from ofapp.cli.output import age, print_json, print_table, say
-from ofapp.cli.values import key_values
+from ofapp.cli.parameters import Given, setting
+from ofapp.cli.values import settings
 from ofapp.cli.vlan import PortArgument
 
 bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
@@ -60,18 +62,26 @@ def show_ports(
     print_table(header, [_port_row(port) for port in ports])
 
 
-@port_app.command("set")
+def _owners() -> list[type]:
+    from ofapp.bridge.params import PortParams
+    from ofapp.bridge.policy import PortPolicy
+
+    return [PortParams, PortPolicy]
+
+
+@setting(port_app, "set", _owners)
 def set_port(
     bridge: BridgeArgument,
     port: PortArgument,
+    given: Given,
     values: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE...",
             help="As in the configuration file: isolated=true, vlan=10, "
             "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
         ),
-    ],
+    ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Give a port other VLANs or another policy.
@@ -79,7 +89,7 @@ def set_port(
     It lasts until the controller restarts, or its file changes the same values.
     """
     client = Client(api)
-    client.patch(f"{client.path(bridge)}/ports/{port}", key_values(values))
+    client.patch(f"{client.path(bridge)}/ports/{quote(port, safe='')}", settings(values, given))
 
 
 def _bridge_row(bridge: Json) -> list[str]:

@@ -10,7 +10,8 @@ import typer
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
 from ofapp.cli.output import age, print_json, print_table
-from ofapp.cli.values import key_values
+from ofapp.cli.parameters import Given, setting
+from ofapp.cli.values import settings
 
 app = typer.Typer(help="Multicast snooping.", no_args_is_help=True)
 
@@ -32,17 +33,24 @@ def show(
     print_table(header, [row for status in told for row in _rows(status)])
 
 
-@app.command("set")
+def _owners() -> list[type]:
+    from ofapp.bridge.multicast.params import Params, PortParams, VlanParams
+
+    return [VlanParams, Params, PortParams]
+
+
+@setting(app, "set", _owners)
 def set_(
     bridge: BridgeArgument,
+    given: Given,
     values: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="KEY=VALUE...",
             help="As in the configuration file: mcast_querier=true mcast_query_interval=60, "
             "vlans=[{vlan: 7, mcast_querier: false}]",
         ),
-    ],
+    ] = None,
     vlan: Annotated[
         int | None, typer.Option("--vlan", metavar="VID", help="Of this VLAN; 0 = untagged.")
     ] = None,
@@ -60,7 +68,7 @@ def set_(
     client = Client(api)
     about = "" if vlan is None else f"/vlans/{vlan}"
     about = about if port is None else f"/ports/{quote(port, safe='')}"
-    client.patch(f"{client.path(bridge)}/multicast{about}", key_values(values))
+    client.patch(f"{client.path(bridge)}/multicast{about}", settings(values, given))
 
 
 def _rows(status: Json) -> list[list[str]]:

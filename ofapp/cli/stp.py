@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -12,19 +11,11 @@ import typer
 from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
 from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
 from ofapp.cli.output import age, print_json, print_table, say
+from ofapp.cli.parameters import Given, setting
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
 
 PortArgument = Annotated[str, typer.Argument(metavar="PORT", help="Name or number.")]
-Switch = bool | None  # of an option that says yes, no or nothing
-
-
-class PointToPoint(StrEnum):
-    """Whether at most one bridge is behind a port."""
-
-    AUTO = "auto"
-    FORCE_TRUE = "force-true"
-    FORCE_FALSE = "force-false"
 
 
 # Seeing it
@@ -174,95 +165,41 @@ def _show_pairs(pairs: list[tuple[str, str]]) -> None:
 # Administering it
 
 
-@app.command("set")
+def _of_bridge() -> list[type]:
+    from ofapp.bridge.stp.params import BridgeParams
+
+    return [BridgeParams]
+
+
+def _of_port() -> list[type]:
+    from ofapp.bridge.stp.params import PortParams
+
+    return [PortParams]
+
+
+@setting(app, "set", _of_bridge)
 def set_bridge(
     bridge: BridgeArgument,
-    on: Annotated[Switch, typer.Option("--on/--off", help="Start or stop it.")] = None,
-    priority: Annotated[
-        int | None, typer.Option(metavar="N", help="0 to 61440 in steps of 4096; lowest is root.")
-    ] = None,
-    hello_time: Annotated[float | None, typer.Option(metavar="S", help="1 to 2 s.")] = None,
-    max_age: Annotated[float | None, typer.Option(metavar="S", help="6 to 40 s.")] = None,
-    forward_delay: Annotated[float | None, typer.Option(metavar="S", help="4 to 30 s.")] = None,
-    transmit_hold_count: Annotated[
-        int | None, typer.Option(metavar="N", help="1 to 10 BPDUs a second.")
-    ] = None,
-    force_version: Annotated[
-        int | None, typer.Option(metavar="N", help="2 = RSTP, 0 = STP.")
-    ] = None,
-    bpdu_guard_recovery: Annotated[
-        float | None, typer.Option(metavar="S", help="Until BPDU guard lets go; 0 = never.")
-    ] = None,
+    given: Given,
+    on: Annotated[bool | None, typer.Option("--on/--off", help="Start or stop it.")] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Set parameters of a bridge.
 
     They last until the controller restarts, or its file changes the same values.
     """
-    _patch(
-        Client(api),
-        bridge,
-        "",
-        enabled=on,
-        priority=priority,
-        hello_time=hello_time,
-        max_age=max_age,
-        forward_delay=forward_delay,
-        transmit_hold_count=transmit_hold_count,
-        force_version=force_version,
-        bpdu_guard_recovery=bpdu_guard_recovery,
-    )
+    _patch(Client(api), bridge, "", given if on is None else given | {"enabled": on})
 
 
-@app.command("set-port")
+@setting(app, "set-port", _of_port, enabled="--on/--off")
 def set_port(
-    bridge: BridgeArgument,
-    port: PortArgument,
-    on: Annotated[
-        Switch, typer.Option("--on/--off", help="Off: forward, and let BPDUs pass.")
-    ] = None,
-    priority: Annotated[
-        int | None, typer.Option(metavar="N", help="0 to 240 in steps of 16.")
-    ] = None,
-    path_cost: Annotated[
-        str | None, typer.Option(metavar="N", help="1 to 200000000, or auto: by the speed.")
-    ] = None,
-    point_to_point: Annotated[
-        PointToPoint | None, typer.Option(help="At most one bridge is there.")
-    ] = None,
-    admin_edge: Annotated[
-        Switch, typer.Option(help="Only hosts are there: forward at once.")
-    ] = None,
-    auto_edge: Annotated[Switch, typer.Option(help="Find out whether only hosts are.")] = None,
-    restricted_role: Annotated[Switch, typer.Option(help="Never be root port.")] = None,
-    restricted_tcn: Annotated[Switch, typer.Option(help="Spread no topology change.")] = None,
-    bpdu_guard: Annotated[Switch, typer.Option(help="Shut the port at a BPDU.")] = None,
-    root_guard: Annotated[Switch, typer.Option(help="Block at a better root.")] = None,
-    loop_guard: Annotated[Switch, typer.Option(help="Block when BPDUs cease.")] = None,
-    bpdu_filter: Annotated[Switch, typer.Option(help="Neither send nor hear BPDUs.")] = None,
-    api: ApiOption = DEFAULT_URL,
+    bridge: BridgeArgument, port: PortArgument, given: Given, api: ApiOption = DEFAULT_URL
 ) -> None:
     """Set parameters of a port.
 
     They last until the controller restarts, or its file changes the same values.
     """
-    _patch(
-        Client(api),
-        bridge,
-        f"/ports/{_segment(port)}",
-        enabled=on,
-        priority=priority,
-        path_cost=_cost(path_cost),
-        point_to_point=point_to_point,
-        admin_edge=admin_edge,
-        auto_edge=auto_edge,
-        restricted_role=restricted_role,
-        restricted_tcn=restricted_tcn,
-        bpdu_guard=bpdu_guard,
-        root_guard=root_guard,
-        loop_guard=loop_guard,
-        bpdu_filter=bpdu_filter,
-    )
+    _patch(Client(api), bridge, f"/ports/{_segment(port)}", given)
 
 
 @app.command()
@@ -279,24 +216,10 @@ def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_
     client.post(f"{client.path(bridge)}/stp/ports/{_segment(port)}/migration-check")
 
 
-def _patch(client: Client, bridge: str, below: str, **values: Any) -> None:
-    given = {name: value for name, value in values.items() if value is not None}
+def _patch(client: Client, bridge: str, below: str, given: Given) -> None:
     if not given:
         raise typer.BadParameter("nothing to set: give at least one option")
-    if given.get("path_cost") == _AUTO:
-        given["path_cost"] = None
     client.patch(f"{client.path(bridge)}/stp{below}", given)
-
-
-_AUTO = "auto"
-
-
-def _cost(text: str | None) -> int | str | None:
-    if text is None or text == _AUTO:
-        return text
-    if not (text.isascii() and text.isdigit()):
-        raise typer.BadParameter(f"--path-cost {text}: neither a number nor {_AUTO}")
-    return int(text)
 
 
 def _segment(text: str) -> str:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import typer
 import yaml
 
 
-def key_values(texts: Iterable[str]) -> dict[str, object]:
-    """`isolated=true`, `storm={broadcast: 100}` and the like; typer.BadParameter."""
-    return dict(map(_key_value, texts))
+def settings(texts: Iterable[str] | None, given: Mapping[str, object]) -> dict[str, object]:
+    """`isolated=true`, `storm={broadcast: 100}` and the like, and what options give;
+    typer.BadParameter."""
+    values = dict(map(_key_value, texts or ()))
+    for name in values.keys() & given.keys():
+        raise typer.BadParameter(f"{name} is given twice: as an option and as {name}=VALUE")
+    if not values and not given:
+        raise typer.BadParameter("nothing to set: give at least one option or KEY=VALUE")
+    return {**values, **given}
 
 
 def _key_value(text: str) -> tuple[str, object]:

@@ -39,9 +39,7 @@ _NOT_VLANS = ("all", "none", "transparent")
 
 Number = StrictInt | StrictFloat
 """Strict, because true and "1" are not numbers."""
-Seconds = Annotated[Number, Field(ge=0, le=86400)]
 Rate = Annotated[StrictInt, Field(ge=1, le=1_000_000_000)]
-Limit = Annotated[StrictInt, Field(ge=0, le=10_000_000)]
 Flag = StrictBool
 Text = Annotated[StrictStr, Field(max_length=255)]
 

@@ -11,19 +11,16 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictInt, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from ofapp.bridge import policy
-from ofapp.bridge.params import MAX_AGEING_TIME, BridgeParams
+from ofapp.bridge.params import BridgeParams
 from ofapp.config.acl import Acl, AclName, acl_params
 from ofapp.config.base import (
     HostMac,
-    Limit,
     Model,
     PortKey,
     PortName,
-    Rate,
-    Seconds,
     Text,
     VidKey,
     VlanName,
@@ -31,15 +28,13 @@ from ofapp.config.base import (
     is_pattern,
     port_number,
 )
+from ofapp.config.derived import core_values, fields_of
 from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
 from ofapp.config.port import Port
 from ofapp.config.stp import StpBridge
 
 _WHOLE = {"acls", "mirrors"}
 """Sections in which a bridge's own entry takes the place of one of the same name as a whole."""
-
-
-_GUARD = policy.MoveLimit()
 
 
 class Static(Model):
@@ -50,22 +45,21 @@ class Static(Model):
     port: PortName = Field(description="the port's name")
 
 
-class Vlan(Model):
+class _Named(Model):
+    name: VlanName | None = Field(None, description="By which ports may refer to it.")
+    description: Text = Field("", description="For people.")
+
+
+class Vlan(fields_of(policy.VlanPolicy), _Named):  # type: ignore[misc]
     """A VLAN, by its VID; 0 is what is untagged on transparent ports."""
 
-    name: VlanName | None = Field(None, description="by which ports may refer to it")
-    description: Text = Field("", description="for people")
-    fdb_max_learned: Limit | None = Field(None, description="most addresses learned in it")
-    over_limit: Literal["flood", "drop"] = Field(
-        "flood", description="what becomes of frames from hosts beyond fdb_max_learned"
-    )
     multicast: MulticastVlan = Field(
-        MulticastVlan(), description="where its snooping differs from the bridge's"
+        MulticastVlan(), description="Where its snooping differs from the bridge's."
     )
 
     def policy(self) -> policy.VlanPolicy:
         """The core's value."""
-        return policy.VlanPolicy(self.fdb_max_learned, self.over_limit == "drop")
+        return policy.VlanPolicy(**core_values(self, policy.VlanPolicy))
 
 
 def _ports_or_all(value: Any) -> Any:
@@ -116,28 +110,13 @@ class Mirror(Model):
         return frozenset(own) | frozenset(self.both)
 
 
-class MacMove(Model):
+class MacMove(fields_of(policy.MoveLimit), Model):  # type: ignore[misc]
     """An address that moves more often than `moves` times in `window` s is held for `hold` s."""
 
-    moves: Annotated[StrictInt, Field(ge=0, le=100)] = Field(
-        _GUARD.moves, description="0 = addresses move as they like"
-    )
-    window: Annotated[Seconds, Field(gt=0)] = Field(_GUARD.window, description="seconds")
-    hold: Annotated[Seconds, Field(gt=0)] = Field(_GUARD.hold, description="seconds")
 
-
-class BridgeSettings(Model):
+class BridgeSettings(fields_of(BridgeParams), Model):  # type: ignore[misc]
     """What holds for a bridge, or as `defaults` for each that does not say otherwise."""
 
-    ageing_time: Annotated[StrictInt, Field(ge=0, le=MAX_AGEING_TIME)] = Field(
-        300, description="seconds, 0 = entries never age"
-    )
-    fdb_max_learned: Limit = Field(100_000, description="most learned entries of a bridge")
-    packet_in_rate: Rate = Field(
-        1_000,
-        description="frames of unknown sources a second that each port is sure to show to the"
-        " controller; more while switch and controller have time for them",
-    )
     stp: StpBridge = StpBridge()
     multicast: MulticastSettings = MulticastSettings()
     mac_move: MacMove = Field(MacMove(), description="what holds an address that flaps")
@@ -218,9 +197,7 @@ class Bridge(BridgeSettings):
         ports = {key: port.params(self.vid) for key, port in self.ports.items()}
         snooping = self.snooping()
         return BridgeParams(
-            ageing_time=self.ageing_time,
-            fdb_max_learned=self.fdb_max_learned,
-            packet_in_rate=self.packet_in_rate,
+            **core_values(self, BridgeParams),
             stp=self.stp.params(),
             multicast=snooping.params(),
             ports={key: own for key, own in ports.items() if port_number(key) is None},
@@ -236,7 +213,7 @@ class Bridge(BridgeSettings):
             vlans={vid: limit for vid, limit in limits.items() if limit != policy.VlanPolicy()},
             mirrors=tuple(mirror.params() for mirror in self.mirrors.values()),
             acls=acl_params(self.acls, self.vid),
-            mac_move=policy.MoveLimit(**self.mac_move.model_dump()),
+            mac_move=policy.MoveLimit(**core_values(self.mac_move, policy.MoveLimit)),
         )
 
 

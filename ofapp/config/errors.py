@@ -18,6 +18,7 @@ from annotated_types import Ge, Gt, Interval, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from ofapp.bridge.parameter import Parameter
 from ofapp.config.base import FaultsError, Path
 from ofapp.config.document import Place
 
@@ -102,6 +103,9 @@ def _wanted(item: Any, annotation: Any, metadata: list[Any]) -> str:
     context = item.get("ctx", {})
     if type_ in ("literal_error", "enum"):
         return f"must be {context['expected'].replace(chr(39), '')}"
+    declared = next((own for own in metadata if isinstance(own, Parameter)), None)
+    if declared is not None and declared.type in (int, float):
+        return f"must be {declared.wanted}"
     if type_.startswith(("int", "float", "finite")) or type_ in _BOUNDS:
         whole = "int" in str(annotation) and "float" not in str(annotation)
         return f"must be a {'whole ' if whole else ''}number{_bounds(metadata)}"

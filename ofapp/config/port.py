@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BeforeValidator,
@@ -27,14 +27,13 @@ from ofapp.bridge.params import PortParams
 from ofapp.config.base import (
     MAX_VID,
     Flag,
-    Limit,
     MemberVlan,
     Model,
-    Rate,
     Text,
     member_vlan,
     vlan_ref,
 )
+from ofapp.config.derived import core_values, fields_of
 from ofapp.config.multicast import MulticastPort
 from ofapp.config.stp import StpPort
 
@@ -183,65 +182,33 @@ class PortVlan(Model):
         return vlan.trunk(frozenset(vids), native, self.native_tagged)
 
 
-class Storm(Model):
+class Storm(fields_of(policy.Storm), Model):  # type: ignore[misc]
     """Most frames a second that may come in here, of each kind that floods; the rest is dropped."""
 
-    broadcast: Rate | None = None
-    multicast: Rate | None = None
-    unknown_unicast: Rate | None = None
 
-
-class Port(Model):
-    """A port, by its name, a pattern of names, its number, or LOCAL."""
-
-    description: Text = Field("", description="for people")
+class _Described(Model):
+    description: Text = Field("", description="For people.")
     vlan: PortVlan = Field(
         PortVlan(),
         description="10 or a name: an access port of that VLAN;"
-        " {trunk: [10, 20-30], native: 1}: a trunk; transparent: frames pass as they are",
+        " {trunk: [10, 20-30], native: 1}: a trunk; transparent: frames pass as they are.",
     )
-    fdb_max_learned: Limit | None = Field(None, description="most addresses learned here")
-    over_limit: Literal["flood", "drop"] = Field(
-        "flood", description="what becomes of frames from hosts beyond fdb_max_learned"
-    )
-    isolated: Flag = Field(False, description="reaches only ports that are not isolated")
-    learning: Flag = Field(True, description="addresses of hosts here are learned")
-    flood: Flag = Field(True, description="gets frames to hosts that nobody knows")
-    mcast_flood: Flag = Field(True, description="gets frames to multicast groups that flood")
-    bcast_flood: Flag = Field(True, description="gets broadcast frames")
-    hairpin: Flag = Field(False, description="frames may leave by the port they came from")
-    locked: Flag = Field(False, description="only hosts with a static entry here may send")
-    sticky: Flag = Field(False, description="what is learned here does not move away")
-    monitor: Flag = Field(False, description="gets the copies of a mirror and nothing else")
-    shutdown: Flag = Field(False, description="closed by administration")
-    storm: Storm = Field(Storm(), description="storm control, frames a second")
-    acl: str | None = Field(None, description="the access list, of `acls`, for what comes in")
+
+
+class Port(fields_of(policy.PortPolicy), fields_of(PortParams), _Described):  # type: ignore[misc]
+    """A port, by its name, a pattern of names, its number, or LOCAL."""
+
+    storm: Storm = Field(Storm(), description="Storm control, frames a second.")
     stp: StpPort = StpPort()
     multicast: MulticastPort = MulticastPort()
 
     def params(self, vid_of: Vids) -> PortParams:
         """The core's value; KeyError for a VLAN's name that is none."""
+        storm = policy.Storm(**core_values(self.storm, policy.Storm))
         return PortParams(
-            self.fdb_max_learned,
-            self.stp.params(),
-            self.multicast.params(),
-            self.vlan.params(vid_of),
-            self._policy(),
-        )
-
-    def _policy(self) -> policy.PortPolicy:
-        return policy.PortPolicy(
-            isolated=self.isolated,
-            learning=self.learning,
-            flood=self.flood,
-            mcast_flood=self.mcast_flood,
-            bcast_flood=self.bcast_flood,
-            hairpin=self.hairpin,
-            locked=self.locked,
-            sticky=self.sticky,
-            drop_over_limit=self.over_limit == "drop",
-            monitor=self.monitor,
-            shutdown=self.shutdown,
-            acl=self.acl,
-            storm=policy.Storm(**self.storm.model_dump()),
+            **core_values(self, PortParams),
+            stp=self.stp.params(),
+            multicast=self.multicast.params(),
+            vlans=self.vlan.params(vid_of),
+            policy=policy.PortPolicy(**core_values(self, policy.PortPolicy), storm=storm),
         )

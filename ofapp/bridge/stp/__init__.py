@@ -38,6 +38,7 @@ from ofapp.bridge.stp.params import (
     PointToPoint,
     PortParams,
     path_cost,
+    refusal,
 )
 from ofapp.bridge.stp.port import Guard, Role
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus
@@ -67,4 +68,5 @@ __all__ = [
     "SpanningTree",
     "TopologyChanged",
     "path_cost",
+    "refusal",
 ]

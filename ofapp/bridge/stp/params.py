@@ -1,7 +1,8 @@
 """What an administrator may set, with the standard's names, ranges and defaults (17.13, 17.14).
 
 Values are frozen and checked when they are made, so the state machines never meet a value that is
-out of range, and the API and the configuration file get one refusal: `ParameterError`.
+out of range, and the API and the configuration file get one refusal: `ParameterError`.  Each is
+declared here and nowhere else, see `bridge.parameter`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Annotated, Final, Literal
 
+from annotated_types import Interval, MultipleOf, Unit
+from typing_extensions import Doc
+
+from ofapp.bridge.parameter import Parameter, Unset, refusals
 from ofapp.bridge.stp.vectors import FORWARD_DELAY_RANGE, MAX_AGE_RANGE, Times
 
 MIGRATE_TIME = 3.0
@@ -18,8 +24,8 @@ MIGRATE_TIME = 3.0
 OWN_HELLO_TIME = (1.0, 2.0)
 """What this bridge may say (table 17-1); others, of 802.1D-1998, say up to ten seconds."""
 
-STP_VERSION = 0
-RSTP_VERSION = 2
+STP_VERSION: Final = 0
+RSTP_VERSION: Final = 2
 
 MAX_PATH_COST = 200_000_000
 
@@ -43,53 +49,80 @@ class ParameterError(ValueError):
         self.fields = tuple(fields)
 
 
-def _in_range(field: str, value: float, bounds: tuple[float, float], unit: str = "") -> None:
-    if not bounds[0] <= value <= bounds[1]:
-        name = field.replace("_", " ").replace("bpdu", "BPDU")
-        shown = f"{value:g}" if isinstance(value, float) else str(value)
-        raise ParameterError(
-            [field], f"{name} {shown} is not between {bounds[0]:g} and {bounds[1]:.10g}{unit}"
+def refusal(parameter: Parameter, value: object) -> str | None:
+    """What is wrong with the value of a parameter of this module, in words; None for one that is
+    right."""
+    if parameter.takes(value):
+        return None
+    name = parameter.name.replace("_", " ").replace("bpdu", "BPDU")
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    bounds = parameter.interval
+    if parameter.step is not None:
+        what = "bridge" if parameter.owner is BridgeParams else "port"
+        return (
+            f"{what} {name} {shown} is not a multiple of {parameter.step} "
+            f"between {bounds.ge} and {bounds.le}"
         )
+    if parameter.name == "force_version":
+        return f"force version {shown} is neither 0 (STP) nor 2 (RSTP)"
+    if bounds.ge is None:
+        return f"{name} {shown}: it must be {parameter.wanted}"
+    unit = "" if parameter.unit is None else f" {parameter.unit}"
+    return f"{name} {shown} is not between {bounds.ge:g} and {bounds.le:.10g}{unit}"
 
 
-def _priority(what: str, value: int, step: int, top: int) -> None:
-    if value % step or not 0 <= value <= top:
-        raise ParameterError(
-            ["priority"],
-            f"{what} priority {value} is not a multiple of {step} between 0 and {top}",
-        )
+def _check(params: object) -> None:
+    for parameter, value in refusals(params):
+        raise ParameterError([parameter.name], str(refusal(parameter, value)))
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeParams:
     """Parameters of a bridge (17.13, table 17-1, table 17-2). Times in seconds.
 
-    bpdu_guard_recovery: after so many seconds BPDU guard opens a port again by itself; 0 leaves
-    that to a person.
-
     Raises ParameterError, with the values in its text, when one or their relation is refused.
     """
 
-    priority: int = 32768
-    hello_time: float = 2.0
-    max_age: float = 20.0
-    forward_delay: float = 15.0
-    transmit_hold_count: int = 6
-    force_version: int = RSTP_VERSION
-    bpdu_guard_recovery: float = 0.0
+    priority: Annotated[
+        int,
+        Interval(ge=0, le=61440),
+        MultipleOf(4096),
+        Doc("The bridge with the lowest is root: 0 to 61440 in steps of 4096."),
+    ] = 32768
+    hello_time: Annotated[
+        float,
+        Interval(ge=OWN_HELLO_TIME[0], le=OWN_HELLO_TIME[1]),
+        Unit("s"),
+        Doc("Seconds between BPDUs: 1 to 2."),
+    ] = 2.0
+    max_age: Annotated[
+        float,
+        Interval(ge=MAX_AGE_RANGE[0], le=MAX_AGE_RANGE[1]),
+        Unit("s"),
+        Doc("Seconds that what the root says is good for: 6 to 40."),
+    ] = 20.0
+    forward_delay: Annotated[
+        float,
+        Interval(ge=FORWARD_DELAY_RANGE[0], le=FORWARD_DELAY_RANGE[1]),
+        Unit("s"),
+        Doc("Seconds that a port listens, and then learns, before it forwards: 4 to 30."),
+    ] = 15.0
+    transmit_hold_count: Annotated[
+        int, Interval(ge=1, le=10), Doc("Most BPDUs that a port sends in a second: 1 to 10.")
+    ] = 6
+    force_version: Annotated[Literal[0, 2], Doc("2 is RSTP, 0 is STP.")] = RSTP_VERSION
+    bpdu_guard_recovery: Annotated[
+        float,
+        Interval(ge=0, le=86400),
+        Unit("s"),
+        Doc(
+            "Seconds after which BPDU guard opens a port again by itself; 0 leaves that to a"
+            " person."
+        ),
+    ] = 300.0
 
     def __post_init__(self) -> None:
-        _priority("bridge", self.priority, 4096, 61440)
-        _in_range("hello_time", self.hello_time, OWN_HELLO_TIME, " s")
-        _in_range("max_age", self.max_age, MAX_AGE_RANGE, " s")
-        _in_range("forward_delay", self.forward_delay, FORWARD_DELAY_RANGE, " s")
-        _in_range("transmit_hold_count", self.transmit_hold_count, (1, 10))
-        _in_range("bpdu_guard_recovery", self.bpdu_guard_recovery, (0, 86400), " s")
-        if self.force_version not in (STP_VERSION, RSTP_VERSION):
-            raise ParameterError(
-                ["force_version"],
-                f"force version {self.force_version} is neither 0 (STP) nor 2 (RSTP)",
-            )
+        _check(self)
         upper, lower = 2 * (self.forward_delay - 1), 2 * (self.hello_time + 1)
         if not upper >= self.max_age >= lower:
             raise ParameterError(
@@ -114,33 +147,43 @@ class BridgeParams:
 class PortParams:
     """Parameters of a port (17.14, table 17-2) and its guards.
 
-    enabled: False takes the port out of the protocol: it forwards whenever its link is up.
-    path_cost: None lets the link's speed decide (table 17-3).
-    restricted_role, restricted_tcn: the port is never root port; it spreads no topology changes.
-    bpdu_guard: the port shuts when it hears any BPDU.
-    root_guard: as restricted role, but told and counted, and deaf to the sender's proposals.
-    loop_guard: a root, alternate or backup port that stops hearing BPDUs blocks and does not become
-        a forwarding designated port.
-    bpdu_filter: the port neither sends nor hears BPDUs.
+    restricted_role differs from root_guard in that the latter is told and counted, and is deaf to
+    the sender's proposals.
     """
 
-    enabled: bool = True
-    priority: int = 128
-    path_cost: int | None = None
-    admin_edge: bool = False
-    auto_edge: bool = True
-    point_to_point: PointToPoint = PointToPoint.AUTO
-    restricted_role: bool = False
-    restricted_tcn: bool = False
-    bpdu_guard: bool = False
-    root_guard: bool = False
-    loop_guard: bool = False
-    bpdu_filter: bool = False
+    enabled: Annotated[
+        bool, Doc("Take part; otherwise the port forwards, and BPDUs pass as ordinary multicast.")
+    ] = True
+    priority: Annotated[
+        int,
+        Interval(ge=0, le=240),
+        MultipleOf(16),
+        Doc("Of two ports to one bridge the lower is used: 0 to 240 in steps of 16."),
+    ] = 128
+    path_cost: Annotated[
+        int | None,
+        Interval(ge=1, le=MAX_PATH_COST),
+        Unset("auto"),
+        Doc("What the way through here costs, 1 to 200000000; without it the link's speed says."),
+    ] = None
+    admin_edge: Annotated[
+        bool, Doc("Only hosts are here: forward at once when the link comes up.")
+    ] = False
+    auto_edge: Annotated[bool, Doc("Find out whether only hosts are here.")] = True
+    point_to_point: Annotated[
+        PointToPoint, Doc("At most one bridge is here; auto takes a full duplex link for that.")
+    ] = PointToPoint.AUTO
+    restricted_role: Annotated[bool, Doc("Never be root port.")] = False
+    restricted_tcn: Annotated[bool, Doc("Spread no topology change from here.")] = False
+    bpdu_guard: Annotated[bool, Doc("Shut the port when a BPDU comes in.")] = False
+    root_guard: Annotated[bool, Doc("Block while a better root is told here.")] = False
+    loop_guard: Annotated[
+        bool, Doc("Block when BPDUs cease to come to a root, alternate or backup port.")
+    ] = False
+    bpdu_filter: Annotated[bool, Doc("Neither send nor hear BPDUs.")] = False
 
     def __post_init__(self) -> None:
-        _priority("port", self.priority, 16, 240)
-        if self.path_cost is not None:
-            _in_range("path_cost", self.path_cost, (1, MAX_PATH_COST))
+        _check(self)
         if self.root_guard and self.loop_guard:
             raise ParameterError(
                 ["root_guard", "loop_guard"],

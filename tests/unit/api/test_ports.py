@@ -56,6 +56,9 @@ def test_a_port_that_is_shut_is_disabled(client: Any, bridge: Bridge) -> None:
     [
         ({"isolated": "yes"}, 422, "isolated"),
         ({"isolatd": True}, 422, "isolatd"),
+        ({"description": "x" * 256}, 422, "description"),
+        ({"fdb_max_learned": -1}, 422, "fdb_max_learned"),
+        ({"storm": {"unknown_unicast": 0}}, 422, "storm.unknown_unicast"),
         ({"vlan": 4095}, 422, "vlan"),
         ({"vlan": "nowhere"}, 409, "vlan"),
         ({"acl": "nobodys"}, 409, "acl"),

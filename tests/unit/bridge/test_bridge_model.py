@@ -26,7 +26,7 @@ def _params(
 ) -> BridgeParams:
     """The second port and VLAN 7 have limits; the VLAN drops what is beyond."""
     ports = {"p1": PortParams(policy=p1), "p2": PortParams(limit, policy=p2)}
-    policies = Policies(vlans={7: VlanPolicy(limit + 1, True)}, mac_move=GUARD)
+    policies = Policies(vlans={7: VlanPolicy(limit + 1, "drop")}, mac_move=GUARD)
     return BridgeParams(
         fdb_max_learned=6, ports=ports | {"p3": PortParams(policy=p3)}, policies=policies
     )
@@ -35,8 +35,8 @@ def _params(
 PARAMS = (
     _params(),
     _params(p3=PortPolicy(sticky=True)),
-    _params(PortPolicy(sticky=True), PortPolicy(drop_over_limit=True, sticky=True)),
-    _params(PortPolicy(learning=False), PortPolicy(drop_over_limit=True), limit=1),
+    _params(PortPolicy(sticky=True), PortPolicy(over_limit="drop", sticky=True)),
+    _params(PortPolicy(learning=False), PortPolicy(over_limit="drop"), limit=1),
     _params(PortPolicy(locked=True), p3=PortPolicy(sticky=True)),
 )
 
@@ -271,7 +271,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
         own = params.ports["p2"]
         assert own.fdb_max_learned is not None
         full = fdb.learned_by_port.get(2, 0) >= own.fdb_max_learned
-        if own.policy.drop_over_limit and self.bridge.ports.get(2) and full:
+        if own.policy.drops_over_limit and self.bridge.ports.get(2) and full:
             expected.add((2, None))
         assert self.switch.gates == expected
 

@@ -12,7 +12,7 @@ from ofapp.bridge.policy import Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports import Port
 
 FIRST = 0x020000000001
-DROP = PortPolicy(drop_over_limit=True)
+DROP = PortPolicy(over_limit="drop")
 
 
 def params(
@@ -102,7 +102,7 @@ class TestGates:
 
 class TestVlans:
     def test_all_ports_together(self) -> None:
-        bridge = make(params(vlan=VlanPolicy(2, True)))
+        bridge = make(params(vlan=VlanPolicy(2, "drop")))
         learn(bridge, 1, port=1, vid=7)
         bridge.add_static(7, FIRST + 50, "p1", 1.0)  # static entries do not count
         effects = bridge.learning.learn([(2, 7, FIRST + 9)], 1.0)
@@ -115,7 +115,7 @@ class TestVlans:
         assert gates(bridge.flush(port=2)) == [False]
 
     def test_within_the_vlan_a_host_may_move(self) -> None:
-        bridge = make(params(vlan=VlanPolicy(1, True)))
+        bridge = make(params(vlan=VlanPolicy(1, "drop")))
         learn(bridge, 1, vid=7)
         assert learn(bridge, 1, port=2, vid=7) == [InstallEntry(2, 7, FIRST, 2, 1)]
 
@@ -126,7 +126,7 @@ class TestVlans:
         assert kinds(bridge.flush(vid=7)) == ["fdb.limit.cleared"]
 
     def test_a_port_that_is_full_does_not_fill_the_vlan(self) -> None:
-        bridge = make(params(1, PortPolicy(), VlanPolicy(2, True)))
+        bridge = make(params(1, PortPolicy(), VlanPolicy(2, "drop")))
         effects = learn(bridge, 3, vid=7)
         assert (gates(effects), kinds(effects)) == ([], ["fdb.limit"])
 
@@ -156,8 +156,8 @@ class TestAdministered:
     def test_vlans_get_and_lose_limits(self) -> None:
         bridge = make(params())
         learn(bridge, 2, vid=7)
-        assert change(bridge, params(vlan=VlanPolicy(2, True))) == [SetGate(None, 7, True)]
-        assert change(bridge, params(vlan=VlanPolicy(None, True))) == [SetGate(None, 7, False)]
+        assert change(bridge, params(vlan=VlanPolicy(2, "drop"))) == [SetGate(None, 7, True)]
+        assert change(bridge, params(vlan=VlanPolicy(None, "drop"))) == [SetGate(None, 7, False)]
         assert bridge.learning.limits.vlans == {}
 
     def test_the_bridge_gets_room(self) -> None:
@@ -165,7 +165,7 @@ class TestAdministered:
         assert kinds(learn(bridge, 2)) == ["fdb.limit"]
         assert kinds(change(bridge, BridgeParams(fdb_max_learned=9))) == ["fdb.limit.cleared"]
 
-    @pytest.mark.parametrize("told", [params(2), params(vlan=VlanPolicy(2, True))])
+    @pytest.mark.parametrize("told", [params(2), params(vlan=VlanPolicy(2, "drop"))])
     def test_the_same_again_is_nothing(self, told: BridgeParams) -> None:
         bridge = make(told)
         learn(bridge, 3, vid=7)

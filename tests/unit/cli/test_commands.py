@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import httpx
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -66,6 +67,23 @@ def test_ports(live_ofapp: Run) -> None:
     ]
     assert said.lines[4].split() == ["br0", "br0", "LOCAL", OWN, "forwarding", "0", "-"]
     assert len(json.loads(live_ofapp("port", "show", "-j").out)) == 8
+
+
+def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
+    """Whatever the core declares is an option; a word says None where that is a value."""
+
+    def settings() -> object:
+        return httpx.get(f"{url}/v1/bridges/{DPID}/ports/eth1").json()["settings"]
+
+    options = ["--isolated", "--no-flood", "--fdb-max-learned=7", "--over-limit", "drop"]
+    said = own_ofapp("port", "set", "br0", "eth1", *options, "storm={broadcast: 9}")
+    assert (said.status, said.out, said.err) == (0, "", "")
+    told = {"isolated": True, "flood": False, "fdb_max_learned": 7, "over_limit": "drop"}
+    assert settings() == told | {"storm": {"broadcast": 9}}
+    own_ofapp("port", "set", "br0", "eth1", "--no-isolated", "--fdb-max-learned", "none")
+    assert settings() == {"flood": False, "over_limit": "drop", "storm": {"broadcast": 9}}
+    for wrong in (["--over-limit", "burn"], ["--fdb-max-learned", "x"], []):
+        assert own_ofapp("port", "set", "br0", "eth1", *wrong).status == 2
 
 
 def test_events(live_ofapp: Run) -> None:

@@ -273,6 +273,35 @@ def test_multicast_set(own_ofapp: Run) -> None:
     assert refused.status == 2
 
 
+def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
+    """Whatever the core declares is an option, and is told from one that is not given."""
+    said = own_ofapp(
+        "multicast", "set", "br0", "--mcast-max-groups=5", "--mcast-fast-leave", "--port", "eth1"
+    )
+    assert said == Said(0, "", "")
+    said = own_ofapp(
+        "multicast", "set", "br0", "--mcast-query-interval", "60", "mcast_querier=true"
+    )
+    assert said == Said(0, "", "")
+    (told,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
+    (port,) = (port["parameters"] for port in told["ports"] if port["name"] == "eth1")
+    assert port == {
+        "mcast_router": 1,
+        "mcast_fast_leave": True,
+        "mcast_max_groups": 5,
+        "mcast_flood_unregistered": False,
+    }
+    assert (told["parameters"]["mcast_query_interval"], told["parameters"]["mcast_querier"]) == (
+        60,
+        True,
+    )
+    refused = own_ofapp("multicast", "set", "br0", "--mcast-max-groups=-1", "--port", "eth1")
+    assert refused.status == 1
+    assert "mcast_max_groups: must be a whole number from 0 to 16777216, not -1" in refused.err
+    assert own_ofapp("multicast", "set", "br0").status == 2
+    assert own_ofapp("multicast", "set", "br0", "--strict", "strict=true").status == 2
+
+
 def test_multicast_show_json(live_ofapp: Run) -> None:
     (told,) = json.loads(live_ofapp("multicast", "show", "br0", "-j").out)
     assert (told["bridge"], told["enabled"]) == ("br0", True)

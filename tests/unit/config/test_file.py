@@ -102,11 +102,11 @@ def test_policies() -> None:
         .params()
     )
     assert params.port("a").policy == PortPolicy(
-        isolated=True, bcast_flood=False, storm=Storm(broadcast=10), drop_over_limit=True
+        isolated=True, bcast_flood=False, storm=Storm(broadcast=10), over_limit="drop"
     )
     assert params.port("b", 3).policy.shutdown
     assert params.port("br0", 0xFFFFFFFE).policy.hairpin
-    assert params.policies.vlans == {10: VlanPolicy(5, True)}
+    assert params.policies.vlans == {10: VlanPolicy(5, "drop")}
     assert params.policies.mac_move == MoveLimit(3, 10.0, 5.5)
     assert params.policies.mirrors == (
         Mirror("x", None, frozenset("ab")),

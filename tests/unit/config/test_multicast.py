@@ -146,7 +146,7 @@ def test_every_fault_is_told_with_its_place(tmp_path: Path) -> None:
         " not '239.1.1.1'",
         "defaults.vlans.5000": "5000 is not a VID: 0 (untagged) to 4094",
         f"{own}.vlans.7.multicast.mcast_mld_version": "must be a whole number from 1 to 2, not 3",
-        f"{own}.ports.eth0.multicast.mcast_router": "must be a whole number, not true",
+        f"{own}.ports.eth0.multicast.mcast_router": "must be a whole number from 0 to 2, not true",
         f"{own}.mdb.0": "224.0.0.5 is not a multicast group that can have an entry",
         f"{own}.mdb.1": "fe80::1 cannot be a source of 239.1.1.1",
         f"{own}.mdb.3": "02:00:00:00:00:01 is the MAC address of one host, not of a group",

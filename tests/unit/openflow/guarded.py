@@ -14,12 +14,12 @@ def guarded() -> Bridge:
     """Ports 1 (full, sticky), 2 (in a full VLAN 7), 3 and LOCAL (locked), 4 (learns nothing)."""
     locked = PortParams(policy=PortPolicy(locked=True))
     ports = {
-        "p1": PortParams(1, policy=PortPolicy(sticky=True, drop_over_limit=True)),
+        "p1": PortParams(1, policy=PortPolicy(sticky=True, over_limit="drop")),
         "p3": locked,
         "p4": PortParams(policy=PortPolicy(learning=False)),
         "br0": locked,
     }
-    vlans = {7: VlanPolicy(1, True)}
+    vlans = {7: VlanPolicy(1, "drop")}
     policies = Policies(vlans=vlans, mac_move=MoveLimit(moves=1))
     made = Bridge(1, BridgeParams(ports=ports, policies=policies))
     made.add_static(7, 0x02000000000A, "p3", 0.0)

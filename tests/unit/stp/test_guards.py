@@ -17,7 +17,7 @@ def strikes(lab: Lab, guard: Guard) -> list[bool]:
 
 
 def test_bpdu_guard_shuts_the_port_until_it_is_recovered_by_hand() -> None:
-    lab = Lab(1, BPDU_GUARD)
+    lab = Lab(1, BPDU_GUARD, bpdu_guard_recovery=0)
     assert lab.state(1) is F
     assert states(lab.hear(1, rst(WORSE))) == [(1, D)]
     assert lab.role(1) == "disabled"

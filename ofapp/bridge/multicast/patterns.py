@@ -1,0 +1,14 @@
+"""Addresses as regular expressions, for the patterns of JSON Schemas: `address` decides."""
+
+OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+HOST4 = rf"([1-9]|[1-9][0-9]|1[013-9][0-9]|12[0-689]|2[01][0-9]|22[0-3])([.]{OCTET}){{3}}"
+"""An IPv4 address that a host can have."""
+GROUP4 = rf"(22[4-9]|23[0-9])([.]{OCTET}){{3}}"
+_HEX = "[0-9a-fA-F]{1,4}"
+
+
+def ipv6_pattern(first: str) -> str:
+    """An IPv6 address that begins with such a group of digits."""
+    whole = f"(:{_HEX}){{7}}"
+    short = (f"(:{_HEX}){{{n}}}:(:|(:{_HEX}){{1,{6 - n}}})" for n in range(6))
+    return f"{first}({whole}|{'|'.join(short)}|(:{_HEX}){{6}}::)"

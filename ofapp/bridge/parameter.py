@@ -1,0 +1,183 @@
+"""How a parameter is declared: once, on the frozen dataclass that the core obeys.
+
+    ageing_time: Annotated[int, Interval(ge=0, le=65535), Unit("s"), Doc("What it is for.")] = 300
+
+The file's model, the API's document and bodies, the command line's options and their help all
+follow from that line: whoever adds one writes it here, and the code that obeys it, and no more.
+The metadata are plain values (`annotated_types`, PEP 727's `Doc` and the two below), so that the
+core needs no validation library.  A field without a `Doc` is no parameter: a part with parameters
+of its own, or what only the core has to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from functools import cache
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from annotated_types import Interval, MultipleOf, Unit
+from typing_extensions import Doc
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A text's: what it must be in words, whether one is, and a pattern that says about the same
+    in a JSON Schema."""
+
+    wanted: str
+    fits: Callable[[str], bool]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """The word for None where a person types a value."""
+
+    word: str
+
+
+_ANY = Interval()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of the dataclass `owner`.
+
+    type: bool, int, float, str, or an Enum; optional: None is a value, too.
+    choices: what alone is taken, empty for anything; interval: bounds of a number.
+    sentence: what it is for; unit: s for seconds; unset: the word for None.
+    """
+
+    name: str
+    owner: type
+    type: Any
+    optional: bool
+    default: Any
+    sentence: str
+    choices: tuple[Any, ...] = ()
+    interval: Interval = _ANY
+    step: Any = None
+    form: Form | None = None
+    unit: str | None = None
+    unset: str = "none"
+
+    def refusal(self, value: object) -> str | None:
+        """What is wrong with a value, in words; None for one that is right."""
+        return None if self.takes(value) else f"must be {self.wanted}, not {value!r}"
+
+    def takes(self, value: object) -> bool:
+        """Whether a value is of the right type and in its range."""
+        if value is None:
+            return self.optional
+        if isinstance(value, bool) != (self.type is bool):
+            return False
+        if not isinstance(value, int | float if self.type is float else self.type):
+            return False
+        if self.choices and value not in self.choices:
+            return False
+        if isinstance(value, str):
+            return self.form is None or self.form.fits(value)
+        if isinstance(value, Enum):
+            return True
+        return self._within(value)
+
+    def _within(self, value: Any) -> bool:
+        bounds = self.interval  # said so that NaN is in none
+        return (
+            (bounds.ge is None or value >= bounds.ge)
+            and (bounds.gt is None or value > bounds.gt)
+            and (bounds.le is None or value <= bounds.le)
+            and (self.step is None or not value % self.step)
+        )
+
+    @property
+    def wanted(self) -> str:
+        """What a value must be, in words."""
+        if self.form is not None:
+            return self.form.wanted
+        if self.choices:
+            return " or ".join(str(getattr(choice, "value", choice)) for choice in self.choices)
+        if self.type is bool:
+            return "true or false"
+        if self.type is str:
+            return "text"
+        kind = "a whole number" if self.type is int else "a number"
+        step = "" if self.step is None else f" in steps of {self.step}"
+        return f"{kind}{self._bounds}{step}"
+
+    @property
+    def _bounds(self) -> str:
+        low, above, high = self.interval.ge, self.interval.gt, self.interval.le
+        top = "" if high is None else f"{high:.10g}"
+        if above is not None:
+            return f" above {above:g}" + (f", at most {top}" if top else "")
+        if low is None:
+            return f" of at most {top}" if top else ""
+        return f" from {low:g} to {top}" if top else f" of at least {low:g}"
+
+    def json_schema(self) -> dict[str, Any]:
+        """What a JSON Schema says of it beyond its type."""
+        bounds = self.interval
+        told = {
+            "minimum": bounds.ge,
+            "exclusiveMinimum": bounds.gt,
+            "maximum": bounds.le,
+            "multipleOf": self.step,
+            "pattern": None if self.form is None else self.form.pattern,
+            "enum": [*self.choices] if self.choices and self.type is int else None,
+        }
+        return {key: value for key, value in told.items() if value is not None}
+
+
+@cache
+def declared(owner: type[Any]) -> Mapping[str, Parameter]:
+    """The parameters of a dataclass by name, in its order."""
+    hints = get_type_hints(owner, include_extras=True)
+    found = {
+        field.name: _parameter(owner, field.name, field.default, hints[field.name])
+        for field in fields(owner)
+    }
+    return MappingProxyType({name: own for name, own in found.items() if own is not None})
+
+
+def refusals(value: Any) -> Iterator[tuple[Parameter, Any]]:
+    """The parameters of a dataclass's value that have a wrong one, with that."""
+    for name, parameter in declared(value.__class__).items():
+        given = getattr(value, name)
+        if not parameter.takes(given):
+            yield parameter, given
+
+
+def _parameter(owner: type, name: str, default: object, hint: Any) -> Parameter | None:
+    if get_origin(hint) is not Annotated:
+        return None
+    type_, *metadata = get_args(hint)
+    optional = type(None) in get_args(type_)
+    if optional:
+        (type_,) = (member for member in get_args(type_) if member is not type(None))
+    about: dict[str, Any] = {}
+    if get_origin(type_) is Literal:
+        about["choices"] = get_args(type_)
+        type_ = type(about["choices"][0])
+    elif issubclass(type_, Enum):
+        about["choices"] = tuple(type_)
+    for item in metadata:
+        match item:
+            case Doc():
+                about["sentence"] = item.documentation
+            case Interval():
+                about["interval"] = item
+            case MultipleOf():
+                about["step"] = item.multiple_of
+            case Unit():
+                about["unit"] = item.unit
+            case Form():
+                about["form"] = item
+            case Unset():
+                about["unset"] = item.word
+    if "sentence" not in about:
+        return None
+    return Parameter(name, owner, type_, optional, default, **about)

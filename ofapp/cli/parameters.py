@@ -1,0 +1,116 @@
+"""Commands that set parameters: an option for each, as the core declares it.
+
+Whatever can be set is an option and stands in the help, with its sentence, from the day on that it
+is declared.  To import the declarations takes as long as all other commands together, so such a
+command makes its options when it is run and not before.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from ofapp.bridge.parameter import Parameter
+
+Given = dict[str, Any]
+"""What was given, by the parameter's name, as the API takes it."""
+Command = Callable[..., None]
+
+_METAVARS = {int: "N", float: "N", str: "TEXT"}
+_HELP = ["-h", "--help"]
+
+
+def setting(
+    app: typer.Typer, name: str, owners: Callable[[], Sequence[type]], **flags: str
+) -> Callable[[Command], Command]:
+    """Give `app` a command with an option for each parameter of these dataclasses; what is typed
+    of them it gets as `given`.
+
+    flags: how an option is written that is not simply called as its parameter is.  A parameter
+    that two dataclasses have is one option, with the first one's sentence.
+    """
+
+    def register(command: Command) -> Command:
+        def run(context: typer.Context) -> None:
+            inner = typer.Typer(
+                add_completion=False,
+                pretty_exceptions_enable=False,
+                context_settings={"help_option_names": _HELP},
+            )
+            inner.command()(_with_options(command, owners(), flags))
+            typer.main.get_command(inner)(args=context.args, prog_name=context.command_path)
+
+        run.__doc__ = command.__doc__
+        passed_on = {"allow_extra_args": True, "ignore_unknown_options": True}
+        app.command(name, context_settings={**passed_on, "help_option_names": []})(run)
+        return command
+
+    return register
+
+
+def _with_options(command: Command, owners: Sequence[type], flags: Mapping[str, str]) -> Command:
+    from ofapp.bridge.parameter import declared
+
+    parameters: dict[str, Parameter] = {}
+    for owner in owners:
+        parameters = {**declared(owner), **parameters}
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        typed = {name: arguments.pop(name) for name in parameters}
+        given = {name: _api_value(v) for name, v in typed.items() if v is not None}
+        command(**arguments, given=given)
+
+    signature = inspect.signature(command, eval_str=True)
+    own = [one for name, one in signature.parameters.items() if name != "given"]
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=_option(parameter, flags.get(name)),
+        )
+        for name, parameter in parameters.items()
+    ]
+    whole = [*(one.replace(kind=one.KEYWORD_ONLY) for one in own), *options]
+    run.__signature__ = signature.replace(parameters=whole)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in whole}
+    return run
+
+
+_UNSET = object()
+"""None as a person has typed it, where None that nobody typed is something else."""
+
+
+def _api_value(value: object) -> object:
+    return None if value is _UNSET else value
+
+
+def _option(parameter: Parameter, flag: str | None) -> Any:
+    names = [] if flag is None else [flag]
+    about: dict[str, Any] = {"help": parameter.sentence}
+    type_: Any = parameter.type
+    if parameter.choices and type_ is not int:
+        type_ = Literal[tuple(str(getattr(one, "value", one)) for one in parameter.choices)]
+    elif type_ is not bool:
+        about["metavar"] = "S" if parameter.unit == "s" else _METAVARS[type_]
+    if parameter.optional:
+        about["metavar"] += f"|{parameter.unset}"
+        about["parser"] = partial(_optional, parameter)
+        return Annotated[Any, typer.Option(*names, **about)]
+    return Annotated[type_ | None, typer.Option(*names, **about)]
+
+
+def _optional(parameter: Parameter, text: str) -> object:
+    if text == parameter.unset:
+        return _UNSET
+    if parameter.type is str:
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise typer.BadParameter(f"{text}: neither a number nor {parameter.unset}")
+    return int(text)
