@@ -27,7 +27,7 @@ def families(network: Network) -> Iterator[Metric]:
         for name, rules in bridge.params.policies.acls.items():
             known = [(rule.name, rule.allow, rule.rate) for rule in rules]
             for rule, allow, rate in (*known, (IMPLICIT, False, None)):
-                count = session.acl.hits(name, rule)
+                count = session.acl.matched(name, rule)
                 if count is None:
                     continue
                 action = "allow" if allow else "drop"

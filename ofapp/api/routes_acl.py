@@ -15,7 +15,7 @@ from ofapp.bridge.acl import IMPLICIT
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.policy import AclRule
 from ofapp.controller.network import Network
-from ofapp.openflow.switch.acl_counters import AclHits
+from ofapp.openflow.switch.acl_counters import AclCounters
 
 TAG = Tag(name="acls", description="Access lists.")
 
@@ -30,7 +30,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("", responses={200: models_acl.AclList, **documented(404)})
     def acls(path: models.BridgePath, query: models.NoQuery) -> Response:
-        """A bridge's access lists, by name, with hits as of now.
+        """A bridge's access lists, by name, with its counters as of now.
 
         The counters are the switch's own: they go on while the controller is away, and begin anew
         when the switch restarts.
@@ -38,12 +38,12 @@ def blueprint(network: Network) -> APIBlueprint:
         bridge = views.find_bridge(network, path.dpid)
         session = network.sessions.get(bridge.datapath_id)
         if session is not None:
-            session.look_at_acls()
-        hits = None if session is None else session.acl
+            session.ask_acl_counters()
+        counters = None if session is None else session.acl
         lists = sorted(bridge.params.policies.acls.items())
         return answer(
             {
-                "acls": [_acl_json(bridge, name, rules, hits) for name, rules in lists],
+                "acls": [_acl_json(bridge, name, rules, counters) for name, rules in lists],
                 "metered": None if session is None else session.metered,
             }
         )
@@ -52,7 +52,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
 
 def _acl_json(
-    bridge: Bridge, name: str, rules: Sequence[AclRule], hits: AclHits | None
+    bridge: Bridge, name: str, rules: Sequence[AclRule], counters: AclCounters | None
 ) -> views.Json:
     """Shape: `models_acl.Acl`."""
     users = [
@@ -63,14 +63,16 @@ def _acl_json(
     return {
         "name": name,
         "ports": [views.port_ref(bridge, port.number) for port in users],
-        "rules": [_rule_json(bridge, name, rule, hits) for rule in (*rules, _AFTER_ALL)],
+        "rules": [_rule_json(bridge, name, rule, counters) for rule in (*rules, _AFTER_ALL)],
     }
 
 
-def _rule_json(bridge: Bridge, name: str, rule: AclRule, hits: AclHits | None) -> views.Json:
+def _rule_json(
+    bridge: Bridge, name: str, rule: AclRule, counters: AclCounters | None
+) -> views.Json:
     """Shape: `models_acl.AclRule`."""
-    count = None if hits is None else hits.hits(name, rule.name)
-    over = 0 if hits is None else hits.over_rate(name, rule.name)
+    count = None if counters is None else counters.matched(name, rule.name)
+    over = 0 if counters is None else counters.over_rate(name, rule.name)
     return {
         "name": rule.name,
         "match": rule.about,

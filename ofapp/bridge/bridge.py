@@ -426,8 +426,8 @@ class Bridge:
     def restore_multicast(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
-        """Take over what a switch held before this controller started."""
-        if self.multicasting is None:
+        """Take over what a switch held before this controller started; but once."""
+        if self.multicasting is None or not self.multicasting.fresh:
             return []
         return self.multicasting.restore(groups, unregistered, now)
 

@@ -50,7 +50,7 @@ class Entry:
     updated: when it was last seen as a source; used: as a destination (core time, seconds).
     installed: when its flows were last sent to the switch.
     source_packets, destination_packets: what its flows had counted when last polled.
-    mark: the sweep that last saw its flows, see `ofapp.bridge.sweep`.
+    mark: the sweep that last saw its flows, see `Sweep`.
     """
 
     __slots__ = (

@@ -53,6 +53,16 @@ class StpControl:
         self.running = None
         return [Unsettled({})]
 
+    def states(self) -> dict[int, stp.PortState] | None:
+        """The states that the tree believes its ports to be in; None where there is none."""
+        return None if self.running is None else self.running.states()
+
+    def settled_on(
+        self, believed: Mapping[int, stp.PortState], actual: Mapping[int, stp.PortState]
+    ) -> bool:
+        """Whether what is remembered is the whole tree, and the datapath is as it believed."""
+        return self.running is not None and self.running.settled and believed == actual
+
     def behind(self) -> dict[str, int]:
         """Who is behind the ports of the tree that runs, by name."""
         return {} if self.running is None else self.running.behind()

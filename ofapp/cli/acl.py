@@ -1,4 +1,4 @@
-"""ofapp acl: access lists and their hits."""
+"""ofapp acl: access lists and their counters."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Match, Output, SetRegister
 from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.pipeline.acl import acl_flows, acl_number
-from ofapp.openflow.switch import reconcile
+from ofapp.openflow.switch import comparison
 from ofapp.openflow.wire import codec
 from tests.support import frames as raw
 from tests.support.acl_lists import LIST, bridge_with, rules_of
@@ -197,7 +197,7 @@ def test_the_switch_tells_each_flow_as_it_was_told(bare: tuple[Bridge, Wire]) ->
     put(wire, EVERY_FIELD)
     flows = list(acl_flows(lists.desired(), metered=False))
     assert len({match.field for flow in flows for match in flow.match}) == len(acl.FIELDS) + 1
-    assert reconcile.flow_changes(flows, wire.flows(TableId.ACL)) == []
+    assert comparison.flow_changes(flows, wire.flows(TableId.ACL)) == []
 
 
 EVERY_FIELD: list[Settings] = [

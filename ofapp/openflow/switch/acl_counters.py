@@ -99,33 +99,33 @@ class Tally:
         return Count(packets, octets, self._since[number])
 
 
-class AclHits:
-    """Hits of one bridge's rules, and what their rates kept back, as of the last look."""
+class AclCounters:
+    """What one bridge's rules have decided on and their rates kept back, as of the last look."""
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
-        self._hits = Tally()
+        self._matched = Tally()
         self._over = Tally()
         self._seen: dict[tuple[str, str], int] = {}
         self._limited: set[tuple[str, str]] = set()
 
-    def hits(self, name: str, rule: str) -> Count | None:
+    def matched(self, name: str, rule: str) -> Count | None:
         """Frames that a rule of the list decided on, those above its rate included."""
-        return self._hits.of(acl.rule_number(name, rule))
+        return self._matched.of(acl.rule_number(name, rule))
 
     def over_rate(self, name: str, rule: str) -> int:
         """Frames above the rule's rate, which were dropped."""
         count = self._over.of(rule_meter(name, rule))
         return 0 if count is None else count.packets
 
-    def see_flows(self, held: Iterable[FlowStats], now: float) -> None:
+    def see_flows(self, flows: Iterable[FlowStats], now: float) -> None:
         """All flows of a switch, or at least those of access lists."""
         known = {
             acl.rule_number(name, rule)
             for name, rules in used_lists(self._bridge.params).items()
             for rule in (*(rule.name for rule in rules), acl.IMPLICIT)
         }
-        self._hits.observe(_flow_readings(held), known, now)
+        self._matched.observe(_flow_readings(flows), known, now)
 
     def see_meters(self, stats: Iterable[Any], now: float) -> list[Event]:
         """All meters of a switch (os-ken's OFPMeterStats)."""
@@ -142,9 +142,9 @@ class AclHits:
             if entry.band_stats
         ]
         self._over.observe(readings, rated, now)
-        return list(self._told(rated.values()))
+        return list(self._events(rated.values()))
 
-    def _told(self, rated: Iterable[tuple[str, str]]) -> Iterator[Event]:
+    def _events(self, rated: Iterable[tuple[str, str]]) -> Iterator[Event]:
         """That a rule's rate has begun to drop frames, and that it has ceased to."""
         before, self._seen = self._seen, {names: self.over_rate(*names) for names in rated}
         self._limited &= self._seen.keys()
@@ -166,8 +166,8 @@ class AclHits:
             yield from ((name, rule.name) for rule in rules if rule.rate is not None)
 
 
-def _flow_readings(held: Iterable[FlowStats]) -> Iterator[Reading]:
-    for flow in held:
+def _flow_readings(flows: Iterable[FlowStats]) -> Iterator[Reading]:
+    for flow in flows:
         cookie = parse_cookie(flow.cookie)
         if cookie is not None and cookie.feature == Feature.ACL:
             key = flow.priority, flow.match

@@ -28,20 +28,22 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
-from ofapp.bridge.limits import Policer
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
-from ofapp.bridge.sweep import Occasion
 from ofapp.common import hub
-from ofapp.openflow.switch.acl_counters import AclHits
+from ofapp.openflow.switch.acl_counters import AclCounters
+from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.grace import grace, until_barrier
 from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.pace import Pace, spread
 from ofapp.openflow.switch.port_status import heed
 from ofapp.openflow.switch.program import Changes, difference
-from ofapp.openflow.switch.reconciler import Alignment
+from ofapp.openflow.switch.rates import MeterWatch, Policer
+from ofapp.openflow.switch.reconciler import Reconciler
 from ofapp.openflow.switch.removals import Removals
+from ofapp.openflow.switch.sweep import Occasion
+from ofapp.openflow.switch.sweeper import Sweeper
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import serialize
 from ofapp.openflow.wire.flow_removed import Expired
@@ -95,9 +97,12 @@ class Session:
         self._tell = tell
         self._ownership = ownership
         self._adopt_static = adopt_static
-        self._alignment = Alignment(
-            channel, bridge, self.apply, self._until_open, lambda: self._waiting is not None
+        self._counters = Counters(channel, bridge, self.apply)
+        self._meters = MeterWatch()
+        self._reconciler = Reconciler(
+            channel, bridge, self.apply, self._counters, lambda: self._waiting is not None
         )
+        self._sweeper = Sweeper(channel, bridge, self.apply, self._until_open)
         self._policer = Policer(bridge.sighting_rate)
         self._refusals = Refusals()
         self._window = Window()
@@ -110,19 +115,19 @@ class Session:
         self._unsent: list[Effect] = []
         self._look = hub.Event()
         self._deleted = hub.Event()
-        self._mending = hub.Lock()
+        self._reconciling = hub.Lock()
         self._wake = hub.Event()
         self._threads: list[Any] = []
 
     @property
     def drops(self) -> Counter[str]:
         """Frames the pipeline has dropped, by rule, as of the last look."""
-        return self._alignment.drops
+        return self._counters.drops
 
     @property
     def held_back(self) -> Mapping[str, Mapping[int, int]]:
         """Frames for the controller that came too fast, by kind and port, as of the last look."""
-        return {copy.name.lower(): watch.dropped for copy, watch in self._alignment.rates.items()}
+        return self._meters.dropped
 
     @property
     def refused(self) -> list[str]:
@@ -132,20 +137,20 @@ class Session:
     @property
     def metered(self) -> bool:
         """Whether the switch has meters: without them no rate is kept."""
-        return self._alignment.metered
+        return self._reconciler.metered
 
     @property
-    def acl(self) -> AclHits:
+    def acl(self) -> AclCounters:
         """What the rules of access lists have done, as of the last look."""
-        return self._alignment.acl
+        return self._counters.acl
 
-    def look_at_acls(self) -> None:
+    def ask_acl_counters(self) -> None:
         """Look again, at these counters alone; when the switch is silent they stay as they are."""
         if self.in_line and used_lists(self.bridge.params):
             try:
-                self._alignment.look_at_acls()
+                self._counters.ask_acls(self.metered)
             except (RequestError, ValueError) as error:
-                LOG.warning("bridge %s: hits are not up to date: %s", self.bridge.name, error)
+                LOG.warning("bridge %s: counters are not up to date: %s", self.bridge.name, error)
 
     @property
     def sweep_interval(self) -> float:
@@ -199,7 +204,7 @@ class Session:
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
-        writer = self._alignment.writer
+        writer = self._reconciler.writer
         return difference(writer.held, writer.wanted(self.bridge.desired(params)))
 
     def reconfigure(self, effects: list[Effect]) -> Changes:
@@ -207,10 +212,10 @@ class Session:
 
         What has to wait for the switch (a barrier) is not in it.
         """
-        writer = self._alignment.writer
+        writer = self._reconciler.writer
         before = writer.held.copy()
-        if self._alignment.writes and used_lists(self.bridge.params):
-            self._alignment.note_acls()
+        if self._reconciler.writes and used_lists(self.bridge.params):
+            self._counters.save_acls()
         self.apply(effects)
         self.look_soon()
         return difference(before, writer.held)
@@ -226,7 +231,7 @@ class Session:
                 self._look.set()
         if self._waiting is not None:
             self._waiting += effects
-        elif self._alignment.writes:
+        elif self._reconciler.writes:
             self._send(effects)
         else:  # the switch gets states as it is brought in line, but a frame only now
             self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
@@ -236,7 +241,7 @@ class Session:
         if not self._window.is_open:
             effects = self._removals.put_off(effects)
         effects, waiting = until_barrier(effects)
-        messages = self._alignment.writer.write(effects)
+        messages = self._reconciler.writer.write(effects)
         self.channel.send(messages)
         if waiting is not None:
             self._waiting = waiting
@@ -248,7 +253,7 @@ class Session:
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
-        if self._waiting is not None or not self._alignment.writes:
+        if self._waiting is not None or not self._reconciler.writes:
             return False
         self._ask_barrier(done)
         return True
@@ -299,7 +304,7 @@ class Session:
             effects += learning.expired(*notice)
         if effects:
             self.apply(effects)
-        if not self._alignment.metered:
+        if not self._reconciler.metered:
             samples = self._policer.admit(samples, time.monotonic())
         self._intake.take_in(samples)
 
@@ -317,7 +322,7 @@ class Session:
 
     def on_deleted(self) -> None:
         """A flow of ours is gone: whether it was our doing is known by how many are to go."""
-        writer = self._alignment.writer
+        writer = self._reconciler.writer
         if writer.removed:
             writer.removed -= 1
         else:
@@ -329,7 +334,7 @@ class Session:
         A bundle is refused as a whole, so addresses are told one by one for a while.
         """
         if refusal.learned:
-            self._alignment.writer.bundles = False
+            self._reconciler.writer.bundles = False
         for event in self._refusals.add(refusal, time.monotonic()):
             self._tell(self.bridge, event)
         if refusal.holds:
@@ -422,22 +427,22 @@ class Session:
             hub.sleep(pause)  # a switch that refuses everything is not asked without end
 
     def _bring_in_line(self, occasion: Occasion) -> None:
-        alignment = self._alignment
         if occasion is Occasion.CONNECTED:
-            alignment.prepare()
+            self._reconciler.prepare()
         began = time.monotonic()
-        with self._mending:
-            known = alignment.mend(self._adopt_static)
+        with self._reconciling:
+            known = self._reconciler.reconcile(self._adopt_static)
         self._adopt_static = False
         if not self._protocols_run:
             self._run_protocols()
         if occasion is Occasion.CONNECTED and not known and self.bridge.fdb.learned:
             occasion = Occasion.RESTARTED
-        alignment.sweep(occasion)
-        alignment.watch_rates(self._policer.dropped)
+        self._sweeper.sweep(occasion, self._reconciler.writer)
+        stats = self._counters.ask_meters() if self.metered else []
+        self.apply([*self._meters.observe(self._policer.dropped, stats)])
         for event in self._refusals.looked(began, time.monotonic()):
             self._tell(self.bridge, event)
-        alignment.writer.bundles = self._refusals.takes_addresses
+        self._reconciler.writer.bundles = self._refusals.takes_addresses
         self._intake.opened = True
         self._catch_up()
         if not self.in_line and self._refusals.in_line:
@@ -464,8 +469,8 @@ class Session:
             self._deleted.clear()
             before = counters["mended"]
             try:
-                with pace.resting(), self._mending:
-                    self._alignment.mend(adopt_static=False)
+                with pace.resting(), self._reconciling:
+                    self._reconciler.reconcile(adopt_static=False)
             except (RequestError, ValueError) as error:
                 LOG.warning("bridge %s: %s; the next look will tell", self.bridge.name, error)
             if counters["mended"] > before:
@@ -482,7 +487,7 @@ class Session:
 
     def _renew_traps(self) -> None:
         while True:
-            if flows := self._alignment.writer.trap_bpdus():
+            if flows := self._reconciler.writer.trap_bpdus():
                 self.channel.send(flows)
             stp = self.bridge.params.stp
             hub.sleep(TRAP_RENEWAL * (stp.hello_time if stp else 1.0))

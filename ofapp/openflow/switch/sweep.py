@@ -1,181 +1,172 @@
-"""The learned addresses of a switch beside those that the bridge knows (see `ofapp.bridge.sweep`).
+"""Bringing the FDB and the flows that a switch holds in line (reconciliation).
 
-A small table is looked at in one piece.  A large one is asked for by cohorts, a few at a time, each
-of which Open vSwitch finds by its index, so that a look costs what there is to see.  What has
-none of the serials that the bridge knows of would never be seen so: each look therefore walks
-through one part of the whole, too, and in time through all of it.
+FLOW_REMOVED is a hint: it can be lost with a connection, and a controller that was restarted has
+no FDB at all.  A sweep is shown the learned flows that the switch holds, first all source halves,
+then all destination halves, and gives back what mends the difference.  It works on a stream: a
+hundred thousand hosts are never held twice.  Routinely it is about a few cohorts at a time (see
+`ofapp.bridge.fdb`), whose entries are judged as soon as their flows were shown.
+
+The same sweep serves three occasions, which differ in whom to believe:
+- routine: the FDB knows what was installed; a flow nobody knows is stale, an entry without its
+  source half has aged.
+- the first after a connection: flows that nobody knows are adopted.
+- the first after the switch lost everything: entries without flows are installed again.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
-from typing import Any
-
-from os_ken.ofproto import ofproto_v1_3_parser as parser
+from collections.abc import Iterable
+from enum import Enum
+from itertools import chain
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect, InstallDestination
-from ofapp.bridge.fdb import COHORTS
-from ofapp.bridge.sweep import Occasion, Sweep
-from ofapp.common import hub
-from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie
-from ofapp.openflow.switch.pace import Pace
-from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.codec import delete_raw
-from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats, read_half
-from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_request, flows_held
-from ofapp.openflow.wire.requests import bodies, replies
+from ofapp.bridge.effects import (
+    Effect,
+    InstallDestination,
+    InstallSticky,
+    RemoveDestination,
+    RemoveSource,
+)
+from ofapp.bridge.fdb import COHORTS, NO_PORT, Entry
 
-PART = 4096
-"""Addresses that a switch walks through all it has for, about."""
-SMALL = 4 * PART
-"""Flows up to which a table is looked at in one piece."""
-SLICE = 512
-"""Addresses of the cohorts that are asked for at a time, about."""
-
-_LEARNED = make_cookie(Feature.LEARNED) >> 32
-_STICKY = make_cookie(Feature.STICKY) >> 32
+_SOURCE, _BOTH = 1, 2
 
 
-class Sweeper:
-    """Looks at one switch again and again, for the life of a connection.
+class Occasion(Enum):
+    """Why there is a sweep."""
 
-    apply: carries effects out; ready: waits until the switch may be told more.
+    ROUTINE = "routine"
+    CONNECTED = "connected"
+    RESTARTED = "restarted"
+
+
+class Sweep:
+    """One pass over what the switch holds, or a part of it.
+
+    Call `source`s, `destination`s, then `finish`.
+
+    number: counts up from 1 with each sweep of the bridge.
+    started: when the switch was asked; what was installed since is not judged.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        bridge: Bridge,
-        apply: Callable[[list[Effect]], None],
-        ready: Callable[[], None],
-    ) -> None:
-        self._channel = channel
+    def __init__(self, bridge: Bridge, number: int, occasion: Occasion, started: float) -> None:
         self._bridge = bridge
-        self._apply = apply
-        self._ready = ready
-        self._pace = Pace()
-        self._number = 0
-        self._part = 0
+        self._learning = bridge.learning
+        self._base = number * 4
+        self._occasion = occasion
+        self._started = started
+        self._lost = frozenset(bridge.learning.lost)
 
-    def sweep(self, occasion: Occasion, writer: EffectWriter) -> None:
-        """Look at all learned addresses, and mend what differs; RequestError, ValueError.
-
-        writer: what knows how flows should look, and which others the tables hold.
-        """
-        self._writer = writer
-        back = self._bridge.learning.back()
-        others = sum(flow.table in LARGE for flow in writer.held.flows.values())
-        held = flows_held(self._channel) - others
-        if held > SMALL and occasion is Occasion.ROUTINE:
-            self._sweep_cohorts()
-        else:
-            sweep = self._begin(occasion)
-            if held > SMALL:
-                self._find(sweep, held, others)
-            else:
-                self._look(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
-            for serial in self._bridge.fdb.cohorts():
-                self._mend(sweep.finish(time.monotonic(), [serial]))
-        self._bridge.learning.lost -= back
-        list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
-
-    def _sweep_cohorts(self) -> None:
-        """As far as the bridge knows them, at leisure; and one part of everything."""
-        kinds = [_LEARNED, _STICKY] if self._bridge.learning.sticky else [_LEARNED]
-        fdb = self._bridge.fdb
-        self._part += 1
-        with self._pace.resting():
-            self._look(self._begin(Occasion.ROUTINE), [self._part_request(fdb.learned)])
-        serials = fdb.cohorts()
-        size = max(SLICE * len(serials) // max(fdb.learned, 1), 1)
-        for at in range(0, len(serials), size):
-            some = serials[at : at + size]
-            with self._pace.resting():
-                sweep = self._begin(Occasion.ROUTINE)
-                self._look(sweep, self._cohort_requests(some, kinds))
-                self._mend(sweep.finish(time.monotonic(), some))
-
-    def _find(self, sweep: Sweep, held: int, others: int) -> None:
-        """Whatever there is: by all the serials there can be; the hard way should more be left."""
-        size, shown = max(SLICE * COHORTS * 2 // held, 1), 0
-        for kind in (_LEARNED, _STICKY):
-            if shown < flows_held(self._channel) - others:
-                for first in range(1, COHORTS + 1, size):
-                    some = range(first, min(first + size, COHORTS + 1))
-                    shown += self._look(sweep, self._cohort_requests(some, [kind]))
-        left = flows_held(self._channel) - others
-        if shown < left:
-            for _ in range(_parts(left // 2)):
-                self._part += 1
-                self._look(sweep, [self._part_request(left // 2)])
-
-    def _begin(self, occasion: Occasion) -> Sweep:
-        self._number += 1
-        return Sweep(self._bridge, self._number, occasion, time.monotonic())
-
-    def _part_request(self, addresses: int) -> Any:
-        """For the next part of all learned addresses, of which there are so many about."""
-        parts = _parts(addresses)
-        cookie, mask = LEARNED | self._part % parts, KIND_MASK | parts - 1
-        return flow_request(self._channel, cookie, mask)
-
-    def _cohort_requests(self, serials: Iterable[int], kinds: Iterable[int]) -> list[Any]:
-        return [
-            flow_request(self._channel, kind << 32 | serial, EXACT)
-            for kind in kinds
-            for serial in serials
-        ]
-
-    def _look(self, sweep: Sweep, requests: list[Any]) -> int:
-        """Show a sweep the flows that the switch answers with; gives how many.
-
-        Of an address the source half must come first, and both are in the same answers.
-        """
-        shown = 0
-        destinations: list[FlowStats] = []
-        for body in bodies(self._channel, *requests):
-            sources: list[FlowStats] = []
-            for flow in read_flow_stats(body):
-                (sources if flow.table == LARGE[0] else destinations).append(flow)
-            self._show(sweep, sources)
-            shown += len(sources)
-        for at in range(0, len(destinations), SLICE):
-            self._show(sweep, destinations[at : at + SLICE])
-        return shown + len(destinations)
-
-    def _show(self, sweep: Sweep, flows: Iterable[FlowStats]) -> None:
-        now = time.monotonic()
+    def source(
+        self,
+        port: int,
+        vid: int,
+        mac: int,
+        serial: int,
+        packets: int,
+        now: float,
+        sticky: bool = False,
+    ) -> list[Effect]:
+        """The switch holds a source half that has counted `packets`; sticky: of which kind."""
         effects: list[Effect] = []
-        for flow in flows:
-            half = read_half(flow)
-            kind = flow.cookie >> 32
-            if half is None or kind not in (_LEARNED, _STICKY):
-                self._delete(flow)
+        entry = self._entry(vid, mac)
+        if (
+            entry is not None
+            and entry.port != port
+            and entry.mark == self._base + _SOURCE
+            and _later(serial, entry.serial)
+        ):
+            # Two source halves, left by a move that was cut short: the later is where the host is.
+            effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
+            effects += self._learning.forget(vid, mac)
+            entry = None
+        belongs = self._bridge.reach.vlans(port).has(vid)  # the file may say otherwise by now
+        if entry is None and self._occasion is Occasion.CONNECTED and belongs:
+            entry, told = self._learning.adopt(port, vid, mac, serial, now, sticky)
+            effects += told
+            if entry is not None and entry.serial != serial:
+                return effects  # installed anew
+            if entry is not None:
+                entry.installed = self._started - 1  # by a controller before us
+        entry = self._right(entry, port, serial, sticky)
+        if entry is None:
+            return [*effects, RemoveSource(port, vid, mac, serial)]
+        entry.mark = self._base + _SOURCE
+        if packets != entry.source_packets:
+            entry.source_packets = packets
+            entry.updated = now
+        return effects
+
+    def destination(
+        self,
+        port: int,
+        vid: int,
+        mac: int,
+        serial: int,
+        packets: int,
+        now: float,
+        sticky: bool = False,
+    ) -> list[Effect]:
+        """The switch holds a destination half, likewise."""
+        entry = self._right(self._entry(vid, mac), port, serial, sticky)
+        if entry is None:
+            return [RemoveDestination(vid, mac, serial)]
+        if entry.mark == self._base + _SOURCE:
+            entry.mark = self._base + _BOTH
+        if packets != entry.destination_packets:
+            entry.destination_packets = packets
+            entry.used = now
+        return []
+
+    def redirected(self, put: InstallDestination) -> list[Effect]:
+        """The destination half just shown leads elsewhere than it should: in another way, not to
+        another port."""
+        entry = self._entry(put.vid, put.mac)
+        if entry is None or entry.serial != put.serial or entry.port != put.port:
+            return []  # it was taken out
+        self._learning.counters["mended"] += 1
+        return [InstallSticky(*put, NO_PORT) if entry.is_sticky else put]
+
+    def finish(self, now: float, serials: Iterable[int] | None = None) -> list[Effect]:
+        """All flows with these serials (None: all flows) were shown: judge the entries."""
+        fdb = self._bridge.fdb
+        effects: list[Effect] = []
+        for vid, mac, entry in chain.from_iterable(
+            map(fdb.cohort, fdb.cohorts() if serials is None else serials)
+        ):
+            if (
+                entry.installed >= self._started
+                or entry.mark == self._base + _BOTH
+                or not self._learning.forwards(entry.port)
+            ):
                 continue
-            look = sweep.source if flow.table == LARGE[0] else sweep.destination
-            serial = flow.cookie & 0xFFFFFFFF
-            mac = half.source or half.destination
-            told = half.port, half.vid, mac, serial, flow.packets, now
-            effects += look(*told, sticky=kind == _STICKY)
-            if half.destination and not self._writer.leads_right(half, flow.instructions):
-                effects += sweep.redirected(InstallDestination(half.port, half.vid, mac, serial))
-        self._mend(effects)
+            if entry.is_sticky:
+                self._learning.counters["mended"] += 1
+                effects += self._learning.reinstall(vid, mac, entry, now)
+            elif entry.mark == self._base + _SOURCE:
+                # Without its destination half a host is flooded to for as long as it talks.
+                self._learning.counters["mended"] += 1
+                effects.append(InstallDestination(entry.port, vid, mac, entry.serial))
+            elif self._occasion is Occasion.RESTARTED or entry.port in self._lost:
+                effects += self._learning.reinstall(vid, mac, entry, now)
+            else:
+                effects += self._learning.expired(vid, mac, entry.serial)
+        return effects
 
-    def _mend(self, effects: list[Effect]) -> None:
-        if effects:
-            self._apply(effects)
-            self._ready()
-        hub.sleep(0)
+    def _entry(self, vid: int, mac: int) -> Entry | None:
+        entry = self._bridge.fdb.get(vid, mac)
+        return entry if entry is not None and entry.was_learned else None
 
-    def _delete(self, flow: FlowStats) -> None:
-        """A learned flow of another generation, or not of our making."""
-        self._bridge.learning.counters["stale_flows"] += 1
-        self._channel.send(delete_raw(flow.table, flow.priority, flow.match, flow.cookie))
+    def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:
+        """The entry, if a half with this port, serial and kind is as it should be."""
+        held = port, serial, sticky
+        if entry is not None and held == (entry.port, entry.serial, entry.is_sticky):
+            return entry if self._learning.forwards(port) else None
+        if entry is None or entry.installed < self._started:
+            self._learning.counters["stale_flows"] += 1
+        return None
 
 
-def _parts(addresses: int) -> int:
-    """A power of two of parts, each of PART addresses about."""
-    return 1 << max((addresses - 1) // PART, 0).bit_length()
+def _later(serial: int, other: int) -> bool:
+    """Serial number arithmetic: whether `serial` was given out after `other`."""
+    return 0 < (serial - other) % COHORTS < COHORTS // 2

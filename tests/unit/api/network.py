@@ -18,7 +18,7 @@ from ofapp.controller.network import Network
 from ofapp.controller.state import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
-from ofapp.openflow.switch.acl_counters import AclHits
+from ofapp.openflow.switch.acl_counters import AclCounters
 from ofapp.openflow.wire.flow_stats import FlowStats
 from tests.unit.multicast.lan import V4, ip
 
@@ -145,7 +145,7 @@ def acl_network() -> Network:
     network = empty_network(bridges={DPID: {"acls": lists, "ports": ports}})
     bridge = add_bridge(network)
     add_bridge(network, 0xFF, "br1")
-    hits, now = AclHits(bridge), time.time()
+    hits, now = AclCounters(bridge), time.time()
     names = ("dhcp", "arp", "ip_dst=10.0.0.0/8 tcp_dst=80,443", IMPLICIT)
     cookies = (make_cookie(Feature.ACL, rule_number("guests", name)) for name in names)
     hits.see_flows(
@@ -158,7 +158,7 @@ def acl_network() -> Network:
     over = SimpleNamespace(packet_band_count=5, byte_band_count=500)
     meter = {"meter_id": rule_meter("guests", "arp"), "duration_sec": 60, "duration_nsec": 0}
     hits.see_meters([SimpleNamespace(**meter, band_stats=[over])], now)
-    network.sessions[1] = _session(acl=hits, metered=True, look_at_acls=lambda: None)
+    network.sessions[1] = _session(acl=hits, metered=True, ask_acl_counters=lambda: None)
     return network
 
 

@@ -12,7 +12,7 @@ from ofapp.bridge.mac import is_group
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.bridge.sweep import Occasion
+from ofapp.openflow.switch.sweep import Occasion
 from tests.unit.bridge.model import ModelSwitch
 
 PORTS = (1, 2, 3, LOCAL_PORT)

@@ -11,7 +11,7 @@ from ofapp.bridge.losing import lose
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.sweep import Occasion, Sweep
+from ofapp.openflow.switch.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 LATER = 100.0

@@ -24,7 +24,7 @@ from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.sweep import Occasion, Sweep
+from ofapp.openflow.switch.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 

@@ -28,7 +28,7 @@ from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
 from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
-from ofapp.openflow.switch import reconcile
+from ofapp.openflow.switch import comparison
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
@@ -187,7 +187,7 @@ class TestReconcile:
     def test_a_switch_in_line_is_left_alone(self, metered: bool) -> None:
         desired = list(flows.desired_flows(bridge().desired(), metered))
         held = [hold(codec.add_flow(flow)) for flow in desired]
-        assert reconcile.flow_changes(desired, held) == []
+        assert comparison.flow_changes(desired, held) == []
 
     def test_a_field_order_of_its_own_is_no_difference(self) -> None:
         (wanted,) = (
@@ -197,13 +197,13 @@ class TestReconcile:
         )
         held = hold(codec.add_flow(wanted))
         turned = held._replace(match=held.match[8:] + held.match[:8])
-        assert reconcile.flow_changes([wanted], [turned]) == []
+        assert comparison.flow_changes([wanted], [turned]) == []
 
     def test_what_is_missing_is_added_before_what_is_superfluous_goes(self) -> None:
         desired = list(flows.desired_flows(bridge().desired(), True))
         stale = hold(codec.add_flow(ports_flows(bridge(), 9, PortState.FORWARDING)[0]))
         held = [hold(codec.add_flow(flow)) for flow in desired[1:]]
-        added, removed = reconcile.flow_changes(desired, [*held, stale])
+        added, removed = comparison.flow_changes(desired, [*held, stale])
         assert added == codec.add_flow(desired[0])
         assert removed == codec.delete_flow(ports_flows(bridge(), 9, PortState.FORWARDING)[0])
 
@@ -219,11 +219,11 @@ class TestReconcile:
     def test_what_differs_is_put_right(self, difference: dict[str, object]) -> None:
         (wanted, *_) = ports_flows(bridge(), 1, PortState.FORWARDING)
         held = hold(codec.add_flow(wanted))._replace(**difference)  # type: ignore[arg-type]
-        assert reconcile.flow_changes([wanted], [held]) == [codec.add_flow(wanted)]
+        assert comparison.flow_changes([wanted], [held]) == [codec.add_flow(wanted)]
 
     def test_flows_of_others_are_left_alone(self) -> None:
         foreign = hold(codec.add_flow(Flow(0, 5, (), Feature.BASE)))._replace(cookie=0x1234)
-        assert reconcile.flow_changes([], [foreign]) == []
+        assert comparison.flow_changes([], [foreign]) == []
 
     def test_a_flow_known_from_the_switch_is_deleted_exactly(self) -> None:
         message = codec.add_flow(static_flow())
@@ -236,9 +236,9 @@ class TestReconcile:
     def test_groups_and_meters_change_when_they_differ(self) -> None:
         group = Group(1, frozenset({(Output(1),), (Output(2),)}))
         fewer = Group(1, frozenset({(Output(1),)}))
-        assert reconcile.changed({1: group}, {1: group}) == []
-        assert reconcile.changed({1: group}, {1: fewer}) == [group]
-        assert reconcile.changed({1: group}, {}) == [group]
+        assert comparison.changed({1: group}, {1: group}) == []
+        assert comparison.changed({1: group}, {1: fewer}) == [group]
+        assert comparison.changed({1: group}, {}) == [group]
         meter = Meter(4, 1000)
-        assert reconcile.changed({4: meter}, {4: meter}) == []
-        assert reconcile.changed({4: meter}, {4: Meter(4, 10)}) == [meter]
+        assert comparison.changed({4: meter}, {4: meter}) == []
+        assert comparison.changed({4: meter}, {4: Meter(4, 10)}) == [meter]

@@ -22,11 +22,11 @@ from ofapp.bridge.effects import Effect, InstallEntry, RemoveDestination, Remove
 from ofapp.bridge.fdb import COHORTS
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
-from ofapp.bridge.sweep import Occasion
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.switch import sweep as sweeper
+from ofapp.openflow.switch import sweeper
 from ofapp.openflow.switch.learned_writer import LearnedWriter
-from ofapp.openflow.switch.sweep import Sweeper
+from ofapp.openflow.switch.sweep import Occasion
+from ofapp.openflow.switch.sweeper import Sweeper
 from ofapp.openflow.switch.writer import EffectWriter
 
 EXACT = (1 << 64) - 1

@@ -95,7 +95,7 @@ class Disk:
 
 
 class Session:
-    """What `openflow.session` and `openflow.alignment` do, without OpenFlow."""
+    """What `openflow.switch.session` and its reconciler do, without OpenFlow."""
 
     def __init__(self, fabric: Fabric, switch: Switch, bridge: Bridge) -> None:
         self.fabric = fabric

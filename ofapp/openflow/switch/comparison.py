@@ -12,6 +12,10 @@ from typing import TypeVar
 
 from ofapp.openflow.model.cookie import parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.pipeline.acl import is_rule_meter
+from ofapp.openflow.pipeline.chain import parts_of
+from ofapp.openflow.pipeline.group_numbers import is_our_group
+from ofapp.openflow.switch.program import Program
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.flow_stats import FlowStats
 from ofapp.openflow.wire.oxm import sorted_match
@@ -24,13 +28,13 @@ Identity = tuple[int, int, bytes]
 _NOTIFY = 1  # OFPFF_SEND_FLOW_REM; a switch may report other flags of its own
 
 
-def flow_changes(desired: Iterable[Flow], held: Iterable[FlowStats]) -> list[bytes]:
+def flow_changes(desired: Iterable[Flow], there: Iterable[FlowStats]) -> list[bytes]:
     """Messages that add or correct the desired flows, then delete others of ours.
 
-    held: flows of ours but the learned addresses, which a `Sweep` looks after.
+    there: flows of ours but the learned addresses, which a `Sweep` looks after.
     """
     left: dict[Identity, FlowStats] = {}
-    for flow in held:
+    for flow in there:
         if parse_cookie(flow.cookie) is not None:
             left[flow.table, flow.priority, sorted_match(flow.match)] = flow
     messages = []
@@ -47,9 +51,38 @@ def flow_changes(desired: Iterable[Flow], held: Iterable[FlowStats]) -> list[byt
     return messages
 
 
-def changed(wanted: Mapping[int, V], held: Mapping[int, V]) -> list[V]:
+def put_groups_and_meters(
+    wanted: Program, groups: Mapping[int, Group], meters: Mapping[int, Meter]
+) -> list[bytes]:
+    """Messages that add or correct groups and meters; given are those that are there."""
+    messages = [
+        codec.put_meter(meter, meter.id in meters) for meter in changed(wanted.meters, meters)
+    ]
+    messages += [
+        codec.put_group(group, group.id in groups) for group in changed(wanted.groups, groups)
+    ]
+    return messages
+
+
+def superfluous(
+    wanted: Program, groups: Mapping[int, Group], meters: Mapping[int, Meter]
+) -> list[bytes]:
+    """Messages that delete the groups and meters of ours that no flow points to any more."""
+    ours = {group for group in groups if is_our_group(group)}
+    ours |= {part for group in ours for part in parts_of(groups[group])}
+    messages = [codec.delete_group(group) for group in ours - wanted.groups.keys()]
+    # The numbers of ports' meters could be anybody's; one too many does no harm.
+    messages += [
+        codec.delete_meter(meter)
+        for meter in meters.keys() - wanted.meters.keys()
+        if is_rule_meter(meter)
+    ]
+    return messages
+
+
+def changed(wanted: Mapping[int, V], there: Mapping[int, V]) -> list[V]:
     """The groups, or meters, that are missing or are not as they should be."""
-    return [item for number, item in wanted.items() if held.get(number) != item]
+    return [item for number, item in wanted.items() if there.get(number) != item]
 
 
 def _body(flow: FlowStats) -> tuple[int, int, int, bytes]:

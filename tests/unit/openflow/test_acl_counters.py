@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.openflow.pipeline.acl import rule_meter
-from ofapp.openflow.switch.acl_counters import AclHits, Count, Reading, Tally
+from ofapp.openflow.switch.acl_counters import AclCounters, Count, Reading, Tally
 from tests.unit.openflow.test_acl import LIST, bridge_with, rules_of, tcp
 
 KNOWN = (1, 2)
@@ -111,7 +111,7 @@ def stats(meter: int, dropped: int) -> Any:
 
 
 def test_a_rate_that_drops_is_told_once_and_its_end_too() -> None:
-    hits = AclHits(bridge_with(**{LIST: rules_of([tcp(80, rate=5, name="web")])}))
+    hits = AclCounters(bridge_with(**{LIST: rules_of([tcp(80, rate=5, name="web")])}))
     meter = rule_meter(LIST, "web")
 
     def told(dropped: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.limits import Policer, RateWatch
+from ofapp.openflow.switch.rates import Policer, RateWatch
 
 
 def test_a_port_above_the_rate_harms_nobody_else() -> None:
