@@ -24,7 +24,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from ofapp.bridge.effects import Effect, HoldDown, LetGo
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.bridge.fdb import Entry
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.policy import MoveLimit
@@ -158,12 +158,15 @@ class MoveGuard:
             if sticky
             else f"moved more than {params.moves} times in {params.window:g} s"
         )
-        message = (
-            f"{_spoken(address)} {why} on port {entry.port}, and was seen on port {elsewhere}: "
-            f"held down for {held.seconds} s"
+        text = (
+            f"{_spoken(address)} {why} on ",
+            PortNumber(entry.port),
+            ", and was seen on ",
+            PortNumber(elsewhere),
+            f": held down for {held.seconds} s",
         )
         data = _data(held) | {"elsewhere": elsewhere, "seconds": held.seconds}
-        return [held.effect, Event("fdb.held", message, Severity.WARNING, data=data)]
+        return [held.effect, Event("fdb.held", text, Severity.WARNING, data=data)]
 
     def seen(self, held: HeldAddress, port: int, now: float) -> list[Effect]:
         """A held address was seen elsewhere: its flow was not there in time, or is lost."""

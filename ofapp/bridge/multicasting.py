@@ -16,7 +16,7 @@ from math import inf
 
 from ofapp.bridge import multicast
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.bridge.multicast import (
     ForwardTo,
     Pace,
@@ -267,7 +267,11 @@ class Multicasting:
         if port in self._full:
             self._full.discard(port)
             effects.append(
-                Event("mcast.vlans.cleared", f"port {port} has room for VLANs again", port=port)
+                Event(
+                    "mcast.vlans.cleared",
+                    (PortNumber(port), " has room for VLANs again"),
+                    port=port,
+                )
             )
         mine.add(vid)
         self.vlans.add(vid)
@@ -293,8 +297,11 @@ class Multicasting:
 def _too_many(port: int) -> Event:
     return Event(
         "mcast.vlans",
-        f"port {port} has brought up multicast in {MAX_VLANS} VLANs, the most one port may: "
-        "in others it floods",
+        (
+            PortNumber(port),
+            f" has brought up multicast in {MAX_VLANS} VLANs, the most one port may: "
+            "in others it floods",
+        ),
         Severity.WARNING,
         port,
         {"limit": MAX_VLANS},

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from ofapp.bridge import stp
 from ofapp.bridge.effects import Barrier, Effect, SendFrame
-from ofapp.bridge.event import Event
+from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
 from ofapp.bridge.relay import Relay
@@ -344,9 +344,9 @@ def read_behind(data: Any) -> dict[str, int]:
 def _told(port: stp.PortStatus, old: PortState, new: PortState, reason: str) -> Event:
     """As the tree tells of a port's state."""
     states = {"old": old.value, "new": new.value}
-    message = f"port {port.port}: {old.value} -> {new.value} ({reason})"
+    text = PortNumber(port.port), f": {old.value} -> {new.value} ({reason})"
     data = {**states, "role": port.role.value, "reason": reason}
-    return Event("stp.state", message, port=port.port, data=data)
+    return Event("stp.state", text, port=port.port, data=data)
 
 
 def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:

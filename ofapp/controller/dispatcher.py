@@ -7,13 +7,11 @@ is not for a switch (`Notice`) is carried out whether it is there or not.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeVar
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import NOTICES, Effect, Notice
 from ofapp.bridge.event import Event
-from ofapp.bridge.naming import naming_ports
 from ofapp.common import hub
 from ofapp.controller.events import EventLog
 from ofapp.controller.registry import Registry
@@ -54,8 +52,7 @@ class Dispatcher:
 
     def tell(self, bridge: Bridge, event: Event) -> None:
         """Tell people, with the names of the bridge and of its ports."""
-        named = partial(naming_ports, ports=bridge.ports)
-        self.events.tell(bridge.datapath_id, event, bridge.name, named)
+        self.events.tell(bridge.datapath_id, event, bridge.name, bridge.ports)
 
     def settle_names(self) -> None:
         """Tell of the bridges that give their names up to others: see `Registry`."""

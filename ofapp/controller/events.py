@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.ports import PortTable
 from ofapp.common import hub
 from ofapp.common.buckets import Buckets
 from ofapp.common.history import History
@@ -83,6 +84,8 @@ class Interest:
 
 EVERYTHING = Interest()
 
+NO_PORTS = PortTable()
+
 
 class EventLog:
     """The last `size` events and a count of each kind.
@@ -126,22 +129,21 @@ class EventLog:
         bridge: int | None,
         event: Event,
         name: str | None = None,
-        shown: Callable[[Event], Event] = lambda event: event,
+        ports: PortTable = NO_PORTS,
     ) -> None:
         """Record, log and pass on.
 
-        name: the bridge's for people; shown: gives the event as people are to read it, asked only
-        when they are.
+        name: the bridge's, and its ports, for people: an event that is only counted is not worded.
         """
         remembered = event.severity is not Severity.DEBUG
         if remembered:
             self._counts[event.kind] += 1
             if not self._is_told(bridge, event):
-                self._hold_back(bridge, event, shown)
+                self._hold_back(bridge, event, ports)
                 return
-        event = shown(event)
+        event = event.worded(ports)
         if not event.message.isprintable():
-            event = replace(event, message=printable(event.message))
+            event = replace(event, text=printable(event.message))
         self.last += 1
         record = Record(self.last, time.time(), bridge, event)
         if remembered:
@@ -161,14 +163,14 @@ class EventLog:
         source = event.kind, bridge, event.port
         return self._sources.take(source, now) and self._kinds.take(event.kind, now)
 
-    def _hold_back(self, bridge: int | None, event: Event, shown: Callable[[Event], Event]) -> None:
+    def _hold_back(self, bridge: int | None, event: Event, ports: PortTable) -> None:
         kind = event.kind
         self._held_back[kind] += 1
         if kind in self._limited:
             return
         self._limited[kind] = 0
         message = f"there are too many events {kind}: some are only counted from now on"
-        data = {"kind": kind, "last": printable(shown(event).message)}
+        data = {"kind": kind, "last": printable(event.worded(ports).message)}
         told = Event("events.limited", message, Severity.WARNING, event.port, data)
         self.tell(bridge, told)
         if len(self._limited) == 1:

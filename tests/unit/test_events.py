@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, PortNumber, Severity
+from ofapp.bridge.ports import Port, PortTable
 from ofapp.common import hub
 from ofapp.common.buckets import MOST, Buckets
 from ofapp.common.history import History
@@ -51,15 +52,16 @@ class TestEventLog:
         assert log.counts["x"] == 5
 
     def test_what_is_only_counted_is_not_put_into_words(self, clock: Clock) -> None:
-        worded: list[str] = []
+        worded: list[int] = []
 
-        def shown(event: Event) -> Event:
-            worded.append(event.message)
-            return event
+        class Names(PortTable):
+            def get(self, number: int) -> Port | None:
+                worded.append(number)
+                return super().get(number)
 
-        log = EventLog()
+        log, names = EventLog(), Names()
         for number in range(1000):
-            log.tell(1, Event("x", str(number)), shown=shown)
+            log.tell(1, Event("x", (PortNumber(number), " is up")), ports=names)
         told = len(log.since(0)) - 1  # the last says that there are more
         assert len(worded) == told + 1 < log.counts["x"] == 1000
 

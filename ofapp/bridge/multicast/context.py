@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from math import inf
 
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.multicast.address import Family, text
 from ofapp.bridge.multicast.effects import Effect, ForwardTo, SetUnregistered
 from ofapp.bridge.multicast.group import Group
@@ -308,8 +309,8 @@ class Context:
             return
         if port.number not in self.routers:
             self.routers[port.number] = RouterPort(self.scope.place, port.number)
-            number = port.number
-            self.scope.tell("router", f"router {text(router)} heard at port {number}", number)
+            told = f"router {text(router)} heard at ", PortNumber(port.number)
+            self.scope.tell("router", told, port.number)
         self._hear_at(port.number, kind, router, until)
         doubt, timers = self._doubt, self._shared.timers
         if self.scope.uncertain:
@@ -401,8 +402,8 @@ class Context:
             case RouterPort():
                 if timed.expire(now):
                     del self.routers[timed.port]
-                    message = f"no router at port {timed.port} any more"
-                    self.scope.tell("router", message, timed.port)
+                    told = "no router at ", PortNumber(timed.port), " any more"
+                    self.scope.tell("router", told, timed.port)
                     self.refresh()
             case Doubt():
                 self._set_doubt(-inf)

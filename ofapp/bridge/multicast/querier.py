@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from math import inf
 
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.multicast.address import (
     ANY4,
     PROXY_SOURCE,
@@ -156,7 +157,8 @@ class Querier(Timed):
             self.active_at = now + query.max_resp
         if changed:
             who = text(source)
-            scope.tell("querier", f"querier is {who} at port {port}", port, querier=who)
+            told = f"querier is {who} at ", PortNumber(port)
+            scope.tell("querier", told, port, querier=who)
         return not proxy
 
     def hold(self, scope: Scope, query: Query) -> float:

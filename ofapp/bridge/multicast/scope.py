@@ -6,7 +6,7 @@ looks after it.
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity
+from ofapp.bridge.event import Severity, Text, following
 from ofapp.bridge.multicast.address import Family
 from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.shared import Shared
@@ -65,11 +65,11 @@ class Scope:
         """Whether the configured version knows no source lists."""
         return self.version < self.newest
 
-    def tell(self, kind: str, message: str, port: int | None, **data: object) -> None:
+    def tell(self, kind: str, text: Text, port: int | None, **data: object) -> None:
         """Tell a person of something here."""
         self.shared.event(
             kind,
-            f"VLAN {self.vid} IPv{self.family.value}: {message}",
+            following(f"VLAN {self.vid} IPv{self.family.value}: ", text),
             Severity.INFO,
             port,
             vid=self.vid,

@@ -7,7 +7,7 @@ one report has, a datapath entry changes at most once.
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, PortNumber, Severity, Text
 from ofapp.bridge.multicast.effects import Effect
 from ofapp.bridge.multicast.ledger import Ledger
 from ofapp.bridge.multicast.params import Params, PortParams
@@ -81,10 +81,10 @@ class Shared:
         self.ledger.remove_port(number)
 
     def event(
-        self, kind: str, message: str, severity: Severity, port: int | None, **data: object
+        self, kind: str, text: Text, severity: Severity, port: int | None, **data: object
     ) -> None:
         """Tell a person."""
-        self.out.append(Event(f"mcast.{kind}", message, severity, port, data))
+        self.out.append(Event(f"mcast.{kind}", text, severity, port, data))
 
     # Limits. An alarm is raised once, and again only after it was cleared with some slack.
 
@@ -111,7 +111,10 @@ class Shared:
             port.alarms.add(limit)
             self.event(
                 "limit.reached",
-                f"port {port.number} reached mcast_{limit}; what it asks for beyond is refused",
+                (
+                    PortNumber(port.number),
+                    f" reached mcast_{limit}; what it asks for beyond is refused",
+                ),
                 Severity.WARNING,
                 port.number,
                 limit=f"mcast_{limit}",
@@ -123,7 +126,7 @@ class Shared:
             port.alarms.remove(limit)
             self.event(
                 "limit.recovered",
-                f"port {port.number} is below mcast_{limit} again",
+                (PortNumber(port.number), f" is below mcast_{limit} again"),
                 Severity.INFO,
                 port.number,
                 limit=f"mcast_{limit}",

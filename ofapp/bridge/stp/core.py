@@ -6,7 +6,7 @@ here they emit effects and mark the ports whose conditions may have changed.
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, PortNumber, Severity, Text
 from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
 from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.own import OwnTrees
@@ -219,7 +219,7 @@ class Core:
     def tell(
         self,
         kind: str,
-        message: str,
+        text: Text,
         port: Port | None,
         severity: Severity = Severity.INFO,
         /,
@@ -227,7 +227,7 @@ class Core:
     ) -> None:
         """Emit an event."""
         number = None if port is None else port.port_no
-        self.effects.append(Event(kind, message, severity, number, data))
+        self.effects.append(Event(kind, text, severity, number, data))
 
     def set_state(self, port: Port, state: PortState) -> None:
         """Emit a port's new state, with the reason its machines left."""
@@ -236,7 +236,10 @@ class Core:
         self.before.setdefault(port.port_no, port.state)
         self.tell(
             "stp.state",
-            f"port {port.port_no}: {port.state.value} -> {state.value} ({port.state_reason})",
+            (
+                PortNumber(port.port_no),
+                f": {port.state.value} -> {state.value} ({port.state_reason})",
+            ),
             port,
             old=port.state.value,
             new=state.value,
@@ -261,7 +264,7 @@ class Core:
         port.guard_counts[guard] += 1
         self.tell(
             f"stp.{guard.value}",
-            f"port {port.port_no}: {message}",
+            (PortNumber(port.port_no), f": {message}"),
             port,
             Severity.WARNING,
             guard=guard.value,
@@ -273,7 +276,7 @@ class Core:
         """Tell that a guard has let go."""
         self.tell(
             f"stp.{guard.value}",
-            f"port {port.port_no}: {message}",
+            (PortNumber(port.port_no), f": {message}"),
             port,
             guard=guard.value,
             active=False,

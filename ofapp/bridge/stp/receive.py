@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.bpdu import BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.params import MIGRATE_TIME
@@ -45,7 +46,7 @@ def protocol_migration(core: Core, port: Port) -> None:
         port.mdelay_while = core.now + MIGRATE_TIME
         core.tell(
             "stp.migration",
-            f"port {port.port_no}: the neighbour speaks STP, so does this port now",
+            (PortNumber(port.port_no), ": the neighbour speaks STP, so does this port now"),
             port,
             version="stp",
         )
@@ -53,7 +54,7 @@ def protocol_migration(core: Core, port: Port) -> None:
         _check_rstp(core, port)
         core.tell(
             "stp.migration",
-            f"port {port.port_no}: the neighbour speaks RSTP, so does this port now",
+            (PortNumber(port.port_no), ": the neighbour speaks RSTP, so does this port now"),
             port,
             version="rstp",
         )
@@ -78,4 +79,5 @@ def bridge_detection(core: Core, port: Port) -> None:
         and not core.running(port.edge_delay_while)
     ):
         port.oper_edge = True
-        core.tell("stp.edge", f"port {port.port_no}: no bridge heard, taken for an edge", port)
+        told = PortNumber(port.port_no), ": no bridge heard, taken for an edge"
+        core.tell("stp.edge", told, port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ofapp.bridge.event import PortNumber, Text
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.port import Guard, InfoIs, Port, Role
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector, Times
@@ -93,12 +94,12 @@ def _set_root(core: Core, vector: PriorityVector, root_port: Port | None) -> Non
         core.root_times = Times(float(round(times.message_age + 1)), *times[1:])
     if old.root != vector.root:
         if root_port is None:
-            message = "this bridge is the root"
+            told: Text = "this bridge is the root"
         else:
-            message = f"new root, through port {root_port.port_no}"
+            told = "new root, through ", PortNumber(root_port.port_no)
         core.tell(
             "stp.root",
-            message,
+            told,
             None,
             old=f"{old.root:016x}",
             new=f"{vector.root:016x}",

@@ -6,6 +6,7 @@ each with its name.  One step is taken at a time, in the order of the standard's
 
 from __future__ import annotations
 
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.params import MIGRATE_TIME
@@ -81,7 +82,7 @@ def _enter(core: Core, port: Port) -> None:
             port.learn = port.forward = False
     core.tell(
         "stp.role",
-        f"port {port.port_no}: {old.value} -> {port.role.value} ({reason})",
+        (PortNumber(port.port_no), f": {old.value} -> {port.role.value} ({reason})"),
         port,
         old=old.value,
         new=port.role.value,

@@ -6,7 +6,7 @@ port, and that BPDU tells the truth about the ports: an agreement follows the bl
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity
+from ofapp.bridge.event import PortNumber, Severity
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import SendBpdu
@@ -130,7 +130,7 @@ def _send(core: Core, port: Port, bpdu: Bpdu) -> None:
     if core.trace:
         core.tell(
             "stp.bpdu.sent",
-            f"port {port.port_no} > {bpdu}",
+            (PortNumber(port.port_no), f" > {bpdu}"),
             port,
             Severity.DEBUG,
             **bpdu.describe(),

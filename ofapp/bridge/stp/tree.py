@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ofapp.bridge.event import Severity
+from ofapp.bridge.event import PortNumber, Severity
 from ofapp.bridge.stp import guards
 from ofapp.bridge.stp.absence import come_back
 from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
@@ -341,7 +341,7 @@ class SpanningTree:
         if core.trace:
             core.tell(
                 "stp.bpdu.received",
-                f"port {port.port_no} < {bpdu}",
+                (PortNumber(port.port_no), f" < {bpdu}"),
                 port,
                 Severity.DEBUG,
                 **bpdu.describe(),
@@ -360,7 +360,7 @@ class SpanningTree:
             port.drops_told.add(reason)
             self._core.tell(
                 "stp.bpdu.dropped",
-                f"port {port.port_no}: BPDU dropped: {reason}",
+                (PortNumber(port.port_no), f": BPDU dropped: {reason}"),
                 port,
                 Severity.WARNING,
                 reason=reason,

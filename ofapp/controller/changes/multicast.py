@@ -6,7 +6,7 @@ import time
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
-from ofapp.bridge.event import Event
+from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.ports import Port
 from ofapp.config.multicast import MulticastBridge, MulticastPort
 from ofapp.controller.changes.asked import changed, listed
@@ -42,8 +42,8 @@ class MulticastChanges:
         if not changes:
             return
         self._running.update_port(bridge, port, multicast=settings)
-        message = f"port {port.number}: {listed(changes)}"
-        event = Event("mcast.port.set", message, port=port.number, data=changes)
+        text = PortNumber(port.number), f": {listed(changes)}"
+        event = Event("mcast.port.set", text, port=port.number, data=changes)
         self._dispatcher.tell(bridge, event)
         effects = bridge.set_port_multicast(port, settings.params(), time.monotonic())
         self._dispatcher.apply(bridge, effects)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event
+from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
@@ -39,8 +39,8 @@ class PortChanges:
             if isinstance(error, InputError):
                 raise
             raise InputError("vlan", f"no VLAN is called {error.args[0]}") from None
-        message = f"port {port.number}: {listed(changes)}"
-        event = Event("port.set", message, port=port.number, data=changes)
+        text = PortNumber(port.number), f": {listed(changes)}"
+        event = Event("port.set", text, port=port.number, data=changes)
         self._dispatcher.tell(bridge, event)
         self._dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
 

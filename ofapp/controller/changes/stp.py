@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event
+from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.config.stp import StpBridge, StpPort
@@ -39,8 +39,8 @@ class StpChanges:
         if not changes:
             return
         self._running.update_port(bridge, port, stp=settings)
-        message = f"port {port.number}: {listed(changes)}"
-        event = Event("stp.port.set", message, port=port.number, data=changes)
+        text = PortNumber(port.number), f": {listed(changes)}"
+        event = Event("stp.port.set", text, port=port.number, data=changes)
         self._dispatcher.tell(bridge, event)
         effects = bridge.set_port_stp(port, settings.params(), time.monotonic())
         self._dispatcher.apply(bridge, effects)

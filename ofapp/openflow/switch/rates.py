@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.openflow.pipeline.meters import Copy, metered
 
 _STORM = "were above the port's limit and dropped"
@@ -75,7 +75,7 @@ class RateWatch:
     def _held_back(self, port: int, more: int) -> Event:
         return Event(
             f"{self._kind}.limited",
-            f"port {port}: {more} {self._what} {self._fate}",
+            (PortNumber(port), f": {more} {self._what} {self._fate}"),
             Severity.WARNING,
             port,
             {"held_back": more},
@@ -84,7 +84,7 @@ class RateWatch:
     def _let_through(self, port: int, count: int) -> Event:
         return Event(
             f"{self._kind}.limited.cleared",
-            f"port {port}: no {self._what} are held back any more",
+            (PortNumber(port), f": no {self._what} are held back any more"),
             port=port,
             data={"held_back": count},
         )

@@ -1,11 +1,10 @@
-"""Ports by name in events."""
+"""Ports by name in events, as people are told them."""
 
 from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.event import Event
-from ofapp.bridge.naming import naming_ports
+from ofapp.bridge.event import Event, PortNumber, Text, following
 from ofapp.bridge.ports import Port, PortTable
 
 
@@ -19,27 +18,37 @@ def ports() -> PortTable:
 
 
 @pytest.mark.parametrize(
-    ("port", "message", "told"),
+    ("text", "told"),
     [
-        (1, "port 1: designated -> root", "port eth1 (1): designated -> root"),
-        (80, "port 80 > RST port 80.001", "port eth80 (80) > RST port 80.001"),
+        ((PortNumber(1), ": designated -> root"), "port eth1 (1): designated -> root"),
+        ((PortNumber(80), " > RST port 80.001"), "port eth80 (80) > RST port 80.001"),
         (
-            80,
-            "port 80 < RST bridge 8000 port 8.050",
+            (PortNumber(80), " < RST bridge 8000 port 8.050"),
             "port eth80 (80) < RST bridge 8000 port 8.050",
         ),
-        (None, "new root, through port 1", "new root, through port eth1 (1)"),
-        (5, "port 1 was added", "port 1 was added"),
-        (7, "port 7: gone", "port 7: gone"),
-        (1, "port eth1 is up", "port eth1 is up"),
+        (("new root, through ", PortNumber(1)), "new root, through port eth1 (1)"),
+        (("on ", PortNumber(1), ", not ", PortNumber(80)), "on port eth1 (1), not port eth80 (80)"),
+        ("port 1 was added", "port 1 was added"),
+        ((PortNumber(7), ": gone"), "port 7: gone"),
+        ("port eth1 is up", "port eth1 is up"),
     ],
 )
-def test_messages(ports: PortTable, port: int | None, message: str, told: str) -> None:
-    assert naming_ports(Event("stp.x", message, port=port), ports).message == told
+def test_messages(ports: PortTable, text: Text, told: str) -> None:
+    assert Event("stp.x", text).worded(ports).message == told
+
+
+def test_what_knows_no_names_speaks_of_numbers() -> None:
+    assert Event("stp.x", (PortNumber(1), ": gone")).message == "port 1: gone"
+
+
+def test_something_before_a_text(ports: PortTable) -> None:
+    for text in ((PortNumber(1), " is full"), "port eth1 (1) is full"):
+        event = Event("x", following("VLAN 7: ", text))
+        assert event.worded(ports).message == "VLAN 7: port eth1 (1) is full"
 
 
 def test_the_name_is_in_the_data(ports: PortTable) -> None:
-    event = naming_ports(Event("stp.x", "m", port=1, data={"a": 2}), ports)
+    event = Event("stp.x", "m", port=1, data={"a": 2}).worded(ports)
     assert event.data == {"a": 2, "port_name": "eth1"}
-    assert naming_ports(Event("stp.x", "m", port=7), ports).data == {}
-    assert naming_ports(Event("stp.x", "m"), ports).data == {}
+    assert Event("stp.x", "m", port=7).worded(ports).data == {}
+    assert Event("stp.x", "m").worded(ports).data == {}
