@@ -48,7 +48,7 @@ def families(network: Network) -> Iterator[Metric]:
         labels=[*about, "port", "what"],
     )
     for datapath_id, bridge in network.bridges.items():
-        snapshot, snooper = network.multicast_snapshot(bridge), bridge.multicasting
+        snapshot, snooper = network.multicast_snapshot(bridge), bridge.snooping
         if snapshot is None or snooper is None:
             continue
         labels = [f"{datapath_id:016x}", bridge.name]

@@ -17,7 +17,7 @@ from ofapp.bridge.multicast import (
     VlanParams,
     text,
 )
-from ofapp.bridge.multicasting import Multicasting
+from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.ports import Port
 from ofapp.controller.network import Network
 
@@ -31,7 +31,7 @@ def entries_json(rows: Sequence[Row]) -> list[Json]:
 
 def bridge_json(network: Network, bridge: Bridge) -> Json:
     """Shape: `models_multicast.MulticastStatus`."""
-    snapshot, snooper = network.multicast_snapshot(bridge), bridge.multicasting
+    snapshot, snooper = network.multicast_snapshot(bridge), bridge.snooping
     settings = network.running.of(bridge.datapath_id).snooping()
     running = snapshot is not None and snooper is not None
     return {
@@ -101,7 +101,7 @@ def _entry(row: Row) -> Json:
     }
 
 
-def _vlans(bridge: Bridge, snooper: Multicasting, snapshot: Snapshot) -> list[Json]:
+def _vlans(bridge: Bridge, snooper: BridgeSnooping, snapshot: Snapshot) -> list[Json]:
     queriers = {(info.vid, info.family): info for info in snapshot.queriers}
     restricted = {
         (wanted.vid, wanted.family.value): wanted.ports

@@ -22,7 +22,7 @@ from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
-from ofapp.bridge.multicasting import Multicasting
+from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.permanent_entries import PermanentEntries, PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
@@ -31,7 +31,7 @@ from ofapp.bridge.reach import Reach
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.relearned import relearned
 from ofapp.bridge.sending import sent
-from ofapp.bridge.spanning import Spanning, Step
+from ofapp.bridge.spanning_tree import BridgeSpanningTree, Step
 from ofapp.bridge.static_entries import StaticEntries
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.stp_control import StpControl
@@ -41,7 +41,7 @@ class Bridge:
     """The bridge on one datapath.
 
     reach: who may reach whom, by the parameters and the ports that are there.
-    stp: its spanning tree; multicasting: its multicast snooping, None where it is off.  Both begin
+    stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
     with the first port, when the bridge's address is known.
     rates: how many sightings a second its ports may send.
     former_name: what it was called, while another bridge goes by that name.
@@ -61,7 +61,7 @@ class Bridge:
         self.static_entries = StaticEntries(self.learning, self.ports)
         self.flooding = Flooding()
         self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
-        self.multicasting: Multicasting | None = None
+        self.snooping: BridgeSnooping | None = None
         self.permanent_entries = PermanentEntries()
         self.rates = Rates()
         self.former_name: str | None = None
@@ -81,7 +81,7 @@ class Bridge:
         return local.mac if local else self.datapath_id
 
     @property
-    def spanning(self) -> Spanning | None:
+    def spanning_tree(self) -> BridgeSpanningTree | None:
         """The spanning tree that runs."""
         return self.stp.running
 
@@ -104,10 +104,10 @@ class Bridge:
 
     def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """Ports that are remembered of the spanning tree, and not in such a list, are gone, too."""
-        if self.spanning is None:
+        if self.spanning_tree is None:
             return []
         names = {port.number: port.name for port in ports}
-        return self.followed(self.spanning.retain(names, now), now)
+        return self.followed(self.spanning_tree.retain(names, now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """A port is new, or its name, address or link changed."""
@@ -145,14 +145,14 @@ class Bridge:
         steps: list[Step] = []
         for port in lost:
             steps += self.relay.close(port.number)
-            if self.spanning is not None:
-                steps += self.spanning.remove(port.number, now)
+            if self.spanning_tree is not None:
+                steps += self.spanning_tree.remove(port.number, now)
         effects = self.followed(steps, now)
-        if self.multicasting is not None:
+        if self.snooping is not None:
             for port in lost:
                 for entry in self.permanent_entries.on(port.name):
-                    effects += self.multicasting.remove_permanent(entry, port.number, now)
-            effects += self.multicasting.remove_ports([port.number for port in lost], now)
+                    effects += self.snooping.remove_permanent(entry, port.number, now)
+            effects += self.snooping.remove_ports([port.number for port in lost], now)
         for port in lost:
             effects += self.learning.drop_port(port.number)
             if port.number == LOCAL_PORT:
@@ -168,8 +168,8 @@ class Bridge:
         if before.trivial and self.reach.trivial and named:
             return []
         effects: list[Effect] = [Reprogram()]
-        if self.multicasting is not None:
-            effects += self.multicasting.set_reach(self.reach, now)
+        if self.snooping is not None:
+            effects += self.snooping.set_reach(self.reach, now)
         return effects
 
     def _link(self, port: Port, was_up: bool, now: float) -> list[Step]:
@@ -260,7 +260,7 @@ class Bridge:
 
     def traps(self, port: int) -> bool:
         """Whether BPDUs that arrive on the port go to the spanning tree."""
-        return self.spanning is not None and self.spanning.traps(port)
+        return self.spanning_tree is not None and self.spanning_tree.traps(port)
 
     def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """A frame to the bridge group address arrived on a port that `traps` it."""
@@ -268,14 +268,14 @@ class Bridge:
 
     def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
         """Such frames that arrived together, by port: all are heard before any is answered."""
-        if self.spanning is None:
+        if self.spanning_tree is None:
             return []
-        return self.followed(self.spanning.bpdus(frames, now), now)
+        return self.followed(self.spanning_tree.bpdus(frames, now), now)
 
     def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
-        if self.multicasting is not None:
-            return self.multicasting.receive(port, frame, now)
+        if self.snooping is not None:
+            return self.snooping.receive(port, frame, now)
         flood = self.relay.flood_ports  # the switch does not know yet that snooping is off
         others = flood - {port} if port in flood else frozenset()
         return sent(self.reach, others, port, frame)
@@ -283,15 +283,15 @@ class Bridge:
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         effects = self.learning.tick(now)
-        if self.spanning is not None:
-            effects += self.followed(self.spanning.tick(now), now)
-        if self.multicasting is not None:
-            effects += self.multicasting.tick(now)
+        if self.spanning_tree is not None:
+            effects += self.followed(self.spanning_tree.tick(now), now)
+        if self.snooping is not None:
+            effects += self.snooping.tick(now)
         return effects
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
-        running = [self.spanning, self.multicasting]
+        running = [self.spanning_tree, self.snooping]
         due = [protocol.next_wakeup() for protocol in running if protocol is not None]
         due.append(self.learning.next_wakeup())
         return min((instant for instant in due if instant is not None), default=None)
@@ -299,38 +299,38 @@ class Bridge:
     def pause(self, now: float) -> None:
         """The switch is away: no protocol runs until it is back."""
         self.stp.pause(now)
-        if self.multicasting is not None:
-            self.multicasting.clock.pause(now)
+        if self.snooping is not None:
+            self.snooping.clock.pause(now)
 
     def resume(self, now: float) -> None:
         """The switch is back; spanning tree waits until it is known what it holds (`go_on_stp`)."""
         self.stp.wait()
-        if self.multicasting is not None:
-            self.multicasting.clock.resume(now)
+        if self.snooping is not None:
+            self.snooping.clock.resume(now)
 
     def beat(self, now: float) -> None:
         """The controller is alive; once that was said it must be, several times a second."""
-        for protocol in (self.spanning, self.multicasting):
+        for protocol in (self.spanning_tree, self.snooping):
             if protocol is not None:
                 protocol.clock.beat(now)
 
     def followed(self, steps: Iterable[Step], now: float) -> list[Effect]:
         """The steps, and what follows for floods and multicast (`Flooding.follow`)."""
-        return self.flooding.follow(steps, self.spanning, self.multicasting, now)
+        return self.flooding.follow(steps, self.spanning_tree, self.snooping, now)
 
     def is_edge(self, port: int) -> bool:
         """Whether there is no other bridge behind the port, as far as anybody knows."""
-        return self.spanning is None or self.spanning.is_edge(port)
+        return self.spanning_tree is None or self.spanning_tree.is_edge(port)
 
     # Spanning tree
 
     def stp_status(self, now: float) -> stp.BridgeStatus | None:
         """How the spanning tree stands; None for a bridge that runs none."""
-        return None if self.spanning is None else self.spanning.status(now)
+        return None if self.spanning_tree is None else self.spanning_tree.status(now)
 
     def dump_stp(self) -> dict[str, Any] | None:
         """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
-        return None if self.spanning is None else self.spanning.dump()
+        return None if self.spanning_tree is None else self.spanning_tree.dump()
 
     def revive_stp(self, data: Mapping[str, Any]) -> None:
         """Remember what was dumped, or said in `Unsettled`, before any port is known; ValueError.
@@ -362,7 +362,7 @@ class Bridge:
 
     def borders_on(self, address: int) -> bool:
         """Whether spanning tree has heard the bridge with this address behind a port."""
-        return self.spanning is not None and address in self.spanning.tree.behind.values()
+        return self.spanning_tree is not None and address in self.spanning_tree.tree.behind.values()
 
     def beware_stp(self, until: float, now: float) -> list[Effect]:
         """A neighbour's switch may forward although nobody speaks for it, until then."""
@@ -375,8 +375,8 @@ class Bridge:
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
         """Start, administer or (None) stop the spanning tree."""
         self.params = replace(self.params, stp=params)
-        if params is not None and self.spanning is not None:
-            return self.followed(self.spanning.set_bridge_params(params, now), now)
+        if params is not None and self.spanning_tree is not None:
+            return self.followed(self.spanning_tree.set_bridge_params(params, now), now)
         return self.followed(self.begin_stp(now), now)
 
     def begin_stp(self, now: float) -> list[Step]:
@@ -427,32 +427,32 @@ class Bridge:
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
         """Take over what a switch held before this controller started; but once."""
-        if self.multicasting is None or not self.multicasting.fresh:
+        if self.snooping is None or not self.snooping.fresh:
             return []
-        return self.multicasting.restore(groups, unregistered, now)
+        return self.snooping.restore(groups, unregistered, now)
 
     def multicast_snapshot(self, now: float) -> Snapshot | None:
         """How multicast snooping stands; None for a bridge that does not snoop."""
-        return None if self.multicasting is None else self.multicasting.snapshot(now)
+        return None if self.snooping is None else self.snooping.snapshot(now)
 
     def set_multicast(
         self, params: MulticastParams | None, vlans: Mapping[int, VlanParams], now: float
     ) -> list[Effect]:
         """Start, administer or (None) stop snooping.  Its own flows follow with the next look."""
         self.params = replace(self.params, multicast=params, multicast_vlans=vlans)
-        snooper = self.multicasting
+        snooper = self.snooping
         if params is None:
-            self.multicasting = None
+            self.snooping = None
             return [] if snooper is None else snooper.close(now)
         if snooper is not None:
             return snooper.set_params(params, vlans, now)
         effects = self._snoop(list(self.ports), now)
-        if self.multicasting is not None:
+        if self.snooping is not None:
             states = {
                 number: (state is PortState.FORWARDING, self.is_edge(number))
                 for number, state in self.relay.states.items()
             }
-            effects += self.multicasting.set_port_states(states, now)
+            effects += self.snooping.set_port_states(states, now)
         return effects
 
     def set_port_multicast(
@@ -461,25 +461,25 @@ class Bridge:
         """Administer a port's snooping, running or not."""
         own = replace(self.params.port(port.name, port.number), multicast=params)
         self.params = replace(self.params, ports={**self.params.ports, port.name: own})
-        if self.multicasting is None:
+        if self.snooping is None:
             return []
-        return self.multicasting.set_port_params(port.number, params, now)
+        return self.snooping.set_port_params(port.number, params, now)
 
     def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Forward a group to a port for good; InputError."""
         self.permanent_entries.add(entry)
         port = self.ports.named(entry.port)
-        if self.multicasting is None or port is None:
+        if self.snooping is None or port is None:
             return []
-        return self.multicasting.add_permanent(entry, port.number, now)
+        return self.snooping.add_permanent(entry, port.number, now)
 
     def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Undo `add_permanent`; InputError."""
         self.permanent_entries.remove(entry)
         port = self.ports.named(entry.port)
-        if self.multicasting is None or port is None:
+        if self.snooping is None or port is None:
             return []
-        return self.multicasting.remove_permanent(entry, port.number, now)
+        return self.snooping.remove_permanent(entry, port.number, now)
 
     def _snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Let snooping know of ports and their permanent entries.
@@ -489,11 +489,11 @@ class Bridge:
         params = self.params
         if params.multicast is None:
             return []
-        if self.multicasting is None:
+        if self.snooping is None:
             vlans = params.multicast_vlans
-            self.multicasting = Multicasting(params.multicast, vlans, self.address, self.reach)
+            self.snooping = BridgeSnooping(params.multicast, vlans, self.address, self.reach)
         own = {port.number: params.port(port.name, port.number) for port in ports}
-        effects = self.multicasting.put_ports(own, now)
+        effects = self.snooping.put_ports(own, now)
         for port in ports:
             for entry in self.permanent_entries.on(port.name):
                 effects += self.add_permanent(entry, now)

@@ -15,14 +15,14 @@ from typing import Protocol
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
-from ofapp.bridge.multicasting import Multicasting
+from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.policy import AclRule, PortPolicy
 from ofapp.bridge.ports import PortTable
 from ofapp.bridge.rates import Rates
 from ofapp.bridge.reach import Reach
 from ofapp.bridge.relay import Relay
-from ofapp.bridge.spanning import Spanning
+from ofapp.bridge.spanning_tree import BridgeSpanningTree
 from ofapp.bridge.static_entries import StaticEntries
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.vlan import PortVlans
@@ -111,11 +111,11 @@ class Parts(Protocol):
     learning: Learning
     relay: Relay
     static_entries: StaticEntries
-    multicasting: Multicasting | None
+    snooping: BridgeSnooping | None
     rates: Rates
 
     @property
-    def spanning(self) -> Spanning | None: ...
+    def spanning_tree(self) -> BridgeSpanningTree | None: ...
 
 
 class Asked:
@@ -129,9 +129,9 @@ class Asked:
         self._supposed = params is not None
         self._params = parts.params if params is None else params
         self._reach = parts.reach if params is None else Reach(params, parts.ports)
-        self._snooping = None if self._params.multicast is None else parts.multicasting
+        self._snooping = None if self._params.multicast is None else parts.snooping
         stp = self._params.stp
-        self._spanning = None if stp is None else parts.spanning
+        self._spanning = None if stp is None else parts.spanning_tree
         self._hello_time = 0.0 if stp is None else stp.hello_time
 
     def whole(self) -> Desired:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood, Unsettled
-from ofapp.bridge.multicasting import Multicasting
-from ofapp.bridge.spanning import Moved, Spanning, Step
+from ofapp.bridge.multicast_snooping import BridgeSnooping
+from ofapp.bridge.spanning_tree import BridgeSpanningTree, Moved, Step
 from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
 
 
@@ -23,8 +23,8 @@ class Flooding:
     def follow(
         self,
         steps: Iterable[Step],
-        tree: Spanning | None,
-        snooper: Multicasting | None,
+        tree: BridgeSpanningTree | None,
+        snooper: BridgeSnooping | None,
         now: float,
     ) -> list[Effect]:
         """The steps, all of which have been taken, and what follows from them.
@@ -62,7 +62,7 @@ class Flooding:
         return any(not forwards and port in self.ports for port, (forwards, _) in states.items())
 
     def _settle(
-        self, states: dict[int, tuple[bool, bool]], snooper: Multicasting | None, now: float
+        self, states: dict[int, tuple[bool, bool]], snooper: BridgeSnooping | None, now: float
     ) -> list[Effect]:
         """states: of ports that have changed: whether they forward, and are edges."""
         effects: list[Effect] = []

@@ -8,7 +8,7 @@ from typing import Any
 from ofapp.bridge import stp
 from ofapp.bridge.effects import SpokenFor, Unsettled
 from ofapp.bridge.relay import Relay
-from ofapp.bridge.spanning import Spanning, Step, read_behind
+from ofapp.bridge.spanning_tree import BridgeSpanningTree, Step, read_behind
 
 
 class StpControl:
@@ -20,7 +20,7 @@ class StpControl:
 
     def __init__(self, relay: Relay, trees: stp.OwnTrees) -> None:
         """trees: those of the same controller, which the bridge's will join."""
-        self.running: Spanning | None = None
+        self.running: BridgeSpanningTree | None = None
         self.remembered: Mapping[str, int] = {}
         self.cautious_until = 0.0
         self._relay = relay
@@ -28,20 +28,22 @@ class StpControl:
         self._waits = False
         self._trace = False
 
-    def tree(self, params: stp.BridgeParams, address: int, now: float) -> Spanning:
+    def tree(self, params: stp.BridgeParams, address: int, now: float) -> BridgeSpanningTree:
         """The spanning tree, of a bridge that has one.
 
         It begins once its address is known: an identifier that changes later would move the root.
         """
         if self.running is None:
-            self.running = Spanning(params, address, self._relay, self._trees, self.remembered)
+            self.running = BridgeSpanningTree(
+                params, address, self._relay, self._trees, self.remembered
+            )
             self.running.tree.trace = self._trace
             if self._waits:
                 self.running.clock.pause(now)
                 self.running.tree.leave()
         return self.running
 
-    def with_port(self, port: int) -> Spanning | None:
+    def with_port(self, port: int) -> BridgeSpanningTree | None:
         """The tree that runs, if the port is in it."""
         return self.running if self.running is not None and port in self.running.ports else None
 
@@ -80,7 +82,9 @@ class StpControl:
         if isinstance(data, Mapping) and "behind" in data:
             self.remembered = read_behind(data["behind"])
             return
-        self.running = Spanning.revive(params, data, self._relay, self._trees, port_params)
+        self.running = BridgeSpanningTree.revive(
+            params, data, self._relay, self._trees, port_params
+        )
         self.running.tree.trace = self._trace
 
     def pause(self, now: float) -> None:

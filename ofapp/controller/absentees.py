@@ -44,7 +44,7 @@ class Absentees:
 
     def gone(self, bridge: Bridge, now: float) -> None:
         """A switch's connection has ended, or the connection to it."""
-        if bridge.spanning is None:
+        if bridge.spanning_tree is None:
             return
         self._absent.add(bridge.datapath_id)
         for other in self._bridges.values():

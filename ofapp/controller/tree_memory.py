@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Unsettled
-from ofapp.bridge.spanning import Spanning
+from ofapp.bridge.spanning_tree import BridgeSpanningTree
 from ofapp.common import hub
 from ofapp.controller.state import Snapshots
 
@@ -32,12 +32,12 @@ class Confirms(Protocol):
 class _Stand(NamedTuple):
     """A tree at a moment; `tree` is another one when it has begun anew."""
 
-    tree: Spanning
+    tree: BridgeSpanningTree
     revision: int
     asked: Confirms | None = None
     """The connection whose switch has been asked to confirm it."""
 
-    def still(self, tree: Spanning) -> bool:
+    def still(self, tree: BridgeSpanningTree) -> bool:
         """Whether nothing has moved since."""
         return tree is self.tree and tree.tree.revision == self.revision
 
@@ -70,11 +70,13 @@ class TreeMemory:
         """
         for datapath_id, before in list(self._moving.items()):
             bridge = self._bridges.get(datapath_id)
-            if bridge is None or bridge.spanning is None or bridge.spanning.settled:
+            if bridge is None or bridge.spanning_tree is None or bridge.spanning_tree.settled:
                 del self._moving[datapath_id]
                 continue
-            if before is None or not before.still(bridge.spanning):
-                self._moving[datapath_id] = _Stand(bridge.spanning, bridge.spanning.tree.revision)
+            if before is None or not before.still(bridge.spanning_tree):
+                self._moving[datapath_id] = _Stand(
+                    bridge.spanning_tree, bridge.spanning_tree.tree.revision
+                )
                 continue
             session = self._sessions.get(datapath_id)
             if session is None or session is before.asked:
@@ -84,7 +86,7 @@ class TreeMemory:
         return any(datapath_id in self._sessions for datapath_id in self._moving)
 
     def _confirmed(self, bridge: Bridge, stand: _Stand) -> None:
-        tree = bridge.spanning
+        tree = bridge.spanning_tree
         if tree is not None and stand.still(tree) and not tree.settled:
             self._snapshots.save(bridge.datapath_id, tree.dump())
             tree.settled = True

@@ -35,7 +35,7 @@ class MdbChanges:
 
     def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Let a port be a member as if a host had asked for it: it ages; InputError."""
-        snooper = bridge.multicasting
+        snooper = bridge.snooping
         if snooper is None:
             raise InputError("type", f"bridge {bridge.name} does not snoop: nobody is a member")
         port = named_port(bridge, entry.port)
@@ -58,9 +58,9 @@ class MdbChanges:
         source: bytes | None = None,
     ) -> int:
         """Forget learned memberships that fit, or that source of them; gives how many."""
-        if bridge.multicasting is None:
+        if bridge.snooping is None:
             return 0
         now = time.monotonic()
-        count, effects = bridge.multicasting.forget(now, vid, group, port, source)
+        count, effects = bridge.snooping.forget(now, vid, group, port, source)
         self._apply(bridge, effects)
         return count

@@ -58,5 +58,5 @@ class StpChanges:
 
 def _check_runs(bridge: Bridge, port: Port) -> None:
     refuse_local(port)
-    if bridge.spanning is None:
+    if bridge.spanning_tree is None:
         raise InputError("port", f"bridge {bridge.name} runs no spanning tree")

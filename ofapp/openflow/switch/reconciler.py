@@ -15,8 +15,8 @@ from itertools import chain
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.losing import lose
 from ofapp.bridge.ports import Port
+from ofapp.bridge.switch_restart import switch_restarted
 from ofapp.common import hub
 from ofapp.openflow.model.flow import Group, Meter
 from ofapp.openflow.model.rule import TableId
@@ -115,7 +115,9 @@ class Reconciler:
         ):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
             now = time.monotonic()
-            self._apply(self._bridge.restart_stp(now) if flows else lose(self._bridge, now))
+            self._apply(
+                self._bridge.restart_stp(now) if flows else switch_restarted(self._bridge, now)
+            )
         if adopt_static:
             adopt_static_entries(self._bridge, flows, self._apply)
         if not self.writes:

@@ -189,10 +189,8 @@ def test_put_forwards_and_says_whether_it_is_new(client: Any, bridge: Bridge) ->
     entry = MdbEntry.model_validate(answer.json)
     assert (entry.group, entry.port.name, entry.type) == ("239.9.9.9", "eth2", "permanent")
     assert client.put(f"{MDB}/0/239.9.9.9/2").status_code == 200
-    assert bridge.multicasting is not None
-    (wanted,) = (
-        e for e in bridge.multicasting.desired() if getattr(e, "group", 0) == ip("239.9.9.9")
-    )
+    assert bridge.snooping is not None
+    (wanted,) = (e for e in bridge.snooping.desired() if getattr(e, "group", 0) == ip("239.9.9.9"))
     assert wanted.ports == {2, 3}  # and the router port
     assert client.delete(f"{MDB}/0/239.9.9.9/eth2").status_code == 204
     assert lines(page(client)) == ALL

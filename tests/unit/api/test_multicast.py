@@ -105,7 +105,7 @@ def test_router_ports_by_configuration_and_by_topology_change(
 ) -> None:
     client.patch(f"{MULTICAST}/ports/eth1", json={"mcast_router": 2})
     client.patch(f"{MULTICAST}/ports/eth2", json={"mcast_flood_unregistered": True})
-    snooper = bridge.multicasting
+    snooper = bridge.snooping
     assert snooper is not None
     now = time.monotonic()
     network.dispatcher.apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
@@ -122,7 +122,7 @@ def test_router_ports_by_configuration_and_by_topology_change(
 
 
 def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bridge) -> None:
-    snooper = bridge.multicasting
+    snooper = bridge.snooping
     assert snooper is not None
     now = time.monotonic()
     for _ in range(3):
@@ -204,7 +204,7 @@ def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(
     network.sessions[1] = SimpleNamespace(apply=apply)  # type: ignore[assignment]
     told = client.patch(MULTICAST, json={"mcast_snooping": False}).json
     assert (told["enabled"], told["vlans"]) == (False, [])
-    assert bridge.multicasting is None
+    assert bridge.snooping is None
     assert asked == ["apply", "look"]
     client.patch(MULTICAST, json={"mcast_hash_max": 9})
     assert asked == ["apply", "look", "apply"]

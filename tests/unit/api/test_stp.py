@@ -100,7 +100,7 @@ def test_a_better_root_is_told_with_the_port_that_leads_there(
 
 
 def test_times_are_of_now_and_not_of_the_last_event(client: Any, bridge: Bridge) -> None:
-    spanning = bridge.spanning
+    spanning = bridge.spanning_tree
     assert spanning is not None
     due = port_status(client, "eth2").timers["helloWhen"]
     wait_for(
@@ -371,15 +371,15 @@ def test_bpdus_are_events_only_while_somebody_listens(network: Network, bridge: 
         follower.close()  # type: ignore[attr-defined]
         return kinds
 
-    assert bridge.spanning is not None
-    assert not bridge.spanning.tree.trace
+    assert bridge.spanning_tree is not None
+    assert not bridge.spanning_tree.tree.trace
     assert "stp.bpdu.received" in heard(Interest())
-    assert not bridge.spanning.tree.trace
+    assert not bridge.spanning_tree.tree.trace
     assert heard(Interest(("stp.bpdu",), bridge=1))[0] == "stp.bpdu.received"
     assert heard(Interest(("fdb", "stp.bpdu.received"))) == ["stp.bpdu.received"]
     assert heard(Interest(("stp.bp",))) == []
     assert heard(Interest(bridge=0xFF)) == []
-    assert not bridge.spanning.tree.trace
+    assert not bridge.spanning_tree.tree.trace
 
 
 def test_a_spanning_tree_that_starts_under_a_listener_is_traced(

@@ -48,8 +48,8 @@ def test_it_is_open_at_once_and_says_why() -> None:
     assert states(bridge) == {1: FORWARDING}
     assert bridge.relay.flood_ports == {1, LOCAL_PORT}
     assert shown(bridge) == (FORWARDING, "no other port is up that it could relay to")
-    assert bridge.spanning is not None
-    assert bridge.spanning.states() == {1: FORWARDING}
+    assert bridge.spanning_tree is not None
+    assert bridge.spanning_tree.states() == {1: FORWARDING}
 
 
 def test_several_ports_wait_as_ever() -> None:
@@ -141,8 +141,8 @@ def test_a_restart_finds_it_as_it_was() -> None:
     dump: Any = before.dump_stp()
     bridge = Bridge(1, BridgeParams(stp=StpParams()))
     bridge.revive_stp(dump)
-    assert bridge.spanning is not None
-    assert bridge.spanning.states() == {1: FORWARDING}
+    assert bridge.spanning_tree is not None
+    assert bridge.spanning_tree.states() == {1: FORWARDING}
     local = Port(LOCAL_PORT, "br0", 0x0200000000FE, True)
     bridge.set_ports([port(1), port(2), local], 1.0)
     assert states(bridge) == {1: DISCARDING, 2: DISCARDING}

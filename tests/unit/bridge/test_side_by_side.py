@@ -86,7 +86,7 @@ class Chain:
             yield place
 
     def out(self, at: int, port: int, group: bytes) -> set[Place]:
-        snooper = self.bridges[at].multicasting
+        snooper = self.bridges[at].snooping
         assert snooper is not None
         ports: frozenset[int] | None = None
         for wanted in snooper.desired():
@@ -121,8 +121,8 @@ def test_streams_get_to_members_wherever_they_are_and_to_no_other_host(
         chain.join((at, 1))
     chain.advance(600.0)
     for at, bridge in enumerate(chain.bridges):
-        assert bridge.multicasting is not None
-        snapshot = bridge.multicasting.snapshot(chain.now)
+        assert bridge.snooping is not None
+        snapshot = bridge.snooping.snapshot(chain.now)
         active = {Family(info.family) for info in snapshot.queriers if info.active}
         assert active == {Family.IPV4, Family.IPV6}
         for port in (1, 2):

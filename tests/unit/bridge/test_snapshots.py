@@ -112,7 +112,7 @@ def test_a_damaged_snapshot_is_refused_or_serves(steps: list[tuple[int, Any, boo
     try:
         bridge.revive_stp(damaged(taken(), steps))
     except ValueError:
-        assert bridge.spanning is None
+        assert bridge.spanning_tree is None
         return
     serve(bridge)
 

@@ -426,7 +426,7 @@ class Fabric:
     def _look(self, session: Session) -> None:
         """Ask for the ports; then for the flows."""
         switch, bridge = session.switch, session.bridge
-        tree = bridge.spanning
+        tree = bridge.spanning_tree
         believed = None if tree is None or not tree.settled else tree.states()
         fresh = tree is None
         local = Port(LOCAL_PORT, f"br{switch.number}", 0x020000000000 + switch.number, True)

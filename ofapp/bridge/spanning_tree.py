@@ -57,7 +57,7 @@ Step = Effect | TopologyChanged | Moved
 _UNKNOWN: Mapping[str, int] = {}
 
 
-class Spanning:
+class BridgeSpanningTree:
     """A `SpanningTree` and the ports it looks after, by number and name.
 
     address: the bridge's, for its identifier and as the source of BPDUs.

@@ -11,11 +11,11 @@ from ofapp.bridge.arrivals import usable
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import ClosePort, Effect
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.bridge.spanning import Step
+from ofapp.bridge.spanning_tree import Step
 from ofapp.bridge.stp import PortState
 
 
-def lose(bridge: Bridge, now: float) -> list[Effect]:
+def switch_restarted(bridge: Bridge, now: float) -> list[Effect]:
     """Nothing without spanning tree: the states of ports are what they were."""
     if bridge.params.stp is None:
         return []

@@ -37,7 +37,7 @@ MAX_VLANS = 256
 """VLANs that one port may introduce; it harms nobody but itself by inventing more."""
 
 
-class Multicasting:
+class BridgeSnooping:
     """A `Snooping` and the ports it looks after.
 
     vlans: VLANs with parameters of their own; mac: the bridge's address, the source of queries of
@@ -47,7 +47,7 @@ class Multicasting:
     def __init__(
         self, params: multicast.Params, vlans: Mapping[int, VlanParams], mac: int, reach: Reach
     ) -> None:
-        self.snooping = Snooping(params, mac)
+        self._snooping = Snooping(params, mac)
         self._reach = reach
         self.clock = PausableTime()
         self.counters: Counter[str] = Counter()
@@ -71,9 +71,9 @@ class Multicasting:
         for port, params in ports.items():
             if port in new:
                 self._ports[port] = False
-                told += self.snooping.add_port(port, at, params.multicast)
+                told += self._snooping.add_port(port, at, params.multicast)
             else:
-                told += self.snooping.set_port_params(port, params.multicast, at)
+                told += self._snooping.set_port_params(port, params.multicast, at)
         if new:
             told += self._vlans_anew(at)
         return self._carry_out(told)
@@ -88,7 +88,7 @@ class Multicasting:
             del self._ports[port]
             self._introduced.pop(port, None)
             self._full.discard(port)
-        told = self.snooping.remove_ports(gone, at)
+        told = self._snooping.remove_ports(gone, at)
         return self._carry_out(told + self._vlans_anew(at))
 
     def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
@@ -98,7 +98,7 @@ class Multicasting:
         if not known:
             return []
         self._ports.update((port, forwarding) for port, (forwarding, _) in known.items())
-        return self._carry_out(self.snooping.set_port_states(known, self.clock.at(now)))
+        return self._carry_out(self._snooping.set_port_states(known, self.clock.at(now)))
 
     def set_reach(self, reach: Reach, now: float) -> list[Effect]:
         """Ports are members of other VLANs than before, maybe."""
@@ -118,18 +118,18 @@ class Multicasting:
         if vid not in self.vlans and not self._admit(vid, port, at, effects):
             ports = {number for number, forwards in self._ports.items() if forwards}
             return [*effects, *sent(self._reach, ports - {port}, port, frame)]
-        return effects + self._carry_out(self.snooping.receive(port, vid, frame, at), frame, port)
+        return effects + self._carry_out(self._snooping.receive(port, vid, frame, at), frame, port)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass."""
         if not self.clock.runs:
             return []
         at = self.clock.at(now)
-        return self._relearn(at) + self._carry_out(self.snooping.tick(at))
+        return self._relearn(at) + self._carry_out(self._snooping.tick(at))
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None while paused or when nothing is."""
-        soonest, change = self.snooping.next_wakeup(), self.changes.next()
+        soonest, change = self._snooping.next_wakeup(), self.changes.next()
         if change < (inf if soonest is None else soonest):
             soonest = change
         return self.clock.due(soonest)
@@ -143,7 +143,7 @@ class Multicasting:
         ask, told = self.changes.run(at)
         if not ask:
             return [*told]
-        return [*told, *self._carry_out(self.snooping.topology_change(at, self.changes.wait))]
+        return [*told, *self._carry_out(self._snooping.topology_change(at, self.changes.wait))]
 
     def restore(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
@@ -156,7 +156,7 @@ class Multicasting:
         for vid in sorted(held - self.vlans):
             self.vlans.add(vid)
             effects += self._carry_out(self._look_after(vid, at))
-        return effects + self._carry_out(self.snooping.restore(groups, unregistered, at))
+        return effects + self._carry_out(self._snooping.restore(groups, unregistered, at))
 
     def set_params(
         self, params: multicast.Params, vlans: Mapping[int, VlanParams], now: float
@@ -164,7 +164,7 @@ class Multicasting:
         """Administer the bridge; a VLAN that has no parameters of its own any more stays."""
         at = self.clock.at(now)
         before, self._params, self._own = self._own, params, vlans
-        told = self.snooping.set_params(params, at)
+        told = self._snooping.set_params(params, at)
         for vid in sorted(before.keys() | vlans.keys() | self._to_ask()):
             self.vlans.add(vid)
             told += self._look_after(vid, at)
@@ -173,23 +173,23 @@ class Multicasting:
     def close(self, now: float) -> list[Effect]:
         """Take every entry out of the datapath, for good: all multicast floods."""
         off = replace(self._params, mcast_snooping=False)
-        return self._carry_out(self.snooping.set_params(off, self.clock.at(now)))
+        return self._carry_out(self._snooping.set_params(off, self.clock.at(now)))
 
     def set_port_params(self, port: int, params: multicast.PortParams, now: float) -> list[Effect]:
         """Administer a port; KeyError for an unknown one."""
-        return self._carry_out(self.snooping.set_port_params(port, params, self.clock.at(now)))
+        return self._carry_out(self._snooping.set_port_params(port, params, self.clock.at(now)))
 
     def add_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Forward a group to a port for good; ValueError."""
         at = self.clock.at(now)
         vid, group, _, source, exclude = entry
-        told = self.snooping.add_permanent(vid, group, port, at, source, exclude)
+        told = self._snooping.add_permanent(vid, group, port, at, source, exclude)
         return self._carry_out(told + self._begin(vid, at))
 
     def remove_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Undo `add_permanent`; KeyError."""
         vid, group, _, source, _ = entry
-        told = self.snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
+        told = self._snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
         return self._carry_out(told)
 
     def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
@@ -197,7 +197,7 @@ class Multicasting:
         at = self.clock.at(now)
         vid, group, _, source, exclude = entry
         told = self._begin(vid, at)
-        joined, more = self.snooping.join(vid, group, port, at, source, exclude)
+        joined, more = self._snooping.join(vid, group, port, at, source, exclude)
         return joined, self._carry_out(told + more)
 
     def forget(
@@ -209,12 +209,12 @@ class Multicasting:
         source: bytes | None = None,
     ) -> tuple[int, list[Effect]]:
         """Forget members that fit all that is given, or that source of theirs; and how many."""
-        count, told = self.snooping.forget(self.clock.at(now), vid, group, port, source)
+        count, told = self._snooping.forget(self.clock.at(now), vid, group, port, source)
         return count, self._carry_out(told)
 
     def snapshot(self, now: float) -> Snapshot:
         """The state for people."""
-        return self.snooping.snapshot(self.clock.at(now))
+        return self._snooping.snapshot(self.clock.at(now))
 
     def vlan_params(self, vid: int) -> VlanParams:
         """What holds in a VLAN."""
@@ -222,7 +222,7 @@ class Multicasting:
 
     def desired(self) -> list[SetGroup | SetUnregistered]:
         """All that the datapath should hold."""
-        return self.snooping.desired()
+        return self._snooping.desired()
 
     def _vlans_anew(self, at: float) -> list[multicast.Effect]:
         self.vlans |= self._to_ask()
@@ -242,7 +242,7 @@ class Multicasting:
 
     def _look_after(self, vid: int, at: float) -> list[multicast.Effect]:
         members = [port for port in self._ports if self._reach.vlans(port).has(vid)]
-        return self.snooping.set_vlan(vid, members, at, self._own.get(vid))
+        return self._snooping.set_vlan(vid, members, at, self._own.get(vid))
 
     def _admit(self, vid: int, port: int, at: float, effects: list[Effect]) -> bool:
         """Look after a VLAN that somebody has spoken in first.
@@ -253,7 +253,7 @@ class Multicasting:
         mine = self._introduced.setdefault(port, set())
         if len(mine) >= MAX_VLANS:
             idle = next(
-                (old for old in mine if old not in self._own and self.snooping.is_idle(old)), None
+                (old for old in mine if old not in self._own and self._snooping.is_idle(old)), None
             )
             if idle is None:
                 self.counters["vlans_refused"] += 1
@@ -263,7 +263,7 @@ class Multicasting:
                 return False
             mine.discard(idle)
             self.vlans.discard(idle)
-            effects += self._carry_out(self.snooping.remove_vlan(idle, at))
+            effects += self._carry_out(self._snooping.remove_vlan(idle, at))
         if port in self._full:
             self._full.discard(port)
             effects.append(

@@ -7,10 +7,10 @@ import pytest
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
-from ofapp.bridge.losing import lose
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState
+from ofapp.bridge.switch_restart import switch_restarted
 from ofapp.openflow.switch.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
@@ -39,7 +39,7 @@ def bridge() -> Bridge:
     made.learning.learn([(1, 0, A), (2, 0, B), (LOCAL_PORT, 0, C)], 61.0)
     assert made.relay.flood_ports == {1, 2, 3, LOCAL_PORT}
     run(made, LATER)
-    lose(made, LATER)
+    switch_restarted(made, LATER)
     return made
 
 

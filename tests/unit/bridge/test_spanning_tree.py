@@ -172,8 +172,8 @@ class TestAdministration:
         effects = bridge.set_stp(StpParams(priority=0), 2.0)
         assert SetPortState(1, PortState.DISCARDING) in effects
         assert bridge.relay.flood_ports == {LOCAL_PORT}
-        assert bridge.spanning is not None
-        assert bridge.spanning.tree.snapshot().params.priority == 0
+        assert bridge.spanning_tree is not None
+        assert bridge.spanning_tree.tree.snapshot().params.priority == 0
 
     def test_a_port_without_it_forwards_and_lets_bpdus_pass(self) -> None:
         bridge = make()
@@ -236,8 +236,8 @@ class TestRestart:
     def test_a_revived_tree_goes_on_where_it_was(self) -> None:
         bridge, root = self.converged()
         again = self.revived(bridge.dump_stp())
-        assert again.spanning is not None
-        assert again.spanning.states() == bridge.spanning.states()  # type: ignore[union-attr]
+        assert again.spanning_tree is not None
+        assert again.spanning_tree.states() == bridge.spanning_tree.states()  # type: ignore[union-attr]
         # In another process time has another origin.
         again.resume(1000.0)
         local = Port(LOCAL_PORT, "br2", 0x020000000102, True)
@@ -250,7 +250,7 @@ class TestRestart:
                 again.bpdu(1, frame, now)
             again.tick(now)
             assert again.relay.states[1] is PortState.FORWARDING
-        assert again.spanning.tree.snapshot() is not None
+        assert again.spanning_tree.tree.snapshot() is not None
 
     def test_ports_that_are_others_now_begin_anew(self) -> None:
         bridge, _ = self.converged()
@@ -279,7 +279,7 @@ class TestRestart:
         fresh = Bridge(2, BridgeParams(stp=StpParams()))
         with pytest.raises(ValueError, match=r"\w"):
             fresh.revive_stp(document)
-        assert fresh.spanning is None
+        assert fresh.spanning_tree is None
 
     def test_a_bridge_that_shall_not_run_it_does_not(self) -> None:
         bridge, _ = self.converged()

@@ -20,7 +20,7 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicasting import MAX_VLANS, Multicasting
+from ofapp.bridge.multicast_snooping import MAX_VLANS, BridgeSnooping
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
@@ -80,9 +80,9 @@ def make(
     return bridge, bridge.set_ports([port(1), port(2), port(3), local], 0.0)
 
 
-def snooper(bridge: Bridge) -> Multicasting:
-    assert bridge.multicasting is not None
-    return bridge.multicasting
+def snooper(bridge: Bridge) -> BridgeSnooping:
+    assert bridge.snooping is not None
+    return bridge.snooping
 
 
 def restricted(bridge: Bridge, vid: int = 0) -> float:
@@ -550,7 +550,7 @@ class TestOnAndOff:
         effects = bridge.set_multicast(None, {}, now)
         # Flooding begins before the entry goes.
         assert effects == [SetUnregistered(0, Family.IPV4, None), RemoveGroup(0, GROUP, None)]
-        assert bridge.multicasting is None
+        assert bridge.snooping is None
         assert bridge.multicast_snapshot(now) is None
         assert bridge.set_multicast(None, {}, now) == []
         # What the switch still sends here goes on as any multicast does.
