@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument
+from ofapp.cli.arguments import DEFAULT_URL, AnyBridgeArgument, ApiOption, JsonOption
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import print_json, print_table, say
 
 app = typer.Typer(help="Access lists.", no_args_is_help=True)
@@ -29,7 +29,7 @@ def show(
     told = []
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
-        found = client.get(f"/v1/bridges/{known['datapath_id']}/acls")
+        found = client.get(path_of(known, "acls"))
         told += [about | acl | {"metered": found["metered"]} for acl in found["acls"]]
     if json:
         print_json(told)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+    PortArgument,
+)
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table, say
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
-from ofapp.cli.vlan import PortArgument
 
 bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
 port_app = typer.Typer(help="Ports.", no_args_is_help=True)
@@ -40,7 +45,7 @@ def forget_bridge(bridge: BridgeArgument, api: ApiOption = DEFAULT_URL) -> None:
     client = Client(api)
     gone = [known for known in client.bridges() if known["former_name"] == bridge]
     for known in gone or client.bridges(bridge):
-        client.delete(f"/v1/bridges/{known['datapath_id']}")
+        client.delete(path_of(known))
         say(f"forgot {known['datapath_id']}")
 
 
@@ -53,7 +58,7 @@ def show_ports(
     ports = []
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
-        for port in client.get(f"/v1/bridges/{known['datapath_id']}/ports")["ports"]:
+        for port in client.get(path_of(known, "ports"))["ports"]:
             ports.append(about | port)
     if json:
         print_json(ports)
@@ -89,7 +94,7 @@ def set_port(
     It lasts until the controller restarts, or its file changes the same values.
     """
     client = Client(api)
-    client.patch(f"{client.path(bridge)}/ports/{quote(port, safe='')}", settings(values, given))
+    client.patch(client.path(bridge, "ports", port), settings(values, given))
 
 
 def _bridge_row(bridge: Json) -> list[str]:

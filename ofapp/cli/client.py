@@ -6,26 +6,20 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
+from urllib.parse import quote
 
 import httpx
-import typer
+from httpx_sse import ServerSentEvent, connect_sse
 
 from ofapp.cli.output import say
 
 Json = dict[str, Any]
 Query = Mapping[str, str | int | None]
 
-DEFAULT_URL = "http://127.0.0.1:8080"
 PAGE = 5000
 RETRY = 1.0
 """Seconds between looks for a controller that has gone."""
-
-ApiOption = Annotated[
-    str,
-    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="Where the controller's API is."),
-]
-JsonOption = Annotated[bool, typer.Option("-j", "--json", help="JSON for programs.")]
 
 
 class ApiError(Exception):
@@ -87,48 +81,46 @@ class Client:
             raise ApiError(f"{len(found)} bridges are called {name}, give a datapath id: {ids}")
         return found
 
-    def path(self, name: str) -> str:
-        """The API's path of the bridge with this datapath id or name."""
-        return f"/v1/bridges/{self.bridges(name)[0]['datapath_id']}"
+    def path(self, name: str, *below: str | int) -> str:
+        """The API's path of the bridge with this datapath id or name, or of what is below it."""
+        return path_of(self.bridges(name)[0], *below)
 
     def events(self, query: Query) -> Iterator[Json]:
         """Events as they happen, also those of a controller that is started anew meanwhile.
 
         ApiError when there is none to begin with, or when it refuses.
         """
-        last: str | None = None
+        last = ""
         waiting = False
         while True:
             try:
-                for line in self._stream("/v1/events/stream", query, last):
+                for told in self._stream("/v1/events/stream", query, last):
                     if waiting:
                         waiting = False
                         say("ofapp: the controller is back", err=True)
-                    name, _, value = line.partition(": ")
-                    if name == "id":
-                        last = value
-                    elif name == "data":
-                        yield json.loads(value)
+                    last = told.id
+                    if told.data:
+                        yield json.loads(told.data)
             except LostError as error:
-                if last is None:
+                if not last:
                     raise
                 if not waiting:
                     waiting = True
                     say(f"ofapp: {error}; waiting for it", err=True)
                 time.sleep(RETRY)
 
-    def _stream(self, path: str, query: Query, last: str | None) -> Iterator[str]:
-        """The lines of an endless answer."""
-        headers = {} if last is None else {"Last-Event-ID": last}
+    def _stream(self, path: str, query: Query, last: str) -> Iterator[ServerSentEvent]:
+        """What an endless answer tells; comments and bare ids are without data."""
+        headers = {"Last-Event-ID": last} if last else {}
         url, params = self._url + path, _given(query)
         with (
             self._told(),
-            self._http.stream("GET", url, params=params, headers=headers) as answer,
+            connect_sse(self._http, "GET", url, params=params, headers=headers) as source,
         ):
-            if answer.is_error:
-                answer.read()
-                raise ApiError(_refusal(answer))
-            yield from answer.iter_lines()
+            if source.response.is_error:
+                source.response.read()
+                raise ApiError(_refusal(source.response))
+            yield from source.iter_sse()
         raise LostError(f"the controller at {self._url} has ended the stream")
 
     def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
@@ -154,6 +146,12 @@ class Client:
                 f"no answer from the controller at {self._url}: {reason}"
                 " (does ofapp-manager run? --api or OFAPP_API say where)"
             ) from None
+
+
+def path_of(bridge: Json, *below: str | int) -> str:
+    """The API's path of a bridge, or of what is below it: a port may be called `a#b`."""
+    parts = ("v1", "bridges", bridge["datapath_id"], *below)
+    return "".join(f"/{quote(str(part), safe=':')}" for part in parts)
 
 
 def _given(query: Query) -> dict[str, str | int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typer
 
 from ofapp.cli import deploy_options as options
-from ofapp.cli.client import JsonOption
+from ofapp.cli.arguments import JsonOption
 from ofapp.deploy import DIRECTORY
 
 app = typer.Typer(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiError, ApiOption, Client, Json, JsonOption
+from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
+from ofapp.cli.client import ApiError, Client, Json
 from ofapp.cli.deploy_options import DatabaseOption
 from ofapp.cli.output import print_json, say
 

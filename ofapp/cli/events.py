@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
+from ofapp.cli.client import Client, Json
 from ofapp.cli.output import print_json, say
 
 

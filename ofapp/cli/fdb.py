@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    InVlan,
+    JsonOption,
+    MacArgument,
+    MacOption,
+    OnPort,
+    PortOption,
+    VlanOption,
+)
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table, say
 
 app = typer.Typer(help="Forwarding databases: who is behind which port.", no_args_is_help=True)
-
-BridgeArgument = Annotated[str, typer.Argument(metavar="BRIDGE", help="Name or datapath id.")]
-AnyBridgeArgument = Annotated[
-    str | None, typer.Argument(metavar="BRIDGE", help="Name or datapath id; without it, all.")
-]
-MacArgument = Annotated[str, typer.Argument(metavar="MAC")]
-MacOption = Annotated[str | None, typer.Option("--mac", metavar="MAC", help="Only this address.")]
-VlanOption = Annotated[
-    int | None, typer.Option("--vlan", metavar="VID", help="Only this VLAN; 0 = untagged.")
-]
-PortOption = Annotated[
-    str | None, typer.Option("--port", metavar="PORT", help="Only this port: name or number.")
-]
 
 _STATES = {"learned": "", "static": "static", "local": "permanent"}
 
@@ -64,7 +63,7 @@ def show(
         entries = list(client.entries("/v1/fdb", query))
     else:
         (known,) = client.bridges(bridge)
-        path = f"/v1/bridges/{known['datapath_id']}/fdb"
+        path = path_of(known, "fdb")
         entries = [entry | {"bridge": known["name"]} for entry in client.entries(path, query)]
     if json:
         print_json([_as_iproute2(entry, statistics) for entry in entries])
@@ -82,25 +81,25 @@ def show(
 def add(
     mac: MacArgument,
     bridge: BridgeArgument,
-    port: Annotated[str, typer.Option("--port", metavar="PORT", help="The port: name or number.")],
-    vlan: Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")] = 0,
+    port: OnPort,
+    vlan: InVlan = 0,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Fix an address to a port for good: a static entry."""
     client = Client(api)
-    client.put(f"{client.path(bridge)}/fdb/{vlan}/{_segment(mac)}", {"port": port})
+    client.put(client.path(bridge, "fdb", vlan, mac), {"port": port})
 
 
 @app.command("del")
 def delete(
     mac: MacArgument,
     bridge: BridgeArgument,
-    vlan: Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")] = 0,
+    vlan: InVlan = 0,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Remove a static entry; the address may be learned again."""
     client = Client(api)
-    client.delete(f"{client.path(bridge)}/fdb/{vlan}/{_segment(mac)}")
+    client.delete(client.path(bridge, "fdb", vlan, mac))
 
 
 @app.command()
@@ -115,7 +114,7 @@ def flush(
     """Forget learned entries that fit all that is given; without an option, all of them."""
     client = Client(api)
     query = {"mac": mac, "vlan": vlan, "port": port}
-    answer = client.delete(f"{client.path(bridge)}/fdb", query)
+    answer = client.delete(client.path(bridge, "fdb"), query)
     if json:
         print_json(answer)
     else:
@@ -133,7 +132,7 @@ def held(
     found = [
         entry | {"bridge": known["name"]}
         for known in client.bridges(bridge)
-        for entry in client.get(f"/v1/bridges/{known['datapath_id']}/fdb/held")["held"]
+        for entry in client.get(path_of(known, "fdb", "held"))["held"]
     ]
     if json:
         print_json(found)
@@ -157,12 +156,12 @@ def held(
 def release(
     mac: MacArgument,
     bridge: BridgeArgument,
-    vlan: Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")] = 0,
+    vlan: InVlan = 0,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Let go of an address that is held down; it may move again."""
     client = Client(api)
-    client.delete(f"{client.path(bridge)}/fdb/held/{vlan}/{_segment(mac)}")
+    client.delete(client.path(bridge, "fdb", "held", vlan, mac))
 
 
 def _row(entry: Json) -> list[str]:
@@ -189,7 +188,3 @@ def _as_iproute2(entry: Json, statistics: bool) -> Json:
         "master": entry["bridge"],
         "state": _STATES[entry["type"]],
     }
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe=":")

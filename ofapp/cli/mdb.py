@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument, PortOption, VlanOption
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    InVlan,
+    JsonOption,
+    OnPort,
+    PortOption,
+    VlanOption,
+)
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table
 
 app = typer.Typer(help="Multicast groups and the ports that get them.", no_args_is_help=True)
 
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="IPv4, IPv6 or MAC address.")]
-OnPort = Annotated[
-    str, typer.Option("--port", metavar="PORT", help="The port: name, number or LOCAL.")
-]
-InVlan = Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")]
 FromSource = Annotated[
     str | None,
     typer.Option("--source", metavar="ADDRESS", help="Only from there; without it, from all."),
@@ -71,7 +76,7 @@ def show(
     known = client.bridges(bridge)
     found = []
     for one in known:
-        path = f"/v1/bridges/{one['datapath_id']}/mdb"
+        path = path_of(one, "mdb")
         found += [entry | {"bridge": one["name"]} for entry in client.entries(path, query)]
     if json:
         shaped = [row for entry in found for row in _as_iproute2(entry, details, statistics)]
@@ -149,7 +154,7 @@ def flush(
     """Forget entries that fit all that is given; without an option, all that hosts reported."""
     client = Client(api)
     query = {"group": group, "vlan": vlan, "port": port, "type": type_.value}
-    answer = client.delete(f"{client.path(bridge)}/mdb", query)
+    answer = client.delete(client.path(bridge, "mdb"), query)
     if json:
         print_json(answer)
     else:
@@ -157,7 +162,7 @@ def flush(
 
 
 def _path(client: Client, bridge: str, vlan: int, group: str, port: str) -> str:
-    return f"{client.path(bridge)}/mdb/{vlan}/{quote(group, safe=':')}/{quote(port, safe='')}"
+    return client.path(bridge, "mdb", vlan, group, port)
 
 
 def _row(entry: Json) -> list[str]:
@@ -237,7 +242,7 @@ def _routers(client: Client, bridges: list[Json], statistics: bool) -> dict[str,
     """Router ports by bridge; one in several VLANs is told once, with the longest time."""
     found: dict[str, list[Json]] = {}
     for bridge in bridges:
-        status = client.get(f"/v1/bridges/{bridge['datapath_id']}/multicast")
+        status = client.get(path_of(bridge, "multicast"))
         left: dict[str, float] = {}
         permanent = set()
         for vlan in status["vlans"]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+)
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
@@ -22,10 +27,7 @@ def show(
 ) -> None:
     """Show where multicast is restricted to its members, who asks for them, and router ports."""
     client = Client(api)
-    told = [
-        client.get(f"/v1/bridges/{known['datapath_id']}/multicast")
-        for known in client.bridges(bridge)
-    ]
+    told = [client.get(path_of(known, "multicast")) for known in client.bridges(bridge)]
     if json:
         print_json(told)
         return
@@ -66,9 +68,9 @@ def set_(
     if vlan is not None and port is not None:
         raise typer.BadParameter("a VLAN or a port, not both")
     client = Client(api)
-    about = "" if vlan is None else f"/vlans/{vlan}"
-    about = about if port is None else f"/ports/{quote(port, safe='')}"
-    client.patch(f"{client.path(bridge)}/multicast{about}", settings(values, given))
+    below: tuple[str | int, ...] = () if vlan is None else ("vlans", vlan)
+    below = below if port is None else ("ports", port)
+    client.patch(client.path(bridge, "multicast", *below), settings(values, given))
 
 
 def _rows(status: Json) -> list[list[str]]:

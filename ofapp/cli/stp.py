@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+    PortArgument,
+)
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table, say
 from ofapp.cli.parameters import Given, setting
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
-
-PortArgument = Annotated[str, typer.Argument(metavar="PORT", help="Name or number.")]
 
 
 # Seeing it
@@ -30,9 +34,7 @@ def show(
 ) -> None:
     """Show the spanning tree of a bridge, or of all bridges."""
     client = Client(api)
-    bridges = [
-        client.get(f"/v1/bridges/{known['datapath_id']}/stp") for known in client.bridges(bridge)
-    ]
+    bridges = [client.get(path_of(known, "stp")) for known in client.bridges(bridge)]
     if json:
         print_json(bridges)
         return
@@ -188,7 +190,7 @@ def set_bridge(
 
     They last until the controller restarts, or its file changes the same values.
     """
-    _patch(Client(api), bridge, "", given if on is None else given | {"enabled": on})
+    _patch(Client(api), bridge, given if on is None else given | {"enabled": on})
 
 
 @setting(app, "set-port", _of_port, enabled="--on/--off")
@@ -199,31 +201,27 @@ def set_port(
 
     They last until the controller restarts, or its file changes the same values.
     """
-    _patch(Client(api), bridge, f"/ports/{_segment(port)}", given)
+    _patch(Client(api), bridge, given, "ports", port)
 
 
 @app.command()
 def recover(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
     """Free a port from the guard that holds it."""
     client = Client(api)
-    client.post(f"{client.path(bridge)}/stp/ports/{_segment(port)}/recover")
+    client.post(client.path(bridge, "stp", "ports", port, "recover"))
 
 
 @app.command()
 def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
     """Have a port send RSTP again and see what its neighbour speaks."""
     client = Client(api)
-    client.post(f"{client.path(bridge)}/stp/ports/{_segment(port)}/migration-check")
+    client.post(client.path(bridge, "stp", "ports", port, "migration-check"))
 
 
-def _patch(client: Client, bridge: str, below: str, given: Given) -> None:
+def _patch(client: Client, bridge: str, given: Given, *below: str) -> None:
     if not given:
         raise typer.BadParameter("nothing to set: give at least one option")
-    client.patch(f"{client.path(bridge)}/stp{below}", given)
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")
+    client.patch(client.path(bridge, "stp", *below), given)
 
 
 # Following it

@@ -6,14 +6,19 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.client import DEFAULT_URL, ApiOption, Client, Json, JsonOption
-from ofapp.cli.fdb import AnyBridgeArgument, BridgeArgument
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+    PortArgument,
+    VidArgument,
+)
+from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import print_json, print_table
 
 app = typer.Typer(help="VLANs of ports.", no_args_is_help=True)
-
-PortArgument = Annotated[str, typer.Argument(metavar="PORT", help="A name, a number, or LOCAL.")]
-VidArgument = Annotated[int, typer.Argument(metavar="VID", min=1, max=4094)]
 
 
 @app.command()
@@ -24,7 +29,7 @@ def show(
     client = Client(api)
     told = [
         {"bridge": known["name"], "datapath_id": known["datapath_id"]}
-        | client.get(f"/v1/bridges/{known['datapath_id']}/vlans")
+        | client.get(path_of(known, "vlans"))
         for known in client.bridges(bridge)
     ]
     if json:
@@ -49,7 +54,7 @@ def add(
     It lasts until the controller restarts, or its file changes the port's VLANs.
     """
     client = Client(api)
-    path = f"{client.path(bridge)}/ports/{port}/vlans/{vid}"
+    path = client.path(bridge, "ports", port, "vlans", vid)
     client.put(path, {"pvid": pvid, "untagged": untagged})
 
 
@@ -62,7 +67,7 @@ def delete(
     It lasts until the controller restarts, or its file changes the port's VLANs.
     """
     client = Client(api)
-    client.delete(f"{client.path(bridge)}/ports/{port}/vlans/{vid}")
+    client.delete(client.path(bridge, "ports", port, "vlans", vid))
 
 
 def _row(bridge: str, port: Json) -> list[str]:

@@ -187,10 +187,20 @@ def remade_network() -> Network:
     return network
 
 
+def odd_network() -> Network:
+    """Bridge br0 with a port that is called `a#b?c%d`."""
+    network = empty_network()
+    bridge = add_bridge(network)
+    odd = Port(4, "a#b?c%d", 4, True)
+    network.dispatcher.apply(bridge, bridge.set_ports([*bridge.ports, odd], time.monotonic()))
+    return network
+
+
 NETWORKS = {
     "acl": acl_network,
     "guarded": guarded_network,
     "mcast": mcast_network,
+    "odd": odd_network,
     "remade": remade_network,
     "some": some_network,
     "stp": stp_network,

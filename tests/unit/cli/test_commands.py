@@ -86,6 +86,32 @@ def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
         assert own_ofapp("port", "set", "br0", "eth1", *wrong).status == 2
 
 
+def test_a_port_may_be_called_anything(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends a path in a URL is part of the name, in every command that names a port."""
+    odd = "a#b?c%d"
+    with live.served("odd") as url:
+        monkeypatch.setenv("OFAPP_API", url)
+        for command in (
+            ["port", "set", "br0", odd, "isolated=true"],
+            ["vlan", "add", "br0", odd, "10"],
+            ["vlan", "add", "br0", odd, "20"],
+            ["vlan", "del", "br0", odd, "10"],
+            ["multicast", "set", "br0", "mcast_router=2", "--port", odd],
+            ["mdb", "add", "br0", "239.1.1.1", "--port", odd],
+            ["mdb", "del", "br0", "239.1.1.1", "--port", odd],
+            ["fdb", "add", mac(9), "br0", "--port", odd, "--vlan", "20"],
+            ["stp", "set", "br0", "--on"],
+            ["stp", "set-port", "br0", odd, "--admin-edge"],
+            ["stp", "recover", "br0", odd],
+            ["stp", "mcheck", "br0", odd],
+        ):
+            said = ofapp(*command)
+            assert (command, said.status, said.err) == (command, 0, "")
+        (vlans,) = json.loads(ofapp("vlan", "show", "br0", "-j").out)
+        told = {port["port"]["name"]: port["vlans"] for port in vlans["ports"]}
+        assert (told[odd], told["eth1"]) == ("20", "all")
+
+
 def test_events(live_ofapp: Run) -> None:
     said = live_ofapp("events")
     assert len(said.lines) == 16

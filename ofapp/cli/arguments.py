@@ -1,0 +1,38 @@
+"""Arguments and options that several commands have: called alike, and explained alike."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+ApiOption = Annotated[
+    str,
+    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="Where the controller's API is."),
+]
+JsonOption = Annotated[bool, typer.Option("-j", "--json", help="JSON for programs.")]
+
+BridgeArgument = Annotated[str, typer.Argument(metavar="BRIDGE", help="Name or datapath id.")]
+AnyBridgeArgument = Annotated[
+    str | None, typer.Argument(metavar="BRIDGE", help="Name or datapath id; without it, all.")
+]
+PortArgument = Annotated[str, typer.Argument(metavar="PORT", help="A name, a number, or LOCAL.")]
+VidArgument = Annotated[int, typer.Argument(metavar="VID", min=1, max=4094)]
+MacArgument = Annotated[str, typer.Argument(metavar="MAC")]
+
+# Of what is listed or forgotten
+MacOption = Annotated[str | None, typer.Option("--mac", metavar="MAC", help="Only this address.")]
+VlanOption = Annotated[
+    int | None, typer.Option("--vlan", metavar="VID", help="Only this VLAN; 0 = untagged.")
+]
+PortOption = Annotated[
+    str | None, typer.Option("--port", metavar="PORT", help="Only this port: name or number.")
+]
+
+# Of an entry
+InVlan = Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")]
+OnPort = Annotated[
+    str, typer.Option("--port", metavar="PORT", help="The port: name, number or LOCAL.")
+]
