@@ -80,7 +80,9 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge, port = find(path)
         try:
-            new = joined(bridge.reach.port(port.number).vlans, path.vlan, body.pvid, body.untagged)
+            new = joined(
+                bridge.port_policies.port(port.number).vlans, path.vlan, body.pvid, body.untagged
+            )
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         return change(bridge, port, {"vlan": said(new)})
@@ -97,7 +99,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge, port = find(path)
         try:
-            new = left(bridge.reach.port(port.number).vlans, path.vlan)
+            new = left(bridge.port_policies.port(port.number).vlans, path.vlan)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
         return change(bridge, port, {"vlan": said(new)})
@@ -136,7 +138,7 @@ def _vlans_json(network: Network, bridge: Bridge) -> dict[str, Any]:
 
 def _membership_json(bridge: Bridge, port: Port) -> dict[str, Any]:
     """Shape: `models_ports.PortVlans`."""
-    vlans = bridge.reach.port(port.number).vlans
+    vlans = bridge.port_policies.port(port.number).vlans
     mode = "transparent" if vlans.vids is None else "trunk" if vlans.tagged else "access"
     return {
         "port": views.port_ref(bridge, port.number),
@@ -144,5 +146,5 @@ def _membership_json(bridge: Bridge, port: Port) -> dict[str, Any]:
         "vlans": "all" if vlans.vids is None else spoken(vlans.vids),
         "pvid": 0 if vlans.vids is None else None if vlans.pvid == NO_VLAN else vlans.pvid,
         "untagged": sorted(vlans.untagged),
-        "takes_part": bridge.reach.takes_part(port.number),
+        "takes_part": bridge.port_policies.takes_part(port.number),
     }

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ofapp.bridge.effects import BridgeNamed, Effect, PortRenamed
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.ports import LOCAL_PORT, MAX_PORTS, Port, PortTable
-from ofapp.bridge.reach import Reach
 
 
 class Arrivals(NamedTuple):
@@ -30,7 +30,7 @@ class Arrivals(NamedTuple):
 
 
 def take_in(
-    table: PortTable, reach: Reach, ports: Iterable[Port], counters: Counter[str]
+    table: PortTable, policies: PortPolicies, ports: Iterable[Port], counters: Counter[str]
 ) -> Arrivals:
     """Put ports into the table, each of another number."""
     found = Arrivals([], [], [], [])
@@ -43,7 +43,7 @@ def take_in(
             counters["ports_refused"] += 1
             found.events.extend(_refuse(table))
             continue
-        found.changed.append((port, old is not None and usable(reach, old)))
+        found.changed.append((port, old is not None and usable(policies, old)))
         if old is None:
             added += 1
             found.events.append(port_event("port.added", port, "was added"))
@@ -69,18 +69,18 @@ def gone(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
     return events
 
 
-def usable(reach: Reach, port: Port) -> bool:
+def usable(policies: PortPolicies, port: Port) -> bool:
     """Whether the port is up and takes part."""
-    return port.up and reach.takes_part(port.number)
+    return port.up and policies.takes_part(port.number)
 
 
-def link_event(reach: Reach, port: Port) -> Event:
+def link_event(policies: PortPolicies, port: Port) -> Event:
     """What is told of a port that has become usable, or is not any more."""
-    if not port.up or reach.takes_part(port.number):
+    if not port.up or policies.takes_part(port.number):
         why = "is up" if port.up else "is down"
     else:
-        why = "is shut down" if reach.policy(port.number).shutdown else "only listens"
-    return port_event("port.up" if usable(reach, port) else "port.down", port, why)
+        why = "is shut down" if policies.policy(port.number).shutdown else "only listens"
+    return port_event("port.up" if usable(policies, port) else "port.down", port, why)
 
 
 def port_event(kind: str, port: Port, what: str) -> Event:

@@ -25,9 +25,9 @@ from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanPara
 from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.permanent_entries import PermanentEntries, PermanentEntry
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
 from ofapp.bridge.rates import Rates
-from ofapp.bridge.reach import Reach
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.relearned import relearned
 from ofapp.bridge.sending import sent
@@ -40,7 +40,7 @@ from ofapp.bridge.stp_control import StpControl
 class Bridge:
     """The bridge on one datapath.
 
-    reach: who may reach whom, by the parameters and the ports that are there.
+    port_policies: who may reach whom, by the parameters and the ports that are there.
     stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
     with the first port, when the bridge's address is known.
     rates: how many sightings a second its ports may send.
@@ -54,7 +54,7 @@ class Bridge:
         self.datapath_id = datapath_id
         self.params = params
         self.ports = PortTable()
-        self.reach = Reach(params, self.ports)
+        self.port_policies = PortPolicies(params, self.ports)
         self.fdb = Fdb()
         self.learning = Learning(self.fdb, params)
         self.relay = Relay(self.learning)
@@ -115,15 +115,15 @@ class Bridge:
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each of another number."""
-        news = take_in(self.ports, self.reach, ports, self.learning.counters)
+        news = take_in(self.ports, self.port_policies, ports, self.learning.counters)
         effects = news.events
         for old_name, name in news.renamed:
             self.static_entries.rename(old_name, name)
             self.permanent_entries.rename(old_name, name)
         if news.new:
-            effects += self.reach_anew(now)
+            effects += self.policies_anew(now)
         for port in news.new:
-            effects += self.learning.set_port(port, self.reach.port(port.number), now)
+            effects += self.learning.set_port(port, self.port_policies.port(port.number), now)
         for port, _ in news.changed:
             if port.number == LOCAL_PORT:
                 effects += self.static_entries.set_local(port.mac)
@@ -158,26 +158,26 @@ class Bridge:
             if port.number == LOCAL_PORT:
                 effects += self.static_entries.set_local(None)
         effects += self.static_entries.place({port.name: NO_PORT for port in lost})
-        effects += self.reach_anew(now)
+        effects += self.policies_anew(now)
         return effects + gone(self.ports, lost)
 
-    def reach_anew(self, now: float) -> list[Effect]:
+    def policies_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
-        before, self.reach = self.reach, Reach(self.params, self.ports)
-        named = before.configured == self.reach.configured
-        if before.trivial and self.reach.trivial and named:
+        before, self.port_policies = self.port_policies, PortPolicies(self.params, self.ports)
+        named = before.configured == self.port_policies.configured
+        if before.trivial and self.port_policies.trivial and named:
             return []
         effects: list[Effect] = [Reprogram()]
         if self.snooping is not None:
-            effects += self.snooping.set_reach(self.reach, now)
+            effects += self.snooping.set_policies(self.port_policies, now)
         return effects
 
     def _link(self, port: Port, was_up: bool, now: float) -> list[Step]:
         """What a port's link means: the relay closes at once, spanning tree says when it opens."""
-        up = usable(self.reach, port)
+        up = usable(self.port_policies, port)
         effects: list[Step] = [] if up else [*self.relay.close(port.number)]
         if up != was_up:
-            effects.append(link_event(self.reach, port))
+            effects.append(link_event(self.port_policies, port))
         if port.number == LOCAL_PORT or self.params.stp is None:
             if up and not was_up:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
@@ -200,7 +200,7 @@ class Bridge:
 
     def static_on(self, port: int) -> list[PutStatic]:
         """The addresses that alone may send on a port that is locked; none for another."""
-        return self.static_entries.on(port) if self.reach.policy(port).locked else []
+        return self.static_entries.on(port) if self.port_policies.policy(port).locked else []
 
     # Addresses
 
@@ -222,7 +222,7 @@ class Bridge:
 
     def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
         """Become what `params` say, whatever differs from before and nothing else."""
-        old, before = self.params, self.reach
+        old, before = self.params, self.port_policies
         if params == old:
             return []
         self.params = params
@@ -239,16 +239,16 @@ class Bridge:
                 effects += self.set_port_multicast(port, new.multicast, now)
         self.params = params  # and not with those of single ports written out
         effects += self.learning.set_policies(params, self.ports, now)
-        changed = [effect for effect in self.set_reach(now) if not isinstance(effect, Reprogram)]
-        moved = relearned(self.ports, before, self.reach, self.learning, self.relay)
+        changed = [effect for effect in self.set_policies(now) if not isinstance(effect, Reprogram)]
+        moved = relearned(self.ports, before, self.port_policies, self.learning, self.relay)
         effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
-    def set_reach(self, now: float) -> list[Effect]:
+    def set_policies(self, now: float) -> list[Effect]:
         """The parameters have changed: who may reach whom, and which ports take part."""
-        up = {port.number: usable(self.reach, port) for port in self.ports}
-        effects = self.reach_anew(now)
-        changed = [port for port in self.ports if usable(self.reach, port) is not up[port.number]]
+        up = {port.number: usable(self.port_policies, port) for port in self.ports}
+        effects = self.policies_anew(now)
+        changed = [p for p in self.ports if usable(self.port_policies, p) is not up[p.number]]
         steps = [step for port in changed for step in self._link(port, up[port.number], now)]
         return effects + self.followed(steps, now)
 
@@ -278,7 +278,7 @@ class Bridge:
             return self.snooping.receive(port, frame, now)
         flood = self.relay.flood_ports  # the switch does not know yet that snooping is off
         others = flood - {port} if port in flood else frozenset()
-        return sent(self.reach, others, port, frame)
+        return sent(self.port_policies, others, port, frame)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
@@ -383,13 +383,13 @@ class Bridge:
         """With a tree as the parameters say, or none, instead of the one there was."""
         effects = self.stp.stop()
         ports = [port for port in self.ports if port.number != LOCAL_PORT]
-        up = [port.number for port in ports if usable(self.reach, port)]
+        up = [port.number for port in ports if usable(self.port_policies, port)]
         if up and self.params.stp is not None:
             self.stp.tree(self.params.stp, self.address, now).expect(up)
         for port in ports:
             if self.params.stp is not None:
-                effects += self._span(replace(port, up=usable(self.reach, port)), now)
-            elif usable(self.reach, port):
+                effects += self._span(replace(port, up=usable(self.port_policies, port)), now)
+            elif usable(self.port_policies, port):
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
         return effects
 
@@ -490,8 +490,8 @@ class Bridge:
         if params.multicast is None:
             return []
         if self.snooping is None:
-            vlans = params.multicast_vlans
-            self.snooping = BridgeSnooping(params.multicast, vlans, self.address, self.reach)
+            policies, vlans = self.port_policies, params.multicast_vlans
+            self.snooping = BridgeSnooping(params.multicast, vlans, self.address, policies)
         own = {port.number: params.port(port.name, port.number) for port in ports}
         effects = self.snooping.put_ports(own, now)
         for port in ports:

@@ -18,9 +18,9 @@ from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.policy import AclRule, PortPolicy
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.ports import PortTable
 from ofapp.bridge.rates import Rates
-from ofapp.bridge.reach import Reach
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.spanning_tree import BridgeSpanningTree
 from ofapp.bridge.static_entries import StaticEntries
@@ -44,7 +44,7 @@ class DesiredPort:
 
     number: int
     state: PortState | None
-    reach: Reach
+    port_policies: PortPolicies
     hello_time: float
     snoops: bool
     learns: bool
@@ -55,12 +55,12 @@ class DesiredPort:
     @property
     def policy(self) -> PortPolicy:
         """What it may and may not."""
-        return self.reach.policy(self.number)
+        return self.port_policies.policy(self.number)
 
     @property
     def vlans(self) -> PortVlans:
         """The VLANs it is a member of."""
-        return self.reach.vlans(self.number)
+        return self.port_policies.vlans(self.number)
 
     @property
     def forwards(self) -> bool:
@@ -78,7 +78,7 @@ class Desired:
     snoops: multicast is snooped; entries: whom it is for.
     """
 
-    reach: Reach
+    port_policies: PortPolicies
     numbers: tuple[int, ...]
     ports: tuple[DesiredPort, ...]
     statics: tuple[PutStatic, ...]
@@ -107,7 +107,7 @@ class Parts(Protocol):
 
     params: BridgeParams
     ports: PortTable
-    reach: Reach
+    port_policies: PortPolicies
     learning: Learning
     relay: Relay
     static_entries: StaticEntries
@@ -128,7 +128,9 @@ class Asked:
         self._parts = parts
         self._supposed = params is not None
         self._params = parts.params if params is None else params
-        self._reach = parts.reach if params is None else Reach(params, parts.ports)
+        self._port_policies = (
+            parts.port_policies if params is None else PortPolicies(params, parts.ports)
+        )
         self._snooping = None if self._params.multicast is None else parts.snooping
         stp = self._params.stp
         self._spanning = None if stp is None else parts.spanning_tree
@@ -136,10 +138,10 @@ class Asked:
 
     def whole(self) -> Desired:
         """All of it."""
-        parts, reach = self._parts, self._reach
+        parts, policies = self._parts, self._port_policies
         lists = used_lists(self._params)
         return Desired(
-            reach,
+            policies,
             tuple(port.number for port in parts.ports),
             tuple(self.port(number, state) for number, state in sorted(self._states())),
             tuple(parts.static_entries),
@@ -163,7 +165,7 @@ class Asked:
         return DesiredPort(
             number,
             state,
-            self._reach,
+            self._port_policies,
             self._hello_time if self._traps(number) else 0.0,
             self._snooping is not None,
             learns,
@@ -183,13 +185,15 @@ class Asked:
         states = self._parts.relay.states.items()
         if not self._supposed:
             return states
-        return [(number, state) for number, state in states if self._reach.takes_part(number)]
+        return [
+            (number, state) for number, state in states if self._port_policies.takes_part(number)
+        ]
 
     def _traps(self, port: int) -> bool:
         return self._spanning is not None and self._spanning.traps(port)
 
     def _full_vlans(self, number: int) -> Iterator[int]:
-        vlans = self._reach.vlans(number)
+        vlans = self._port_policies.vlans(number)
         for vid, limit in self._parts.learning.limits.vlans.items():
             if limit.closed and vlans.has(vid):
                 yield vid

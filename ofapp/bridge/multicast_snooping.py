@@ -30,7 +30,7 @@ from ofapp.bridge.multicast import SendFrame as SendUntagged
 from ofapp.bridge.params import PortParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.sending import frame_vid, sent, tagged
 
 MAX_VLANS = 256
@@ -45,10 +45,14 @@ class BridgeSnooping:
     """
 
     def __init__(
-        self, params: multicast.Params, vlans: Mapping[int, VlanParams], mac: int, reach: Reach
+        self,
+        params: multicast.Params,
+        vlans: Mapping[int, VlanParams],
+        mac: int,
+        policies: PortPolicies,
     ) -> None:
         self._snooping = Snooping(params, mac)
-        self._reach = reach
+        self._port_policies = policies
         self.clock = PausableTime()
         self.counters: Counter[str] = Counter()
         self.changes = Pace()
@@ -100,9 +104,9 @@ class BridgeSnooping:
         self._ports.update((port, forwarding) for port, (forwarding, _) in known.items())
         return self._carry_out(self._snooping.set_port_states(known, self.clock.at(now)))
 
-    def set_reach(self, reach: Reach, now: float) -> list[Effect]:
+    def set_policies(self, policies: PortPolicies, now: float) -> list[Effect]:
         """Ports are members of other VLANs than before, maybe."""
-        self._reach = reach
+        self._port_policies = policies
         return self._carry_out(self._vlans_anew(self.clock.at(now)))
 
     def topology_change(self, now: float) -> list[Effect]:
@@ -117,7 +121,7 @@ class BridgeSnooping:
         effects: list[Effect] = []
         if vid not in self.vlans and not self._admit(vid, port, at, effects):
             ports = {number for number, forwards in self._ports.items() if forwards}
-            return [*effects, *sent(self._reach, ports - {port}, port, frame)]
+            return [*effects, *sent(self._port_policies, ports - {port}, port, frame)]
         return effects + self._carry_out(self._snooping.receive(port, vid, frame, at), frame, port)
 
     def tick(self, now: float) -> list[Effect]:
@@ -238,10 +242,10 @@ class BridgeSnooping:
     def _to_ask(self) -> frozenset[int]:
         """VLANs that our querier asks in though nobody may have spoken there."""
         asks = self._params.vlan.mcast_querier
-        return self._reach.configured - self.vlans if asks else frozenset()
+        return self._port_policies.configured - self.vlans if asks else frozenset()
 
     def _look_after(self, vid: int, at: float) -> list[multicast.Effect]:
-        members = [port for port in self._ports if self._reach.vlans(port).has(vid)]
+        members = [port for port in self._ports if self._port_policies.vlans(port).has(vid)]
         return self._snooping.set_vlan(vid, members, at, self._own.get(vid))
 
     def _admit(self, vid: int, port: int, at: float, effects: list[Effect]) -> bool:
@@ -285,10 +289,10 @@ class BridgeSnooping:
         effects: list[Effect] = []
         for effect in wanted:
             if isinstance(effect, ForwardTo):
-                effects += sent(self._reach, effect.ports, source, frame)
+                effects += sent(self._port_policies, effect.ports, source, frame)
             elif isinstance(effect, SendUntagged):
                 own = tagged(effect.frame, effect.vid)
-                effects += sent(self._reach, effect.ports, None, own)
+                effects += sent(self._port_policies, effect.ports, None, own)
             else:
                 effects.append(effect)
         return effects

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ofapp.bridge.effects import Effect, InstallDestination, InstallSticky
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.learning import Learning
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.ports import PortTable
-from ofapp.bridge.reach import Reach
 from ofapp.bridge.relay import Relay
 
 
@@ -27,11 +27,11 @@ class Relearned(NamedTuple):
 
 
 def relearned(
-    ports: PortTable, before: Reach, reach: Reach, learning: Learning, relay: Relay
+    ports: PortTable, before: PortPolicies, policies: PortPolicies, learning: Learning, relay: Relay
 ) -> Relearned:
     """Go through what was learned on ports that are reached otherwise than before."""
     moved = [
-        port.number for port in ports if _ways(reach, port.number) != _ways(before, port.number)
+        port.number for port in ports if _ways(policies, port.number) != _ways(before, port.number)
     ]
     gone: dict[tuple[int, int], None] = {}
     direct: list[Effect] = []
@@ -40,9 +40,9 @@ def relearned(
         port = entry.port
         if port not in moved or not entry.was_learned:
             continue
-        if not reach.vlans(port).has(vid):
+        if not policies.vlans(port).has(vid):
             gone[port, vid] = None
-        elif before.straight(port, vid) is not (straight := reach.straight(port, vid)):
+        elif before.straight(port, vid) is not (straight := policies.straight(port, vid)):
             put: Effect = InstallDestination(port, vid, mac, entry.serial)
             if entry.is_sticky:
                 put = InstallSticky(port, vid, mac, entry.serial, NO_PORT)
@@ -52,5 +52,5 @@ def relearned(
     return Relearned(forgotten, direct, guarded)
 
 
-def _ways(reach: Reach, port: int) -> object:
-    return reach.vlans(port), reach.guarded(port)
+def _ways(policies: PortPolicies, port: int) -> object:
+    return policies.vlans(port), policies.guarded(port)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ofapp.bridge.effects import Effect, SendFrame
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 
 TAGS = (b"\x81\x00", b"\x88\xa8")
 
@@ -27,14 +27,16 @@ def tagged(frame: bytes, vid: int) -> bytes:
     return frame[:12] + TAGS[0] + vid.to_bytes(2, "big") + frame[12:] if vid else frame
 
 
-def sent(reach: Reach, ports: Collection[int], source: int | None, frame: bytes) -> list[Effect]:
+def sent(
+    policies: PortPolicies, ports: Collection[int], source: int | None, frame: bytes
+) -> list[Effect]:
     """A frame of the bridge's inside out of ports; source: the port it came from, if any."""
     vid = frame_vid(frame)
     allowed = {
         port
         for port in ports
-        if reach.vlans(port).has(vid) and (source is None or reach.may_pass(source, port))
+        if policies.vlans(port).has(vid) and (source is None or policies.may_pass(source, port))
     }
-    bare = {port for port in allowed if vid and reach.vlans(port).pops(vid)}
+    bare = {port for port in allowed if vid and policies.vlans(port).pops(vid)}
     forms = ((allowed - bare, frame), (bare, frame[:12] + frame[16:]))
     return [SendFrame(frozenset(out), form) for out, form in forms if out]

@@ -25,6 +25,6 @@ def switch_restarted(bridge: Bridge, now: float) -> list[Effect]:
     steps += bridge.begin_stp(now)
     bridge.stp.remembered = {}
     local = bridge.ports.get(LOCAL_PORT)
-    if local is not None and usable(bridge.reach, local):
+    if local is not None and usable(bridge.port_policies, local):
         steps += bridge.relay.set_state(LOCAL_PORT, PortState.FORWARDING)
     return bridge.followed(steps, now)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.effects import PutStatic
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
@@ -125,20 +125,20 @@ def storm_flow(port: DesiredPort, metered: bool) -> Iterator[Flow]:
         yield Flow(_TABLE, 10, match, Feature.STORM, (), TableId.FLOOD, meter=meter)
 
 
-def static_destinations(reach: Reach, static: PutStatic, port: int) -> Iterator[Flow]:
+def static_destinations(policies: PortPolicies, static: PutStatic, port: int) -> Iterator[Flow]:
     """What leads frames to a static address, or the bridge's own, to its port."""
-    to, vlans = Match("eth_dst", static.mac), reach.vlans(port)
+    to, vlans = Match("eth_dst", static.mac), policies.vlans(port)
     if static.vid is not None:
-        out = way_out(reach, port, static.vid) if vlans.has(static.vid) else ()
+        out = way_out(policies, port, static.vid) if vlans.has(static.vid) else ()
         yield Flow(_TABLE, 200, (vlan(static.vid), to), Feature.STATIC, out)
     elif vlans.vids is None:
-        yield Flow(_TABLE, 300, (to,), Feature.LOCAL, way_out(reach, port, NO_VLAN))
+        yield Flow(_TABLE, 300, (to,), Feature.LOCAL, way_out(policies, port, NO_VLAN))
     else:
         for vid in vlans.untagged:
-            out = way_out(reach, port, vid)
+            out = way_out(policies, port, vid)
             yield Flow(_TABLE, 300, (tagged(vid), to), Feature.LOCAL, out)
         for vid, mask in blocks(vlans.vids - vlans.untagged):
-            out = way_out(reach, port, vid)
+            out = way_out(policies, port, vid)
             yield Flow(_TABLE, 300, (tagged(vid, mask), to), Feature.LOCAL, out)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     TO_ALL,
@@ -106,51 +106,53 @@ EGRESS = Table(
 _TABLE = TableId.EGRESS
 
 
-def way_out(reach: Reach, port: int, vid: int) -> tuple[Action, ...]:
+def way_out(policies: PortPolicies, port: int, vid: int) -> tuple[Action, ...]:
     """A flow's actions for a frame of this VLAN that is for this port alone."""
-    return (Output(port),) if reach.straight(port, vid) else (ToGroup(port_group(port)),)
+    return (Output(port),) if policies.straight(port, vid) else (ToGroup(port_group(port)),)
 
 
-def bucket(reach: Reach, port: int, vid: int, floods: bool = False) -> Bucket:
+def bucket(policies: PortPolicies, port: int, vid: int, floods: bool = False) -> Bucket:
     """A group's bucket for a port; floods: it gets the frame because everybody does."""
-    if not reach.guarded(port):
-        return _plain(port, reach.vlans(port).pops(vid))
+    if not policies.guarded(port):
+        return _plain(port, policies.vlans(port).pops(vid))
     marks: list[Forwarding] = [SetRegister(Register.EGRESS, port)]
-    if floods and _selective(reach.policy(port)):
+    if floods and _selective(policies.policy(port)):
         marks.append(SetRegister(Register.FLOODED, 1))
     return (*marks, Resubmit(_TABLE))
 
 
-def entry_groups(reach: Reach, number: int, vid: int, ports: Iterable[int]) -> Iterator[Group]:
+def entry_groups(
+    policies: PortPolicies, number: int, vid: int, ports: Iterable[int]
+) -> Iterator[Group]:
     """The group of a multicast entry, and before it its parts if it has such (see `chain`)."""
-    return chained(Group(number, frozenset(bucket(reach, port, vid) for port in ports)))
+    return chained(Group(number, frozenset(bucket(policies, port, vid) for port in ports)))
 
 
-def port_groups(reach: Reach, ports: Iterable[int]) -> Iterator[Group]:
+def port_groups(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Group]:
     """The groups of those of all ports that have one."""
     for port in ports:
-        if not reach.takes_part(port):
+        if not policies.takes_part(port):
             continue
-        if reach.guarded(port):
+        if policies.guarded(port):
             to: Bucket = (SetRegister(Register.EGRESS, port), Resubmit(_TABLE))
             yield Group(port_group(port), frozenset({to}))
-        elif reach.vlans(port).untagged:
+        elif policies.vlans(port).untagged:
             yield Group(port_group(port), frozenset({_plain(port, pops=True)}))
 
 
-def egress_flows(reach: Reach, ports: Iterable[int]) -> Iterator[Flow]:
+def egress_flows(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Flow]:
     """The egress table, for all guarded ones of all ports; nothing where there is none."""
-    guarded = [port for port in ports if reach.takes_part(port) and reach.guarded(port)]
+    guarded = [port for port in ports if policies.takes_part(port) and policies.guarded(port)]
     for port in guarded:
-        yield from _port_flows(reach, port)
+        yield from _port_flows(policies, port)
     if guarded:
         yield Flow(_TABLE, 0, (), Feature.EGRESS)
 
 
-def _port_flows(reach: Reach, port: int) -> Iterator[Flow]:
-    policy = reach.policy(port)
+def _port_flows(policies: PortPolicies, port: int) -> Iterator[Flow]:
+    policy = policies.policy(port)
     here = register(Register.EGRESS, port)
-    copies = tuple(map(Output, reach.egress_copies.get(port, ())))
+    copies = tuple(map(Output, policies.egress_copies.get(port, ())))
     if policy.isolated:
         yield Flow(_TABLE, 400, (here, register(Register.ISOLATED, 1)), Feature.EGRESS)
     yield from _flood_controls(policy, here)
@@ -162,7 +164,7 @@ def _port_flows(reach: Reach, port: int) -> Iterator[Flow]:
         yield Flow(_TABLE, 200, returned, Feature.EGRESS)
     for priority, match, out in ways:
         yield Flow(_TABLE, priority, match, Feature.EGRESS, (out, *copies))
-        for vid in reach.vlans(port).untagged:
+        for vid in policies.vlans(port).untagged:
             bare = (PopTag(), out, *copies)
             yield Flow(_TABLE, priority + 10, (*match, tagged(vid)), Feature.EGRESS, bare)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, ToGroup, tagged, vlan
@@ -37,11 +37,11 @@ FLOOD = Table(
 )
 
 
-def flood_flows(reach: Reach) -> Iterator[Flow]:
+def flood_flows(policies: PortPolicies) -> Iterator[Flow]:
     """Which class a frame's VLAN is in."""
     table = TableId.FLOOD
     yield Flow(table, 0, (), Feature.VLAN, (ToGroup(FLOOD_GROUP),))
-    for name, vids in reach.classes.items():
+    for name, vids in policies.classes.items():
         to = (ToGroup(VLAN_GROUPS | name),)
         for value, mask in blocks(vids - {NO_VLAN}):
             yield Flow(table, 100, (tagged(value, mask),), Feature.VLAN, to)
@@ -50,7 +50,7 @@ def flood_flows(reach: Reach) -> Iterator[Flow]:
 
 
 def flood_groups(
-    reach: Reach, forwarding: frozenset[int], touched: frozenset[int] | None = None
+    policies: PortPolicies, forwarding: frozenset[int], touched: frozenset[int] | None = None
 ) -> Iterator[Group]:
     """Everything that floods, by class of VLANs; ports that are not `forwarding` get nothing.
 
@@ -59,9 +59,9 @@ def flood_groups(
 
     def group(number: int, vid: int, members: frozenset[int]) -> Iterator[Group]:
         if touched is None or members & touched:
-            buckets = (bucket(reach, port, vid, floods=True) for port in members & forwarding)
+            buckets = (bucket(policies, port, vid, floods=True) for port in members & forwarding)
             yield from chained(Group(number, frozenset(buckets)))
 
-    yield from group(FLOOD_GROUP, NO_VLAN, reach.others())
-    for name in reach.classes:
-        yield from group(VLAN_GROUPS | name, name, reach.members(name))
+    yield from group(FLOOD_GROUP, NO_VLAN, policies.others())
+    for name in policies.classes:
+        yield from group(VLAN_GROUPS | name, name, policies.members(name))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output
 from ofapp.openflow.pipeline import admission, destination, multicast, snoop, source
@@ -67,9 +67,9 @@ def entry_flow(key: Key, group: int) -> Flow:
     return _check(multicast.entry_flow(key, group))
 
 
-def static_flows(reach: Reach, static: PutStatic) -> Iterator[Flow]:
+def static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
     """A static or local address's flows; without a port there is nowhere to send to."""
-    return _checked(_static_flows(reach, static))
+    return _checked(_static_flows(policies, static))
 
 
 def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
@@ -102,18 +102,18 @@ def learned_flows(
 
 def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     """Those that belong to no port."""
-    reach = desired.reach
-    by_table = floods_by_table(desired.ports, reach.aware, metered)
-    yield from egress_flows(reach, desired.numbers)
+    policies = desired.port_policies
+    by_table = floods_by_table(desired.ports, policies.aware, metered)
+    yield from egress_flows(policies, desired.numbers)
     for static in desired.statics:
-        yield from _static_flows(reach, static)
+        yield from _static_flows(policies, static)
     if desired.snoops:
         for port in desired.ports:
             yield snoop.snoop_flow(port.number, metered)
         yield from multicast.snooping_flows(by_table)
     if by_table:
-        yield from flood_flows(reach)
-        yield from filter_flows() if reach.aware else ()
+        yield from flood_flows(policies)
+        yield from filter_flows() if policies.aware else ()
     yield destination.unknown_flow(by_table)
     yield from acl_flows(desired, metered)
     yield from admission.base_flows()
@@ -132,9 +132,9 @@ def _port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) 
     yield from admission.admission_flows(port, metered)
 
 
-def _static_flows(reach: Reach, static: PutStatic) -> Iterator[Flow]:
+def _static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
     if static.port is not None:
-        yield from destination.static_destinations(reach, static, static.port)
+        yield from destination.static_destinations(policies, static, static.port)
     yield source.static_source(static)
 
 

@@ -7,7 +7,7 @@ from ofapp.bridge.ports import LOCAL_PORT
 FLOOD_GROUP = 1
 """Where frames flood to on a bridge without VLANs, and in VLANs that are like most."""
 VLAN_GROUPS = 0x0D000000
-"""Flood sets of VLANs, by the lowest VID of the class (see `ofapp.bridge.reach`)."""
+"""Flood sets of VLANs, by the lowest VID of the class (see `ofapp.bridge.port_policies`)."""
 PORT_GROUPS = 0x0E000000
 """What leads to a port by way of the egress table, by the port's number."""
 ENTRY_GROUPS = 0x0F000000

@@ -20,7 +20,7 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.params import MAX_AGEING_TIME
-from ofapp.bridge.reach import Reach
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.openflow.model.flow import Action, Output
 from ofapp.openflow.pipeline.egress import way_out
 from ofapp.openflow.pipeline.flows import learned_flows
@@ -137,15 +137,14 @@ class LearnedWriter:
     How frames leave by a port (see `way_out`) is known in advance for plain ports, which are
     nearly all, and made when it is first asked for others.
 
-    reach: who may reach whom, None where every port is plain; bundled: the messages are parts of
-    a bundle.
+    port_policies: None where every port is plain; bundled: the messages are parts of a bundle.
     """
 
     def __init__(
-        self, ageing_time: int | None, reach: Reach | None = None, bundled: bool = False
+        self, ageing_time: int | None, policies: PortPolicies | None = None, bundled: bool = False
     ) -> None:
         self._ageing_time = ageing_time
-        self.reach = reach
+        self.port_policies = policies
         self._bundled = bundled
         made = _templates(ageing_time, bundled)
         self._add, self._delete_destination = (made.destination, made.source), made.no_destination
@@ -154,7 +153,7 @@ class LearnedWriter:
         self._install = _compile_install(ageing_time, bundled)
         self._special: dict[tuple[Action, ...], _Template] = {}
         self._instructions: dict[tuple[int, bool], bytes] = {}
-        plain = reach is None or reach.plain
+        plain = policies is None or policies.plain
         self.install = self._install if plain else self._install_as_reached
 
     def _install_as_reached(self, effect: InstallEntry | InstallSticky) -> bytes:
@@ -170,9 +169,9 @@ class LearnedWriter:
 
     def _template(self, port: int, vid: int) -> _Template | None:
         """The destination half for a port where frames do not just go out; else None."""
-        if self.reach is None:
+        if self.port_policies is None:
             return None
-        out = way_out(self.reach, port, vid)
+        out = way_out(self.port_policies, port, vid)
         if out == (Output(port),):
             return None
         template = self._special.get(out)
@@ -185,7 +184,7 @@ class LearnedWriter:
 
     def instructions(self, port: int, vid: int) -> bytes:
         """Those of a destination half."""
-        pops = self.reach is not None and self.reach.vlans(port).pops(vid)
+        pops = self.port_policies is not None and self.port_policies.vlans(port).pops(vid)
         made = self._instructions.get((port, pops))
         if made is None:
             message = self.install_destination(InstallDestination(port, vid, _MAC, _SERIAL))

@@ -98,11 +98,11 @@ def program(desired: Desired, metered: bool, numbers: GroupNumbers) -> Program:
 
 def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
     """The groups that flows point to."""
-    reach = desired.reach
-    yield from flood_groups(reach, desired.flooded)
-    yield from port_groups(reach, desired.numbers)
+    policies = desired.port_policies
+    yield from flood_groups(policies, desired.flooded)
+    yield from port_groups(policies, desired.numbers)
     for key, ports in desired_entries(desired.entries).items():
-        yield from entry_groups(reach, numbers.of(key), key.vid, ports)
+        yield from entry_groups(policies, numbers.of(key), key.vid, ports)
 
 
 def difference(old: Program, new: Program) -> Changes:

@@ -80,7 +80,7 @@ class Sweep:
             effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
             effects += self._learning.forget(vid, mac)
             entry = None
-        belongs = self._bridge.reach.vlans(port).has(vid)  # the file may say otherwise by now
+        belongs = self._bridge.port_policies.vlans(port).has(vid)  # or no more
         if entry is None and self._occasion is Occasion.CONNECTED and belongs:
             entry, told = self._learning.adopt(port, vid, mac, serial, now, sticky)
             effects += told

@@ -96,7 +96,7 @@ class EffectWriter:
 
     def write(self, effects: list[Effect]) -> bytes:
         """The messages of all effects, in their order; events are nobody's message."""
-        if self._learned.reach is not self._bridge.reach:
+        if self._learned.port_policies is not self._bridge.port_policies:
             self._renew()
         if len(effects) >= MANY and self.bundles and self._parts.keys() >= set(map(type, effects)):
             parts = self._parts
@@ -110,11 +110,11 @@ class EffectWriter:
         )
 
     def _renew(self) -> None:
-        reach, ageing_time = self._bridge.reach, self._bridge.params.ageing_time
-        self._learned = LearnedWriter(ageing_time, reach)
-        self._sticky = LearnedWriter(None, reach)
+        policies, ageing_time = self._bridge.port_policies, self._bridge.params.ageing_time
+        self._learned = LearnedWriter(ageing_time, policies)
+        self._sticky = LearnedWriter(None, policies)
         self._single = _writers(self._learned, self._sticky)
-        bundled = (LearnedWriter(age, reach, bundled=True) for age in (ageing_time, None))
+        bundled = (LearnedWriter(age, policies, bundled=True) for age in (ageing_time, None))
         self._parts = _writers(*bundled)
 
     def _put_groups(self, groups: Iterable[Group]) -> bytes:
@@ -209,7 +209,7 @@ class EffectWriter:
         """These ports, and no others that open later: what blocks must come first."""
         touched = None if self._flooded is None else self._flooded ^ ports
         self._flooded = ports
-        return self._put_groups(flood_groups(self._bridge.reach, ports, touched))
+        return self._put_groups(flood_groups(self._bridge.port_policies, ports, touched))
 
     def _set_state(self, port: int, state: PortState) -> bytes:
         """What goes goes first, the outermost table first, so that no frame is half-way in."""
@@ -238,7 +238,9 @@ class EffectWriter:
         if ports is not None:
             number = self.entries.of(key)
             known = number in self.held.groups
-            message = self._put_groups(entry_groups(self._bridge.reach, number, key.vid, ports))
+            message = self._put_groups(
+                entry_groups(self._bridge.port_policies, number, key.vid, ports)
+            )
             return message if known else message + codec.add_flow(flows.entry_flow(key, number))
         released = self.entries.release(key)
         if released is None:
@@ -246,8 +248,8 @@ class EffectWriter:
         return codec.delete_flow(flows.entry_flow(key, released)) + self._drop_group(released)
 
     def _put_static(self, static: PutStatic) -> bytes:
-        wanted = [*flows.static_flows(self._bridge.reach, static)]
-        if static.port is not None and self._bridge.reach.policy(static.port).locked:
+        wanted = [*flows.static_flows(self._bridge.port_policies, static)]
+        if static.port is not None and self._bridge.port_policies.policy(static.port).locked:
             wanted += flows.pass_flows(self._bridge.desired_port(static.port), static)
         kept = {flow.identity for flow in wanted}
         old = [

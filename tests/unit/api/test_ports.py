@@ -31,8 +31,8 @@ def test_a_policy_is_set_and_shown(client: Any, bridge: Bridge) -> None:
     told = PortDetail.model_validate(answer.json)
     assert told.settings == {"isolated": True, "storm": {"broadcast": 100}}
     number = told.number
-    assert bridge.reach.policy(number).isolated
-    assert bridge.reach.policy(number).storm.broadcast == 100
+    assert bridge.port_policies.policy(number).isolated
+    assert bridge.port_policies.policy(number).storm.broadcast == 100
     assert client.get(f"{BRIDGE}/ports/eth1").json == answer.json
     assert patch(client, "eth1", isolated=False).json["settings"] == {"storm": {"broadcast": 100}}
 
@@ -84,14 +84,14 @@ def test_a_port_joins_and_leaves_vlans(client: Any, bridge: Bridge) -> None:
     ports = VlanStatus.model_validate(client.get(f"{BRIDGE}/vlans").json).ports
     (told,) = (port for port in ports if port.port.name == "eth1")
     assert (told.mode, told.vlans, told.pvid, told.untagged) == ("trunk", "10,20", 10, [10])
-    assert bridge.reach.aware
+    assert bridge.port_policies.aware
     assert client.delete(f"{path}/10").status_code == 200
     assert client.delete(f"{path}/10").status_code == 409
     assert client.delete(f"{path}/20").status_code == 409  # the last
     assert client.put(f"{path}/30", json={"untagged": True}).status_code == 409
     assert client.put(f"{path}/0", json={}).status_code == 422
     assert patch(client, "eth1", vlan="transparent").json["settings"] == {}
-    assert not bridge.reach.aware
+    assert not bridge.port_policies.aware
 
 
 class TestMembership:

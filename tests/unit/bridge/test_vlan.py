@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import Mirror, Policies, PortPolicy
+from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.ports import Port
-from ofapp.bridge.reach import Reach
 from ofapp.bridge.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, access, blocks, spoken, trunk
 
 vids = st.frozensets(st.integers(1, 4094), max_size=60) | st.builds(
@@ -52,13 +52,13 @@ def test_a_native_vlan_may_leave_tagged() -> None:
     assert not trunk(frozenset({1}), native=1, native_tagged=True).pops(1)
 
 
-def reach(*ports: PortParams, mirrors: tuple[Mirror, ...] = ()) -> Reach:
+def reach(*ports: PortParams, mirrors: tuple[Mirror, ...] = ()) -> PortPolicies:
     named = {f"p{number}": params for number, params in enumerate(ports, 1)}
     params = BridgeParams(ports=named, policies=Policies(mirrors=mirrors))
-    return Reach(params, [Port(n, f"p{n}", n, True) for n in range(1, len(ports) + 1)])
+    return PortPolicies(params, [Port(n, f"p{n}", n, True) for n in range(1, len(ports) + 1)])
 
 
-def class_of(made: Reach, vid: int) -> int | None:
+def class_of(made: PortPolicies, vid: int) -> int | None:
     """The class of a VID, None for one like any other."""
     return next((name for name, vids in made.classes.items() if vid in vids), None)
 

@@ -106,7 +106,7 @@ def flood(writer: EffectWriter, ports: int) -> list[tuple[int, int]]:
     bridge = writer._bridge
     for port in range(len(bridge.ports) + 1, ports + 1):
         bridge.ports.put(Port(port, f"p{port}", port, True))
-    bridge.reach_anew(0.0)
+    bridge.policies_anew(0.0)
     return sent(writer.write([SetFlood(frozenset(range(1, ports + 1)))]))
 
 

@@ -72,7 +72,7 @@ def everything() -> Bridge:
 
 def static_flow() -> Flow:
     made = bridge()
-    return next(flows.static_flows(made.reach, next(iter(made.static_entries))))
+    return next(flows.static_flows(made.port_policies, next(iter(made.static_entries))))
 
 
 def ports_flows(bridge: Bridge, number: int, state: PortState, hello_time: float = 0) -> list[Flow]:

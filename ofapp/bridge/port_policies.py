@@ -21,7 +21,7 @@ MANY = 256
 _Signature = frozenset[tuple[int, bool]]
 
 
-class Reach:
+class PortPolicies:
     """One set of parameters and ports.
 
     aware: some port has VLANs of its own, so VIDs mean something.
