@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
 
 
 def main() -> None:
     """Run the command line; ends the process."""
     if sys.argv[1:2] == ["run"]:
         # Before more is imported: eventlet's monkey-patching does not reach all of it later.
+        from ofapp.cli.run import run
+
         run(sys.argv[2:])
     from ofapp.cli.app import app
     from ofapp.cli.client import ApiError
@@ -31,10 +31,3 @@ def main() -> None:
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)  # as a shell tells of SIGPIPE
-
-
-def run(arguments: Sequence[str]) -> NoReturn:
-    """Be ofapp-manager."""
-    from ofapp.launcher.manager import main
-
-    sys.exit(main(arguments, prog="ofapp run"))

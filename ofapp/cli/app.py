@@ -18,10 +18,10 @@ from ofapp.cli import (
     fdb,
     mdb,
     multicast,
-    run,
     stp,
     vlan,
 )
+from ofapp.cli.run import run
 
 app = typer.Typer(
     help="Managed bridges on Open vSwitch.",
