@@ -117,12 +117,12 @@ class Context:
         for port in added & self.scope.live:
             self.querier.ask_port(self.scope, port)
 
-    def drop_ports(self, ports: Collection[int]) -> None:
+    def drop_ports(self, ports: frozenset[int]) -> None:
         """Ports are not in the VLAN any more: nothing learned there holds."""
         for port in ports:
             self.forget_router(port)
         for group in list(self.groups.values()) if ports else ():
-            self._remove(group, [group.members[port] for port in ports if port in group.members])
+            self._remove(group, [one for port, one in group.members.items() if port in ports])
 
     def track_hosts(self, port: int, on: bool) -> None:
         """Start or stop tracking the hosts of the port's members."""
