@@ -19,11 +19,11 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.bridge.multicast import (
     ForwardTo,
-    Pace,
     SetGroup,
     SetUnregistered,
     Snapshot,
     Snooping,
+    TopologyChanges,
     VlanParams,
 )
 from ofapp.bridge.multicast import SendFrame as SendUntagged
@@ -55,7 +55,7 @@ class BridgeSnooping:
         self._port_policies = policies
         self.clock = PausableTime()
         self.counters: Counter[str] = Counter()
-        self.changes = Pace()
+        self.changes = TopologyChanges()
         """Topology changes."""
         self.fresh = True
         """Nothing was restored yet, so a switch may know more than we do."""

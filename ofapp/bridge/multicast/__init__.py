@@ -4,8 +4,9 @@ Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`
 `decode`, `encode` (octets); `filter`, `hosts`, `ledger`, `timers` (state without a network);
 `shared`, `scope` (what holds for the bridge, and for one VLAN and family); `routers`, `querier`,
 `member`, `group`, `context` (what is looked after there); `receive`, `restore`, `snapshot`,
-`snooping` (the bridge). `pace` stands beside them. Nothing knows who looks after it: a group, say,
-is handed the `Scope` with each call, and answers whether the datapath's entries may differ now.
+`snooping` (the bridge). `topology_changes` stands beside them. Nothing knows who looks after it: a
+group, say, is handed the `Scope` with each call, and answers whether the datapath's entries may
+differ now.
 """
 
 from ofapp.bridge.multicast.address import (
@@ -25,7 +26,6 @@ from ofapp.bridge.multicast.effects import (
     SetGroup,
     SetUnregistered,
 )
-from ofapp.bridge.multicast.pace import Pace
 from ofapp.bridge.multicast.params import ParamError, Params, PortParams, VlanParams
 from ofapp.bridge.multicast.snapshot import (
     MemberInfo,
@@ -35,13 +35,13 @@ from ofapp.bridge.multicast.snapshot import (
     SourceInfo,
 )
 from ofapp.bridge.multicast.snooping import Snooping
+from ofapp.bridge.multicast.topology_changes import TopologyChanges
 
 __all__ = [
     "Effect",
     "Family",
     "ForwardTo",
     "MemberInfo",
-    "Pace",
     "ParamError",
     "Params",
     "PortParams",
@@ -54,6 +54,7 @@ __all__ = [
     "Snapshot",
     "Snooping",
     "SourceInfo",
+    "TopologyChanges",
     "VlanParams",
     "always_floods",
     "family_of",

@@ -17,7 +17,7 @@ LONGEST = 10.0
 """Seconds that the wait grows to, and without a change until it is the shortest again."""
 
 
-class Pace:
+class TopologyChanges:
     """Topology changes in, times to ask out.
 
     heard, delayed: topology changes, and those of them that had to wait.

@@ -7,12 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bridge.multicast.pace import LONGEST, SHORTEST, Pace
+from ofapp.bridge.multicast.topology_changes import LONGEST, SHORTEST, TopologyChanges
 
 
 @given(st.lists(st.floats(0.0, 12.0), min_size=1, max_size=60))
 def test_every_change_is_asked_about_in_time_and_none_too_often(waits: list[float]) -> None:
-    pace, now = Pace(), 1000.0
+    pace, now = TopologyChanges(), 1000.0
     asked: list[float] = []
     told: list[str] = []
     changes = []
@@ -42,7 +42,7 @@ def test_every_change_is_asked_about_in_time_and_none_too_often(waits: list[floa
 
 
 def test_while_changes_go_on_the_waits_double() -> None:
-    pace, asked = Pace(), []
+    pace, asked = TopologyChanges(), []
     for tenth in range(600):
         pace.hear(tenth / 10)
         if pace.run(tenth / 10)[0]:
