@@ -26,6 +26,7 @@ from ofapp.openflow.pipeline.flows import entry_flow
 from ofapp.openflow.switch.adoption import adopt_groups, adopt_static_entries, port_states
 from ofapp.openflow.switch.comparison import flow_changes, put_groups_and_meters, superfluous
 from ofapp.openflow.switch.counters import Counters
+from ofapp.openflow.switch.delivery import Delivery, Way
 from ofapp.openflow.switch.port_status import arrive
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire.channel import Channel
@@ -48,9 +49,9 @@ class OvertakenError(RequestError):
 class Reconciler:
     """Keeps one switch in line with its bridge, but for learned addresses (see `sweeper`).
 
-    apply: carries effects out, as of the moment `writes` is set; counters: gets what the flows have
-    counted; waits: whether effects wait for a barrier.
-    writes: the switch holds what effects build on; metered: it has meters.
+    apply: carries effects out; counters: gets what the flows have counted; delivery: is opened once
+    the switch holds what effects build on.
+    metered: the switch has meters.
     """
 
     def __init__(
@@ -59,16 +60,15 @@ class Reconciler:
         bridge: Bridge,
         apply: Callable[[list[Effect]], None],
         counters: Counters,
-        waits: Callable[[], bool],
+        delivery: Delivery,
     ) -> None:
         self.writer = EffectWriter(bridge, metered=False)
         self.metered = False
-        self.writes = False
         self._channel = channel
         self._bridge = bridge
         self._apply = apply
         self._counters = counters
-        self._waits = waits
+        self._delivery = delivery
 
     def prepare(self) -> None:
         """What has to be known of a switch before anything else; RequestError."""
@@ -98,17 +98,19 @@ class Reconciler:
 
     def _reconcile(self, adopt_static: bool) -> bool:
         """`reconcile`, once; OvertakenError."""
-        believed = None if self.writes else self._bridge.stp.states()
+        first = self._delivery.way is Way.SHUT
+        believed = self._bridge.stp.states() if first else None
         ask_ports(self._channel, self._take_ports)
         before = self.writer.held.copy()
-        requests = fixed_requests(self._channel, thorough=not self.writes)
+        requests = fixed_requests(self._channel, thorough=first)
         answers = bodies(self._channel, *requests)
         every = (flow for body in answers for flow in read_flow_stats(body))
         flows = [flow for flow in every if flow.table != TableId.OWNER]
         groups = ask_groups(self._channel)
         meters = ask_meters(self._channel) if self.metered else {}
         self._counters.take_flows(flows)
-        if self.writes and (self._waits() or self.writer.held != before):
+        changed = self._delivery.way is Way.BARRIER or self.writer.held != before
+        if changed and not first:
             raise OvertakenError("the bridge changes faster than its switch can be looked at")
         if believed is not None and not self._bridge.stp.settled_on(
             believed, port_states(flows, believed)
@@ -120,12 +122,14 @@ class Reconciler:
             )
         if adopt_static:
             adopt_static_entries(self._bridge, flows, self._apply)
-        if not self.writes:
+        if first:
             entries = dict(filter(None, map(read_entry, flows)))
             self.writer.entries = GroupNumbers(entries)
             adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
-        self._send(self._bridge.desired(), flows, groups, meters)
-        self.writes = True
+        changes = self._send(self._bridge.desired(), flows, groups, meters)
+        if not first:
+            self._bridge.learning.counters["mended"] += changes
+        self._delivery.open()
         return bool(flows)
 
     def _send(
@@ -134,19 +138,18 @@ class Reconciler:
         flows: list[FlowStats],
         groups: Mapping[int, Group],
         meters: Mapping[int, Meter],
-    ) -> None:
+    ) -> int:
         """What differs from the flows, groups and meters that there are: what is superfluous last,
-        once no flow points there."""
+        once no flow points there.  Gives how many flows."""
         wanted = self.writer.wanted(desired)
         entries = desired_entries(desired.entries)
         entry_flows = (entry_flow(key, self.writer.entries.of(key)) for key in entries)
         self._channel.send(b"".join(put_groups_and_meters(wanted, groups, meters)))
         changes = flow_changes(chain(entry_flows, wanted.flows.values()), flows)
         changes += superfluous(wanted, groups, meters)
-        if self.writes:
-            self._bridge.learning.counters["mended"] += len(changes)
         self._channel.send(b"".join(changes))
         self.writer.holds(wanted)
+        return len(changes)
 
     def _take_ports(self, ports: list[Port]) -> None:
         arrive(self._bridge, ports, self._apply, self._rest)

@@ -7,61 +7,37 @@ sightings of new hosts that arrived with them come after.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from os_ken.ofproto import ofproto_v1_3_parser as parser
-
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.desired import used_lists
-from ofapp.bridge.effects import (
-    NOTICES,
-    Barrier,
-    Effect,
-    InLine,
-    LookAgain,
-    Notice,
-    SendFrame,
-)
+from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, LookAgain, Notice
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
 from ofapp.common import hub
 from ofapp.openflow.switch.acl_counters import AclCounters
-from ofapp.openflow.switch.counters import Counters
-from ofapp.openflow.switch.grace import grace, until_barrier
+from ofapp.openflow.switch.delivery import Delivery
 from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
-from ofapp.openflow.switch.pace import Pace, spread
+from ofapp.openflow.switch.phase import Phase, Step, after
 from ofapp.openflow.switch.port_status import heed
-from ofapp.openflow.switch.program import Changes, difference
-from ofapp.openflow.switch.rates import MeterWatch, Policer
-from ofapp.openflow.switch.reconciler import Reconciler
+from ofapp.openflow.switch.program import Changes
 from ofapp.openflow.switch.removals import Removals
-from ofapp.openflow.switch.sweep import Occasion
-from ofapp.openflow.switch.sweeper import Sweeper
+from ofapp.openflow.switch.standby import Standby
+from ofapp.openflow.switch.upkeep import Upkeep
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.codec import serialize
 from ofapp.openflow.wire.flow_removed import Expired
 from ofapp.openflow.wire.portdesc import read_port_status
-from ofapp.openflow.wire.refusals import Refusal, Refusals
-from ofapp.openflow.wire.requests import PATIENCE, RequestError
+from ofapp.openflow.wire.refusals import Refusal
+from ofapp.openflow.wire.requests import answers
 from ofapp.openflow.wire.window import Window
-
-LOG = logging.getLogger(__name__)
 
 BACKLOG = 500
 """Sightings that may wait without the switch being too slow for them: a portion or two."""
-
-PAUSE = 1.0
-"""Least seconds between two looks at a switch."""
-
-TOGETHER = 0.1
-"""Seconds in which deletions are taken for one."""
 
 TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
@@ -78,8 +54,6 @@ class Session:
 
     ownership: whether this controller may look after the switch.
     adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
-    `owner` tells in words who else does, None for nobody.
-    `in_line` is set once the switch holds what the bridge wants.
     """
 
     def __init__(
@@ -92,98 +66,66 @@ class Session:
     ) -> None:
         self.channel = channel
         self.bridge = bridge
-        self.in_line = False
-        self.owner: str | None = None
-        self._tell = tell
+        self.phase = Phase.STANDBY
+        self._heed = tell
         self._ownership = ownership
-        self._adopt_static = adopt_static
-        self._counters = Counters(channel, bridge, self.apply)
-        self._meters = MeterWatch()
-        self._reconciler = Reconciler(
-            channel, bridge, self.apply, self._counters, lambda: self._waiting is not None
-        )
-        self._sweeper = Sweeper(channel, bridge, self.apply, self._until_open)
-        self._policer = Policer(bridge.sighting_rate)
-        self._refusals = Refusals()
+        self._standby = Standby(ownership, self._tell)
         self._window = Window()
-        self._opened = hub.Event()
         self._removals = Removals(bridge.learning)
+        self._delivery = Delivery(
+            channel, self._window, self._removals, self._write, self._catch_up
+        )
+        self._upkeep = Upkeep(channel, bridge, self.apply, self._delivery, adopt_static)
         self._intake = Intake(self._window, self._learn, channel.counters)
         self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
-        self._protocols_run = False
-        self._waiting: list[Effect] | None = None  # for a barrier's reply
-        self._unsent: list[Effect] = []
-        self._look = hub.Event()
-        self._deleted = hub.Event()
-        self._reconciling = hub.Lock()
         self._wake = hub.Event()
         self._threads: list[Any] = []
+
+    # How it stands
+
+    @property
+    def in_line(self) -> bool:
+        """Whether the switch holds what the bridge wants."""
+        return self.phase is Phase.IN_LINE
+
+    @property
+    def owner(self) -> str | None:
+        """Who else looks after the switch, in words; None for nobody."""
+        return self._standby.owner
 
     @property
     def drops(self) -> Counter[str]:
         """Frames the pipeline has dropped, by rule, as of the last look."""
-        return self._counters.drops
+        return self._upkeep.counters.drops
 
     @property
     def held_back(self) -> Mapping[str, Mapping[int, int]]:
         """Frames for the controller that came too fast, by kind and port, as of the last look."""
-        return self._meters.dropped
+        return self._upkeep.held_back
 
     @property
     def refused(self) -> list[str]:
         """What the switch refuses now, in words."""
-        return self._refusals.words
+        return self._upkeep.refusals.words
 
     @property
     def metered(self) -> bool:
         """Whether the switch has meters: without them no rate is kept."""
-        return self._reconciler.metered
+        return self._upkeep.metered
 
     @property
     def acl(self) -> AclCounters:
         """What the rules of access lists have done, as of the last look."""
-        return self._counters.acl
+        return self._upkeep.counters.acl
 
     def ask_acl_counters(self) -> None:
         """Look again, at these counters alone; when the switch is silent they stay as they are."""
-        if self.in_line and used_lists(self.bridge.params):
-            try:
-                self._counters.ask_acls(self.metered)
-            except (RequestError, ValueError) as error:
-                LOG.warning("bridge %s: counters are not up to date: %s", self.bridge.name, error)
-
-    @property
-    def sweep_interval(self) -> float:
-        """A tenth of the ageing time: how far `updated` and `used` may lag behind."""
-        return min(max((self.bridge.params.ageing_time or 600) / 10, 5.0), 60.0)
-
-    def start(self) -> None:
-        """Begin, or wait until no other controller looks after the switch; returns at once."""
-        self._threads = [self._spawn(self._own)]
-
-    def _spawn(self, loop: Callable[[], None]) -> Any:
-        """Whose end by an error ends the connection: the switch comes again, and gets a new one."""
-        return hub.watch(self.channel.fail, loop)
-
-    def stop(self) -> None:
-        """The connection is over."""
-        if self.channel.listener is self:
-            self._ownership.release()
-        self.channel.listener = None
-        self.in_line = False
-        self.bridge.pause(time.monotonic())
-        for thread in self._threads:
-            hub.kill(thread)
+        if self.in_line:
+            self._upkeep.ask_acl_counters()
 
     def alive(self, patience: float) -> bool:
-        """Whether the switch answers an echo request within `patience` seconds."""
-        answered = hub.Event()
-        request = parser.OFPEchoRequest(self.channel, b"ofapp: are you there?")
-        xid = self._ask(request, lambda _reply: answered.set())
-        try:
-            return bool(answered.wait(patience))
-        finally:
-            self.channel.end_request(xid)
+        """Whether the switch answers within `patience` seconds."""
+        return answers(self.channel, patience)
 
     def load(self, seconds: float) -> Load:
         """What came of its sightings in the time since this was asked last."""
@@ -196,103 +138,96 @@ class Session:
         done = sum(learned.values())
         return Load(seconds, seen, learned, busy=len(intake) > max(done, BACKLOG))
 
-    def look_soon(self) -> None:
-        """Look at the switch as soon as may be: the bridge wants other flows there than before."""
-        self._look.set()
-
-    # Parameters
-
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
-        writer = self._reconciler.writer
-        return difference(writer.held, writer.wanted(self.bridge.desired(params)))
+        return self._upkeep.plan(params)
 
-    def reconfigure(self, effects: list[Effect]) -> Changes:
-        """Carry a change out; gives what it changed in the switch, whose state is then checked.
+    # Its life
 
-        What has to wait for the switch (a barrier) is not in it.
-        """
-        writer = self._reconciler.writer
-        before = writer.held.copy()
-        if self._reconciler.writes and used_lists(self.bridge.params):
-            self._counters.save_acls()
-        self.apply(effects)
-        self.look_soon()
-        return difference(before, writer.held)
+    def start(self) -> None:
+        """Begin, or wait until no other controller looks after the switch; returns at once."""
+        self._threads = [self._spawn(self._own)]
+
+    def _spawn(self, loop: Callable[[], None]) -> Any:
+        """Whose end by an error ends the connection: the switch comes again, and gets a new one."""
+        return hub.watch(self.channel.fail, loop)
+
+    def stop(self) -> None:
+        """The connection is over."""
+        if self.phase not in (Phase.STANDBY, Phase.ENDED):
+            self._ownership.release()
+        self.channel.listener = None
+        self._live(Step.ENDED)
+        self._delivery.end()
+        self.bridge.pause(time.monotonic())
+        for thread in self._threads:
+            hub.kill(thread)
+
+    def _live(self, step: Step) -> bool:
+        """Live to see something; gives whether this is another phase now."""
+        before, self.phase = self.phase, after(self.phase, step)
+        return self.phase is not before
+
+    def _own(self) -> None:
+        self._standby.wait(self.bridge.name)
+        self._live(Step.OURS)
+        self.bridge.resume(time.monotonic())
+        self.channel.listener = self
+        self._threads.append(self._spawn(self._keep_in_line))
+        while True:
+            hub.sleep(RENEWAL)
+            self._ownership.renew(self._lost)
+
+    def _lost(self) -> None:
+        """Another controller took the switch over while this one was away for too long."""
+        message = "another controller has taken the switch over: this one lets go of it"
+        self._tell(Event("bridge.lost", message, Severity.WARNING))
+        self.channel.close()  # the switch comes again, and finds who it is then
+
+    def _keep_in_line(self) -> None:
+        self._upkeep.run(self._told, self._looked)
+
+    def _told(self) -> None:
+        """Protocols run as soon as their frames can come and go; a large FDB may take seconds."""
+        if self._live(Step.TOLD):
+            unsent = self._delivery.take_unsent()
+            self.apply([Barrier(), *unsent, *self.bridge.go_on_stp(time.monotonic())])
+            loops = self._tick, self._renew_traps, self._upkeep.put_back
+            self._threads += map(self._spawn, loops)
+
+    def _looked(self) -> None:
+        self._live(Step.LOOKED)
+        self._intake.opened = True
+        self._catch_up()
+        if self._upkeep.refusals.in_line and self._live(Step.SOUND):
+            self._tell(Event("bridge.ready", "the switch is in line"))
+            self._heed(self.bridge, InLine())
 
     # Effects
 
     def apply(self, effects: list[Effect]) -> None:
-        """Carry effects out, in order, and tell the events among them."""
+        """Carry effects out, in order, and have those carried out that are not for the switch."""
         for effect in effects:
             if type(effect) in NOTICES:
-                self._tell(self.bridge, effect)  # type: ignore[arg-type]
+                self._heed(self.bridge, effect)  # type: ignore[arg-type]
             elif type(effect) is LookAgain:
-                self._look.set()
-        if self._waiting is not None:
-            self._waiting += effects
-        elif self._reconciler.writes:
-            self._send(effects)
-        else:  # the switch gets states as it is brought in line, but a frame only now
-            self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
+                self._upkeep.look_soon()
+        self._delivery.send(effects)
         self._wake.set()
 
-    def _send(self, effects: list[Effect]) -> None:
-        if not self._window.is_open:
-            effects = self._removals.put_off(effects)
-        effects, waiting = until_barrier(effects)
-        messages = self._reconciler.writer.write(effects)
-        self.channel.send(messages)
-        if waiting is not None:
-            self._waiting = waiting
-            sent = time.monotonic()
-            self._ask_barrier(lambda: self._closed(time.monotonic() - sent))
-        elif self._window.sent(len(messages)):
-            mark, asked = self._window.mark(), time.monotonic()
-            self._ask_barrier(lambda: self._answered(mark, asked))
+    def reconfigure(self, effects: list[Effect]) -> Changes:
+        """Carry a change out; gives what it changed in the switch, whose state is then checked."""
+        return self._upkeep.reconfigure(effects)
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
-        if self._waiting is not None or not self._reconciler.writes:
-            return False
-        self._ask_barrier(done)
-        return True
+        return self._delivery.confirm(done)
 
-    def _closed(self, answered: float) -> None:
-        """The switch has carried out what closes ports; others hear of it when it has effect."""
-        hub.spawn_after(grace(answered), self._passed)
+    def _write(self, effects: list[Effect]) -> bytes:
+        return self._upkeep.writer.write(effects)
 
-    def _passed(self) -> None:
-        if self.channel.listener is not self:
-            return  # the connection has ended
-        effects, self._waiting = self._waiting or [], None
-        self._send(effects)
-
-    def _answered(self, mark: int, asked: float) -> None:
-        self._window.answered(mark, asked, time.monotonic())
-        if self._window.is_open:
-            self._opened.set()
-            self._catch_up()
-
-    def _until_open(self) -> None:
-        """Wait until the switch has answered enough to be told more; RequestError."""
-        self.channel.drained()
-        while not self._window.is_open:
-            self._opened.clear()
-            if not self._opened.wait(PATIENCE) and not self.channel.behind:
-                raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
-
-    def _ask_barrier(self, passed: Callable[[], None]) -> None:
-        def on_reply(_reply: bytes) -> None:
-            self.channel.end_request(xid)
-            passed()
-
-        xid = self._ask(parser.OFPBarrierRequest(self.channel), on_reply)
-
-    def _ask(self, message: Any, on_reply: Callable[[bytes], None]) -> int:
-        xid = int(self.channel.set_xid(message))
-        self.channel.request(xid, serialize(message), on_reply)
-        return xid
+    def _tell(self, event: Event) -> None:
+        self._heed(self.bridge, event)
 
     # What the channel says, on its thread
 
@@ -304,9 +239,7 @@ class Session:
             effects += learning.expired(*notice)
         if effects:
             self.apply(effects)
-        if not self._reconciler.metered:
-            samples = self._policer.admit(samples, time.monotonic())
-        self._intake.take_in(samples)
+        self._intake.take_in(self._upkeep.admit(samples))
 
     def _learn(self, samples: list[Sample]) -> None:
         if effects := self.bridge.learning.learn(samples, time.monotonic()):
@@ -321,25 +254,14 @@ class Session:
             self._intake.learn_some()
 
     def on_deleted(self) -> None:
-        """A flow of ours is gone: whether it was our doing is known by how many are to go."""
-        writer = self._reconciler.writer
-        if writer.removed:
-            writer.removed -= 1
-        else:
-            self._deleted.set()
+        """A flow of ours is gone."""
+        self._upkeep.deleted()
 
     def on_refused(self, refusal: Refusal) -> None:
-        """The switch refused something: the next look finds out what is missing.
-
-        A bundle is refused as a whole, so addresses are told one by one for a while.
-        """
-        if refusal.learned:
-            self._reconciler.writer.bundles = False
-        for event in self._refusals.add(refusal, time.monotonic()):
-            self._tell(self.bridge, event)
+        """The switch refused something."""
+        self._upkeep.refused(refusal)
         if refusal.holds:
-            self.in_line = False
-            self._look.set()
+            self._live(Step.REFUSED)
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
@@ -363,118 +285,17 @@ class Session:
         """The switch says more than can be done in its share of the time; or not any more."""
         if lags:
             message = "the switch says more than its share of the controller can take: it waits"
-            self._tell(self.bridge, Event("openflow.lag", message, Severity.WARNING))
+            self._tell(Event("openflow.lag", message, Severity.WARNING))
         else:
             message = "what the switch has said is done"
-            self._tell(self.bridge, Event("openflow.lag.cleared", message))
+            self._tell(Event("openflow.lag.cleared", message))
 
     def on_fault(self, error: Exception) -> None:
         """Something has ended by an error, and with it the connection."""
         message = f"the connection is ended and begins anew, for an error: {error!r}"
-        self._tell(self.bridge, Event("openflow.fault", message, Severity.ERROR))
+        self._tell(Event("openflow.fault", message, Severity.ERROR))
 
     # What happens by itself
-
-    def _own(self) -> None:
-        self._await_turn()
-        self.bridge.resume(time.monotonic())
-        self.channel.listener = self
-        self._threads.append(self._spawn(self._keep_in_line))
-        while True:
-            hub.sleep(RENEWAL)
-            self._ownership.renew(self._lost)
-
-    def _await_turn(self) -> None:
-        """Hold still while another controller looks after the switch."""
-        while True:
-            try:
-                other = self._ownership.acquire()
-            except (RequestError, ValueError) as error:
-                LOG.warning("bridge %s: whose is the switch? %s", self.bridge.name, error)
-                other = self.owner or "the switch does not say"
-            if other is None:
-                break
-            if self.owner is None:
-                message = f"{other} looks after the switch: this one holds still until it goes"
-                event = Event("bridge.standby", message, Severity.WARNING, data={"owner": other})
-                self._tell(self.bridge, event)
-            self.owner = other
-            hub.sleep(RENEWAL)
-        if self.owner is not None:
-            message = f"{self.owner} has gone: this one looks after the switch now"
-            event = Event("bridge.takeover", message, data={"owner": self.owner})
-            self._tell(self.bridge, event)
-            self.owner = None
-
-    def _lost(self) -> None:
-        """Another controller took the switch over while this one was away for too long."""
-        message = "another controller has taken the switch over: this one lets go of it"
-        self._tell(self.bridge, Event("bridge.lost", message, Severity.WARNING))
-        self.channel.close()  # the switch comes again, and finds who it is then
-
-    def _keep_in_line(self) -> None:
-        occasion, pause = Occasion.CONNECTED, PAUSE
-        while self.channel.send_q is not None:
-            try:
-                self._bring_in_line(occasion)
-                occasion = Occasion.ROUTINE
-            except (RequestError, ValueError) as error:
-                self.channel.counters["failed_sweeps"] += 1
-                LOG.warning("bridge %s: %s; trying again", self.bridge.name, error)
-            pause = PAUSE if self._refusals.in_line else min(2 * pause, self.sweep_interval)
-            self._look.wait(spread(self.sweep_interval))
-            self._look.clear()
-            hub.sleep(pause)  # a switch that refuses everything is not asked without end
-
-    def _bring_in_line(self, occasion: Occasion) -> None:
-        if occasion is Occasion.CONNECTED:
-            self._reconciler.prepare()
-        began = time.monotonic()
-        with self._reconciling:
-            known = self._reconciler.reconcile(self._adopt_static)
-        self._adopt_static = False
-        if not self._protocols_run:
-            self._run_protocols()
-        if occasion is Occasion.CONNECTED and not known and self.bridge.fdb.learned:
-            occasion = Occasion.RESTARTED
-        self._sweeper.sweep(occasion, self._reconciler.writer)
-        stats = self._counters.ask_meters() if self.metered else []
-        self.apply([*self._meters.observe(self._policer.dropped, stats)])
-        for event in self._refusals.looked(began, time.monotonic()):
-            self._tell(self.bridge, event)
-        self._reconciler.writer.bundles = self._refusals.takes_addresses
-        self._intake.opened = True
-        self._catch_up()
-        if not self.in_line and self._refusals.in_line:
-            self.in_line = True
-            self._tell(self.bridge, Event("bridge.ready", "the switch is in line"))
-            self._tell(self.bridge, InLine())
-
-    def _run_protocols(self) -> None:
-        """As soon as their frames can come and go; a large FDB may take seconds to look at."""
-        self._protocols_run = True
-        unsent, self._unsent = self._unsent, []
-        self.apply([Barrier(), *unsent, *self.bridge.go_on_stp(time.monotonic())])
-        self._threads += map(self._spawn, (self._tick, self._renew_traps, self._put_back))
-
-    def _put_back(self) -> None:
-        """What somebody else deletes: at once, and not with the next look at everything.
-
-        A switch does not tell who deleted a flow, so there may be nothing to do.
-        """
-        pace, counters = Pace(), self.bridge.learning.counters
-        while True:
-            self._deleted.wait()
-            hub.sleep(TOGETHER)
-            self._deleted.clear()
-            before = counters["mended"]
-            try:
-                with pace.resting(), self._reconciling:
-                    self._reconciler.reconcile(adopt_static=False)
-            except (RequestError, ValueError) as error:
-                LOG.warning("bridge %s: %s; the next look will tell", self.bridge.name, error)
-            if counters["mended"] > before:
-                self.look_soon()
 
     def _tick(self) -> None:
         while True:
@@ -487,7 +308,7 @@ class Session:
 
     def _renew_traps(self) -> None:
         while True:
-            if flows := self._reconciler.writer.trap_bpdus():
+            if flows := self._upkeep.writer.trap_bpdus():
                 self.channel.send(flows)
             stp = self.bridge.params.stp
             hub.sleep(TRAP_RENEWAL * (stp.hello_time if stp else 1.0))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.common import hub
 from ofapp.openflow.wire import codec
@@ -149,6 +150,32 @@ def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) 
                 arrived(parts)
 
     channel.request(xid, codec.serialize(message), on_reply)
+
+
+def ask_once(channel: Channel, message: Any, arrived: Callable[[bytes], None]) -> int:
+    """Send a request that has one reply and do not wait; gives its xid, to end it before that.
+
+    arrived: gets the whole reply, at its place in the stream.
+    """
+    xid = int(channel.set_xid(message))
+
+    def on_reply(reply: bytes) -> None:
+        channel.end_request(xid)
+        arrived(reply)
+
+    channel.request(xid, codec.serialize(message), on_reply)
+    return xid
+
+
+def answers(channel: Channel, patience: float) -> bool:
+    """Whether the switch answers an echo request within `patience` seconds."""
+    answered = hub.Event()
+    request = parser.OFPEchoRequest(channel, b"ofapp: are you there?")
+    xid = ask_once(channel, request, lambda _reply: answered.set())
+    try:
+        return bool(answered.wait(patience))
+    finally:
+        channel.end_request(xid)
 
 
 def bodies(channel: Channel, *messages: Any) -> Iterator[bytes]:

@@ -1,0 +1,130 @@
+"""A bridge's effects on their way to its switch: in order, and no more than the switch takes.
+
+What is behind a barrier waits until the switch has carried out what is before it, and its datapath
+has had the time to follow (`grace`).  Removals that can wait do so while the switch is busy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from enum import Enum
+
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.common import hub
+from ofapp.openflow.switch.grace import grace, until_barrier
+from ofapp.openflow.switch.removals import Removals
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.requests import PATIENCE, RequestError, ask_once
+from ofapp.openflow.wire.window import Window
+
+
+class Way(Enum):
+    """To the switch."""
+
+    SHUT = "it is not known what the switch holds: it is told states once it is, and frames then"
+    OPEN = "effects are sent as they come"
+    BARRIER = "they wait for the answer to a barrier"
+    ENDED = "the connection is over"
+
+
+class Delivery:
+    """For the life of one connection.
+
+    window: what the switch takes at a time; removals: those that can wait.
+    write: makes messages of effects; ready: called whenever the switch may be told more.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        window: Window,
+        removals: Removals,
+        write: Callable[[list[Effect]], bytes],
+        ready: Callable[[], None],
+    ) -> None:
+        self.way = Way.SHUT
+        self._channel = channel
+        self._window = window
+        self._removals = removals
+        self._write = write
+        self._ready = ready
+        self._waiting: list[Effect] = []  # for a barrier's reply
+        self._unsent: list[Effect] = []  # frames, until the way is open
+        self._opened = hub.Event()
+
+    def send(self, effects: list[Effect]) -> None:
+        """Carry effects out, now or in their turn."""
+        match self.way:
+            case Way.OPEN:
+                self._send(effects)
+            case Way.BARRIER:
+                self._waiting += effects
+            case Way.SHUT:
+                self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
+
+    def open(self) -> None:
+        """The switch holds what effects build on."""
+        if self.way is Way.SHUT:
+            self.way = Way.OPEN
+
+    def take_unsent(self) -> list[Effect]:
+        """The frames that were to be sent before."""
+        unsent, self._unsent = self._unsent, []
+        return unsent
+
+    def end(self) -> None:
+        """The connection is over."""
+        self.way = Way.ENDED
+
+    def confirm(self, done: Callable[[], None]) -> bool:
+        """Call `done` once the switch has carried out all; False when something waits."""
+        if self.way is not Way.OPEN:
+            return False
+        self._ask_barrier(done)
+        return True
+
+    def drain(self) -> None:
+        """Wait until the switch has answered enough to be told more; RequestError."""
+        self._channel.drained()
+        while not self._window.is_open:
+            self._opened.clear()
+            if not self._opened.wait(PATIENCE) and not self._channel.behind:
+                raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
+
+    # Inside
+
+    def _send(self, effects: list[Effect]) -> None:
+        if not self._window.is_open:
+            effects = self._removals.put_off(effects)
+        effects, waiting = until_barrier(effects)
+        messages = self._write(effects)
+        self._channel.send(messages)
+        if waiting is not None:
+            self.way, self._waiting = Way.BARRIER, waiting
+            sent = time.monotonic()
+            self._ask_barrier(lambda: self._closed(time.monotonic() - sent))
+        elif self._window.sent(len(messages)):
+            mark, asked = self._window.mark(), time.monotonic()
+            self._ask_barrier(lambda: self._answered(mark, asked))
+
+    def _closed(self, answered: float) -> None:
+        """The switch has carried out what closes ports; others hear of it when it has effect."""
+        hub.spawn_after(grace(answered), self._passed)
+
+    def _passed(self) -> None:
+        if self.way is Way.BARRIER:
+            effects, self._waiting, self.way = self._waiting, [], Way.OPEN
+            self._send(effects)
+
+    def _answered(self, mark: int, asked: float) -> None:
+        self._window.answered(mark, asked, time.monotonic())
+        if self._window.is_open:
+            self._opened.set()
+            self._ready()
+
+    def _ask_barrier(self, passed: Callable[[], None]) -> None:
+        request = parser.OFPBarrierRequest(self._channel)
+        ask_once(self._channel, request, lambda _reply: passed())

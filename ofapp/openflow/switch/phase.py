@@ -1,0 +1,46 @@
+"""How far the life of a connection has come, as a value that anybody can read."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Phase(Enum):
+    """Of one connection."""
+
+    STANDBY = "another controller may look after the switch: it is told nothing"
+    ASKED = "it is ours, and being asked what it holds: nothing it says counts yet"
+    RUNNING = "protocols run; the learned addresses that it holds are being looked at"
+    LEARNING = "new hosts are learned, but it lacks something that the bridge wants there"
+    IN_LINE = "it holds what the bridge wants"
+    ENDED = "the connection is over"
+
+    @property
+    def runs(self) -> bool:
+        """Whether protocols run."""
+        return self in (Phase.RUNNING, Phase.LEARNING, Phase.IN_LINE)
+
+
+class Step(Enum):
+    """What a connection can live to see."""
+
+    OURS = "this controller looks after the switch"
+    TOLD = "the switch holds what effects build on"
+    LOOKED = "its learned addresses have been looked at"
+    SOUND = "it was looked at as a whole, and refuses nothing that it should hold"
+    REFUSED = "it refuses something that it should hold"
+    ENDED = "the connection is over"
+
+
+_NEXT = {
+    (Phase.STANDBY, Step.OURS): Phase.ASKED,
+    (Phase.ASKED, Step.TOLD): Phase.RUNNING,
+    (Phase.RUNNING, Step.LOOKED): Phase.LEARNING,
+    (Phase.LEARNING, Step.SOUND): Phase.IN_LINE,
+    (Phase.IN_LINE, Step.REFUSED): Phase.LEARNING,
+}
+
+
+def after(phase: Phase, step: Step) -> Phase:
+    """The phase that follows; where none is listed, a step changes nothing."""
+    return Phase.ENDED if step is Step.ENDED else _NEXT.get((phase, step), phase)

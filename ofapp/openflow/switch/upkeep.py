@@ -1,0 +1,199 @@
+"""Keeping a switch in line with its bridge, for as long as it is connected.
+
+It is looked at when it connects, now and then, whenever something asks for it, and when somebody
+has deleted a flow.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import used_lists
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.learning import Sample
+from ofapp.bridge.params import BridgeParams
+from ofapp.common import hub
+from ofapp.openflow.switch.counters import Counters
+from ofapp.openflow.switch.delivery import Delivery, Way
+from ofapp.openflow.switch.pace import Pace, spread
+from ofapp.openflow.switch.program import Changes, difference
+from ofapp.openflow.switch.rates import MeterWatch, Policer
+from ofapp.openflow.switch.reconciler import Reconciler
+from ofapp.openflow.switch.sweep import Occasion
+from ofapp.openflow.switch.sweeper import Sweeper
+from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.refusals import Refusal, Refusals
+from ofapp.openflow.wire.requests import RequestError
+
+LOG = logging.getLogger(__name__)
+
+PAUSE = 1.0
+"""Least seconds between two looks at a switch."""
+
+TOGETHER = 0.1
+"""Seconds in which deletions are taken for one."""
+
+
+class Upkeep:
+    """Of one switch; apply: carries effects out, by way of `delivery`.
+
+    adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
+    counters and held_back are as of the last look.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        bridge: Bridge,
+        apply: Callable[[list[Effect]], None],
+        delivery: Delivery,
+        adopt_static: bool,
+    ) -> None:
+        self.counters = Counters(channel, bridge, apply)
+        self.refusals = Refusals()
+        self._channel = channel
+        self._bridge = bridge
+        self._apply = apply
+        self._delivery = delivery
+        self._adopt_static = adopt_static
+        self._meters = MeterWatch()
+        self._reconciler = Reconciler(channel, bridge, apply, self.counters, delivery)
+        self._sweeper = Sweeper(channel, bridge, apply, delivery.drain)
+        self._policer = Policer(bridge.sighting_rate)
+        self._look = hub.Event()
+        self._deleted = hub.Event()
+        self._reconciling = hub.Lock()
+
+    @property
+    def writer(self) -> EffectWriter:
+        """What makes messages of effects, and knows what the switch holds."""
+        return self._reconciler.writer
+
+    @property
+    def metered(self) -> bool:
+        """Whether the switch has meters: without them no rate is kept."""
+        return self._reconciler.metered
+
+    @property
+    def held_back(self) -> Mapping[str, Mapping[int, int]]:
+        """Frames for the controller that came too fast, by kind and port."""
+        return self._meters.dropped
+
+    def admit(self, samples: list[Sample]) -> list[Sample]:
+        """The sightings that are within their ports' rates, which a switch's meters see to."""
+        return samples if self.metered else self._policer.admit(samples, time.monotonic())
+
+    def look_soon(self) -> None:
+        """Look at the switch as soon as may be: the bridge wants other flows there than before."""
+        self._look.set()
+
+    def ask_acl_counters(self) -> None:
+        """Look again, at these counters alone; when the switch is silent they stay as they are."""
+        if used_lists(self._bridge.params):
+            try:
+                self.counters.ask_acls(self.metered)
+            except (RequestError, ValueError) as error:
+                LOG.warning("bridge %s: counters are not up to date: %s", self._bridge.name, error)
+
+    def plan(self, params: BridgeParams) -> Changes:
+        """What other parameters would change in the switch, but for what protocols do then."""
+        return difference(self.writer.held, self.writer.wanted(self._bridge.desired(params)))
+
+    def reconfigure(self, effects: list[Effect]) -> Changes:
+        """Carry a change out; gives what it changed in the switch, whose state is then checked.
+
+        What has to wait for the switch (a barrier) is not in it.
+        """
+        before = self.writer.held.copy()
+        if self._delivery.way is not Way.SHUT and used_lists(self._bridge.params):
+            self.counters.save_acls()
+        self._apply(effects)
+        self.look_soon()
+        return difference(before, self.writer.held)
+
+    def deleted(self) -> None:
+        """A flow of ours is gone: whether it was our doing is known by how many are to go."""
+        if self.writer.removed:
+            self.writer.removed -= 1
+        else:
+            self._deleted.set()
+
+    def refused(self, refusal: Refusal) -> None:
+        """The switch refused something: the next look finds out what is missing.
+
+        A bundle is refused as a whole, so addresses are told one by one for a while.
+        """
+        if refusal.learned:
+            self.writer.bundles = False
+        if told := self.refusals.add(refusal, time.monotonic()):
+            self._apply([*told])
+        if refusal.holds:
+            self._look.set()
+
+    # What happens by itself
+
+    def run(self, told: Callable[[], None], looked: Callable[[], None]) -> None:
+        """Keep it in line, until the connection ends.
+
+        told: called whenever the switch holds what effects build on; looked: whenever all has been
+        looked at, its learned addresses too.
+        """
+        occasion, pause = Occasion.CONNECTED, PAUSE
+        while self._channel.send_q is not None:
+            try:
+                self._bring_in_line(occasion, told, looked)
+                occasion = Occasion.ROUTINE
+            except (RequestError, ValueError) as error:
+                self._channel.counters["failed_sweeps"] += 1
+                LOG.warning("bridge %s: %s; trying again", self._bridge.name, error)
+            pause = PAUSE if self.refusals.in_line else min(2 * pause, self._interval)
+            self._look.wait(spread(self._interval))
+            self._look.clear()
+            hub.sleep(pause)  # a switch that refuses everything is not asked without end
+
+    @property
+    def _interval(self) -> float:
+        """A tenth of the ageing time: how far `updated` and `used` may lag behind."""
+        return min(max((self._bridge.params.ageing_time or 600) / 10, 5.0), 60.0)
+
+    def _bring_in_line(
+        self, occasion: Occasion, told: Callable[[], None], looked: Callable[[], None]
+    ) -> None:
+        if occasion is Occasion.CONNECTED:
+            self._reconciler.prepare()
+        began = time.monotonic()
+        with self._reconciling:
+            known = self._reconciler.reconcile(self._adopt_static)
+        self._adopt_static = False
+        told()
+        if occasion is Occasion.CONNECTED and not known and self._bridge.fdb.learned:
+            occasion = Occasion.RESTARTED
+        self._sweeper.sweep(occasion, self.writer)
+        stats = self.counters.ask_meters() if self.metered else []
+        events = self._meters.observe(self._policer.dropped, stats)
+        self._apply([*events, *self.refusals.looked(began, time.monotonic())])
+        self.writer.bundles = self.refusals.takes_addresses
+        looked()
+
+    def put_back(self) -> None:
+        """What somebody else deletes: at once, and not with the next look at everything.
+
+        A switch does not tell who deleted a flow, so there may be nothing to do.
+        """
+        pace, counters = Pace(), self._bridge.learning.counters
+        while True:
+            self._deleted.wait()
+            hub.sleep(TOGETHER)
+            self._deleted.clear()
+            before = counters["mended"]
+            try:
+                with pace.resting(), self._reconciling:
+                    self._reconciler.reconcile(adopt_static=False)
+            except (RequestError, ValueError) as error:
+                LOG.warning("bridge %s: %s; the next look will tell", self._bridge.name, error)
+            if counters["mended"] > before:
+                self.look_soon()

@@ -1,0 +1,119 @@
+"""Effects on their way to a switch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ofapp.bridge.effects import Barrier, Effect, SendFrame, SetFlood
+from ofapp.bridge.fdb import Fdb
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.params import BridgeParams
+from ofapp.common import hub
+from ofapp.openflow.switch import delivery as module
+from ofapp.openflow.switch.delivery import Delivery, Way
+from ofapp.openflow.switch.removals import Removals
+from ofapp.openflow.wire.window import Window
+
+FRAME = SendFrame(frozenset({1}), b"frame")
+FIRST, SECOND, THIRD = (SetFlood(frozenset({number})) for number in (1, 2, 3))
+
+
+class Switch:
+    """What a delivery asks of a channel; it answers a barrier when it is told to."""
+
+    def __init__(self) -> None:
+        self.written: list[Effect] = []
+        self.replies: dict[int, Callable[[bytes], None]] = {}
+
+    def set_xid(self, message: Any) -> int:
+        message.set_xid(len(self.replies) + 1)
+        return len(self.replies) + 1
+
+    def request(self, xid: int, _data: bytes, on_reply: Callable[[bytes], None]) -> None:
+        self.replies[xid] = on_reply
+
+    def end_request(self, xid: int) -> None:
+        del self.replies[xid]
+
+    def send(self, _data: bytes) -> None:
+        pass
+
+    def write(self, effects: list[Effect]) -> bytes:
+        self.written += effects
+        return b""
+
+    def answer(self) -> None:
+        for reply in list(self.replies.values()):
+            reply(b"")
+
+
+@pytest.fixture
+def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
+    monkeypatch.setattr(hub, "spawn_after", lambda _seconds, function: function())
+    monkeypatch.setattr(module.parser, "OFPBarrierRequest", lambda _channel: Message())
+    monkeypatch.setattr("ofapp.openflow.wire.codec.serialize", lambda _message: b"")
+    return Switch()
+
+
+class Message:
+    def set_xid(self, xid: int) -> None:
+        self.xid = xid
+
+
+@pytest.fixture
+def delivery(switch: Any) -> Delivery:
+    removals = Removals(Learning(Fdb(), BridgeParams()))
+    return Delivery(switch, Window(), removals, switch.write, lambda: None)
+
+
+def test_until_it_is_open_only_frames_are_kept(delivery: Delivery, switch: Switch) -> None:
+    delivery.send([FIRST, FRAME])
+    assert not delivery.confirm(lambda: None)
+    delivery.open()
+    assert (delivery.take_unsent(), delivery.take_unsent(), switch.written) == ([FRAME], [], [])
+    delivery.send([SECOND])
+    assert switch.written == [SECOND]
+
+
+def test_what_is_behind_a_barrier_waits_in_order(delivery: Delivery, switch: Switch) -> None:
+    delivery.open()
+    delivery.send([FIRST, Barrier(), SECOND])
+    delivery.send([THIRD])
+    assert (delivery.way, switch.written) == (Way.BARRIER, [FIRST])
+    assert not delivery.confirm(lambda: None)
+    switch.answer()
+    assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND, THIRD])
+
+
+def test_a_barrier_behind_a_barrier(delivery: Delivery, switch: Switch) -> None:
+    delivery.open()
+    delivery.send([Barrier(), FIRST, Barrier(), SECOND])
+    switch.answer()
+    assert (delivery.way, switch.written) == (Way.BARRIER, [FIRST])
+    switch.answer()
+    assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND])
+
+
+def test_what_waits_when_the_connection_ends_is_not_sent(
+    delivery: Delivery, switch: Switch
+) -> None:
+    delivery.open()
+    delivery.send([Barrier(), FIRST])
+    delivery.end()
+    switch.answer()
+    delivery.open()
+    delivery.send([SECOND])
+    assert (delivery.way, switch.written) == (Way.ENDED, [])
+
+
+def test_a_switch_confirms_what_it_was_told(delivery: Delivery, switch: Switch) -> None:
+    done: list[str] = []
+    delivery.open()
+    delivery.send([FIRST])
+    assert delivery.confirm(lambda: done.append("done"))
+    assert done == []
+    switch.answer()
+    assert done == ["done"]
