@@ -19,12 +19,11 @@ class Session:
     def __init__(self, number: int) -> None:
         self.bridge = Bridge(number, BridgeParams(packet_in_rate=100))
         self.seen = 0
-        self.busy = False
         self.applied: list[Effect] = []
 
     def load(self, seconds: float) -> Load:
         seen = {3: self.seen} if self.seen else {}
-        return Load(seconds, seen, seen, self.busy)
+        return Load(seconds, seen, seen, 0)
 
     def apply(self, effects: list[Effect]) -> None:
         self.applied += effects

@@ -36,9 +36,6 @@ from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import answers
 from ofapp.openflow.wire.window import Window
 
-BACKLOG = 500
-"""Sightings that may wait without the switch being too slow for them: a portion or two."""
-
 TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
@@ -131,12 +128,11 @@ class Session:
         """What came of its sightings in the time since this was asked last."""
         intake, was = self._intake, self._learned
         self._learned = now = dict(self.bridge.fdb.learned_by_port)
-        if not intake.seen:
-            return Load(seconds, {}, {}, busy=len(intake) > BACKLOG)
+        if not (intake.seen or intake):
+            return Load(seconds, {}, {}, 0)
         seen, intake.seen = intake.seen, Counter()
-        learned = {port: max(now.get(port, 0) - was.get(port, 0), 0) for port in seen}
-        done = sum(learned.values())
-        return Load(seconds, seen, learned, busy=len(intake) > max(done, BACKLOG))
+        learned = {port: max(count - was.get(port, 0), 0) for port, count in now.items()}
+        return Load(seconds, seen, learned, len(intake))
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""

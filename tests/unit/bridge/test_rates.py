@@ -27,7 +27,8 @@ class Bench:
     """A switch that takes `capacity` new addresses a second, and ports with as many to tell of.
 
     offered: sightings a second by port; invented: those of them that there is no room for;
-    waiting: what the switch has not been told of; changes: how often a rate changed.
+    waiting: what the switch has not been told of; done: what it has; changes: how often a rate
+    changed.
     """
 
     capacity: float = 1e9
@@ -37,6 +38,7 @@ class Bench:
     rates: Rates = field(default_factory=Rates)
     now: float = 100.0
     waiting: float = 0.0
+    done: float = 0.0
     changes: int = 0
 
     def rate(self, port: int) -> int:
@@ -52,9 +54,10 @@ class Bench:
             told = sum(new.values())
             done = min(self.waiting + told, self.capacity * STEP)
             self.waiting = min(self.waiting + told - done, 10_000)
+            self.done += done
             share = done / told if told else 0
             learned = {port: int(count * share) for port, count in new.items()}
-            load = Load(STEP, seen, learned, busy=self.waiting > max(done, 500))
+            load = Load(STEP, seen, learned, int(self.waiting))
             self.changes += len(self.rates.observe(load, SURE, self.controller, self.now))
 
 
@@ -87,6 +90,26 @@ def test_a_switch_that_has_too_much_to_do_shares_out_what_it_does() -> None:
     assert 0.6 * bench.capacity < lowest
     assert highest < 2.0 * bench.capacity
     assert bench.waiting < 10_000
+
+
+@pytest.mark.parametrize("after", [1.0, 2.0, 3.0, 5.0])
+def test_a_switch_that_stands_still_for_a_moment_goes_on_as_fast_as_it_can(after: float) -> None:
+    bench = Bench(capacity=14_000, offered={1: 25_000})
+    bench.pass_time(after)
+    bench.capacity = 0
+    bench.pass_time(2 * STEP)
+    bench.capacity = 14_000
+    before = bench.done
+    bench.pass_time(8)
+    assert bench.done - before > 0.85 * 8 * 14_000
+
+
+def test_a_switch_that_has_become_slower_gets_less() -> None:
+    bench = Bench(capacity=40_000, offered={1: 50_000})
+    bench.pass_time(10)
+    bench.capacity = 4_000
+    bench.pass_time(6)
+    assert bench.rate(1) < 8_000
 
 
 def test_rates_change_seldom_also_when_there_is_too_much_to_do() -> None:
@@ -142,16 +165,16 @@ def test_a_rate_has_an_end() -> None:
 
 def test_a_rate_in_the_file_above_all_is_left_alone() -> None:
     rates = Rates()
-    load = Load(STEP, {1: 10**6}, {1: 10**6}, busy=False)
+    load = Load(STEP, {1: 10**6}, {1: 10**6}, 0)
     assert rates.observe(load, 2 * FASTEST, None, 1.0) == []
     assert rates.of(1, 2 * FASTEST) == 2 * FASTEST
 
 
 def test_switches_share_a_controller_that_is_late() -> None:
     loads = {
-        "flooded": Load(STEP, {1: 10_000}, {1: 10_000}, busy=False),
-        "busy": Load(STEP, {1: 5_000, 2: 5_000}, {1: 5_000}, busy=False),
-        "quiet": Load(STEP, {1: 10}, {1: 10}, busy=False),
+        "flooded": Load(STEP, {1: 10_000}, {1: 10_000}, 0),
+        "busy": Load(STEP, {1: 5_000, 2: 5_000}, {1: 5_000}, 0),
+        "quiet": Load(STEP, {1: 10}, {1: 10}, 0),
     }
     assert set(share_controller(loads, lags=False).values()) == {None}
     given = share_controller(loads, lags=True)
@@ -169,7 +192,7 @@ def test_a_late_controller_lowers_rates_and_then_raises_them_with_care() -> None
     bench.pass_time(STEP)
     assert bench.rate(1) == 8_000
     bench.controller = None
-    bench.pass_time(1)
+    bench.pass_time(3 * STEP)
     assert bench.rate(1) == 8_000
     bench.pass_time(30)
     assert bench.rate(1) > 30_000
