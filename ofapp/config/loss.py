@@ -2,12 +2,14 @@
 
 A file that an editor, a full disk or a copy has cut is often valid YAML still: all that it says no
 more would be taken back on every bridge.  Two things give it away: most of what the file said
-before is gone, or the end mark of YAML (a last line `...`), which it had before, is.
+before is gone, or the end mark of YAML (a last line `...`), which it had before, is.  At a start the
+file is compared with what was accepted last, which the state directory keeps (see `reload`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ofapp.config.model import Config
@@ -18,14 +20,30 @@ FEW = 8
 _NOT_READ = {"deploy"}  # (by the controller)
 
 
-def missing(old: Config, new: Config) -> str | None:
-    """What makes the new one look cut, in words; None when nothing does."""
+@dataclass(frozen=True)
+class Extent:
+    """How much a file says: by that one sees whether another one lacks much of it.
+
+    ends_marked: see `Config.ends_marked`; settings: the places of single values.
+    """
+
+    ends_marked: bool
+    settings: frozenset[tuple[str, ...]]
+
+
+def extent(config: Config) -> Extent:
+    """Of the file that this was read from."""
+    return Extent(config.ends_marked, frozenset(_settings(config)))
+
+
+def missing(old: Extent, new: Extent) -> str | None:
+    """What makes the new file look cut, in words; None when nothing does."""
     if old.ends_marked and not new.ends_marked:
         return "the last line was `...` and is not there any more: the file looks cut short"
-    before, after = _settings(old), _settings(new)
+    before, after = old.settings, new.settings
     gone = len(before - after)
     if before and (not after or (gone > FEW and 2 * gone > len(before))):
-        return f"{gone} of the {len(before)} settings that hold now are not there any more"
+        return f"{gone} of the {len(before)} settings that the file had are not there any more"
     return None
 
 

@@ -64,7 +64,7 @@ class Network:
             registry, running, entries, state.snapshots, absentees, events
         )
         transition = Transition(registry, dispatcher, running, entries)
-        self.reloader = Reloader(self.bridges, running, transition, events, find)
+        self.reloader = Reloader(self.bridges, running, transition, events, state.accepted, find)
         self.connections = Connections(registry, lifetime, dispatcher, running, own)
         self.changes = RequestedChanges(dispatcher, running, entries, lifetime, self.reloader)
         self._state = state
@@ -79,6 +79,7 @@ class Network:
 
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
+        self.reloader.start()
         for loop in (
             self._memory.run,
             Heartbeat(self.sessions, self.events).run,

@@ -21,9 +21,10 @@ from ofapp.config.bridge import Bridge as BridgeSettings
 from ofapp.config.compare import differences
 from ofapp.config.document import Place
 from ofapp.config.errors import Fault
-from ofapp.config.loss import missing
+from ofapp.config.loss import extent, missing
 from ofapp.controller.events import EventLog
 from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.state import AcceptedFile
 from ofapp.controller.transition import Transition
 
 POLL = 1.0
@@ -91,6 +92,8 @@ class _Plan:
 class Reloader:
     """Reads the file of all bridges.
 
+    accepted: keeps how much the file said that was last accepted: reloaded, or read at a start and
+    not cut short.
     find: the file's place, None while there is none; asked each time, as a file may be made later.
     """
 
@@ -98,13 +101,32 @@ class Reloader:
     running: RunningConfiguration
     transition: Transition
     events: EventLog
+    accepted: AcceptedFile
     find: Callable[[], Path | None]
     loaded: float = field(default_factory=time.time)
+
+    def __post_init__(self) -> None:
+        self._extent = extent(self.config)
 
     @property
     def config(self) -> Config:
         """What the file said when it was read last."""
         return self.running.config
+
+    def start(self) -> None:
+        """Tell when the file that this process began with looks cut short; it holds, all the same.
+
+        Nobody may be there to ask, and bridges without a controller are worse.  It is told at each
+        start until the file is whole again, or somebody says that this is meant.
+        """
+        before = self.accepted.load()
+        doubt = None if before is None else missing(before, self._extent)
+        if before is None or doubt is None:
+            self.accepted.save(self._extent)
+            return
+        self._extent = before
+        message = f"{_place(self.find())}: {_refusal(doubt)}; meanwhile it holds as it is"
+        self.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
@@ -116,7 +138,7 @@ class Reloader:
         path = self.find()
         try:
             config = load_config(path)
-            doubt = None if force else missing(self.config, config)
+            doubt = None if force else missing(self._extent, extent(config))
             if doubt is not None and not dry_run:
                 raise _incomplete(path, doubt)
         except ConfigError as error:
@@ -189,6 +211,8 @@ class Reloader:
 
     def _take(self, config: Config, plans: list[_Plan]) -> None:
         self.running.config = config
+        self._extent = extent(config)
+        self.accepted.save(self._extent)
         self.loaded = time.time()
         for plan in plans:
             self.running.set(plan.bridge.datapath_id, plan.new)
@@ -232,8 +256,11 @@ def _refusal(doubt: str) -> str:
 
 
 def _incomplete(path: Path | None, doubt: str) -> ConfigError:
-    name = "no configuration file" if path is None else str(path)
-    return ConfigError([Fault(name, Place(), "", _refusal(doubt))])
+    return ConfigError([Fault(_place(path), Place(), "", _refusal(doubt))])
+
+
+def _place(path: Path | None) -> str:
+    return "no configuration file" if path is None else str(path)
 
 
 def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
     entries-<datapath id>.json   what was set at run time: synced before anybody is told that it is
     bridge-<datapath id>.json    what protocols knew a moment ago: not synced, for a process's crash
+    configuration.json           how much the configuration file said when it was last accepted
 
 A file is replaced as a whole, so that it is the old or the new one.  There is one for each bridge,
 so that a file that is damaged is one bridge's trouble, and a change of one bridge writes little.
@@ -9,9 +10,18 @@ Files that are no such files are set aside and told of, and never keep the contr
 Whatever takes time is done outside the event loop (`keeper`).
 """
 
+from ofapp.controller.state.accepted import AcceptedFile
 from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry
 from ofapp.controller.state.keeper import NotSavedError
 from ofapp.controller.state.snapshots import Snapshots
 from ofapp.controller.state.store import State
 
-__all__ = ["Kept", "MdbEntry", "NotSavedError", "Snapshots", "State", "StaticEntry"]
+__all__ = [
+    "AcceptedFile",
+    "Kept",
+    "MdbEntry",
+    "NotSavedError",
+    "Snapshots",
+    "State",
+    "StaticEntry",
+]

@@ -18,6 +18,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.common.files import read_regular
 from ofapp.controller.state import disk
+from ofapp.controller.state.accepted import AcceptedFile
 from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry, decode, decode_first, encode
 from ofapp.controller.state.keeper import Keeper, Tell, Ticket, done
 from ofapp.controller.state.snapshots import Snapshots
@@ -55,6 +56,7 @@ class State:
         if directory is not None:
             self._open(directory)
         self.snapshots = Snapshots(directory, self._keeper, tell)
+        self.accepted = AcceptedFile(directory, self._keeper)
 
     def static_entries(self, datapath_id: int) -> tuple[StaticEntry, ...] | None:
         """A bridge's entries; None when the bridge is not known."""

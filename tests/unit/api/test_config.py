@@ -165,7 +165,7 @@ def test_a_file_that_has_lost_most_of_what_it_said_is_refused_unless_it_is_meant
 ) -> None:
     answer = setup.reload("")
     assert answer.status_code == 409
-    assert "6 of the 6 settings that hold now are not there any more" in answer.json["detail"]
+    assert "6 of the 6 settings that the file had are not there any more" in answer.json["detail"]
     assert setup.bridge.params.ageing_time == 60
     refused = setup.network.events.since(0)[-1].event
     assert refused.kind == "config.refused"

@@ -9,7 +9,7 @@ import pytest
 
 from ofapp.config import ConfigError, load_config
 from ofapp.config.load import parse_config
-from ofapp.config.loss import missing
+from ofapp.config.loss import extent, missing
 
 BRIDGES = "".join(
     f"  br{number}:\n    ageing_time: 60\n    ports: {{eth1: {{vlan: 10}}, eth2: {{vlan: 20}}}}\n"
@@ -19,12 +19,12 @@ TEXT = f"bridges:\n{BRIDGES}"
 
 
 def lost(old: str, new: str) -> str | None:
-    return missing(*(parse_config(text.encode(), "file") for text in (old, new)))
+    return missing(*(extent(parse_config(text.encode(), "file")) for text in (old, new)))
 
 
 @pytest.mark.parametrize("cut", ["", "bridges:\n", "# nothing\n", "watch: false\n"])
 def test_a_file_that_says_nothing_any_more(cut: str) -> None:
-    assert lost(TEXT, cut) == "30 of the 30 settings that hold now are not there any more"
+    assert lost(TEXT, cut) == "30 of the 30 settings that the file had are not there any more"
     assert lost("bridges: {br0: {ageing_time: 60}}", cut)
     assert lost(cut, cut) is None
     assert lost(cut, TEXT) is None
@@ -44,7 +44,9 @@ def test_a_list_that_is_cut_counts_by_its_entries() -> None:
         return f"bridges: {{br0: {{ageing_time: 60, static: [{own}]}}}}"
 
     assert lost(file(20), file(15)) is None
-    assert lost(file(20), file(5)) == "30 of the 41 settings that hold now are not there any more"
+    assert (
+        lost(file(20), file(5)) == "30 of the 41 settings that the file had are not there any more"
+    )
 
 
 def test_what_is_changed_is_not_missing() -> None:
