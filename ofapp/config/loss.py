@@ -2,8 +2,8 @@
 
 A file that an editor, a full disk or a copy has cut is often valid YAML still: all that it says no
 more would be taken back on every bridge.  Two things give it away: most of what the file said
-before is gone, or the end mark of YAML (a last line `...`), which it had before, is.  At a start the
-file is compared with what was accepted last, which the state directory keeps (see `reload`).
+before is gone, or the end mark of YAML (a last line `...`), which it had before, is.  A start has
+the file compared with what was accepted last, which the state directory keeps (see `reload`).
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ once nothing has moved for a while and its switch has carried out everything.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -34,8 +35,8 @@ class _Stand(NamedTuple):
 
     tree: BridgeSpanningTree
     revision: int
-    asked: Confirms | None = None
-    """The connection whose switch has been asked to confirm it."""
+    asked: weakref.ref[Confirms] | None = None
+    """The connection whose switch has been asked to confirm it; it may be over for long."""
 
     def still(self, tree: BridgeSpanningTree) -> bool:
         """Whether nothing has moved since."""
@@ -79,10 +80,10 @@ class TreeMemory:
                 )
                 continue
             session = self._sessions.get(datapath_id)
-            if session is None or session is before.asked:
+            if session is None or (before.asked is not None and session is before.asked()):
                 continue
             if session.confirm(partial(self._confirmed, bridge, before)):
-                self._moving[datapath_id] = before._replace(asked=session)
+                self._moving[datapath_id] = before._replace(asked=weakref.ref(session))
         return any(datapath_id in self._sessions for datapath_id in self._moving)
 
     def _confirmed(self, bridge: Bridge, stand: _Stand) -> None:

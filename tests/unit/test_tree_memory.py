@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,6 +80,20 @@ class TestTreeMemory:
         kept.switch.asked.pop()()
         assert "tree" in kept.document
         assert not kept.memory.look()
+
+    def test_a_connection_that_ended_before_its_switch_confirmed_is_not_kept(
+        self, tmp_path: Path
+    ) -> None:
+        """It would have kept what the switch had said, megabytes, for as long as the bridge."""
+        kept = Kept(tmp_path)
+        assert kept.memory.look()
+        assert kept.memory.look()
+        over = weakref.ref(kept.switch)
+        kept.switch = kept.sessions[1] = Switch()
+        assert over() is None
+        assert kept.memory.look(), "its successor is asked"
+        kept.switch.asked.pop()()
+        assert "tree" in kept.document
 
     def test_it_is_struck_out_before_it_moves(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)

@@ -25,7 +25,7 @@ from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.phase import Phase, Step, after
 from ofapp.openflow.switch.port_status import heed
-from ofapp.openflow.switch.program import Changes
+from ofapp.openflow.switch.program import Changes, Program
 from ofapp.openflow.switch.removals import Removals
 from ofapp.openflow.switch.standby import Standby
 from ofapp.openflow.switch.upkeep import Upkeep
@@ -158,6 +158,9 @@ class Session:
         self.bridge.pause(time.monotonic())
         for thread in self._threads:
             hub.kill(thread)
+        # What is large need not wait for the garbage collector's next look at everything.
+        self._threads.clear()
+        self._upkeep.writer.holds(Program())
 
     def _live(self, step: Step) -> bool:
         """Live to see something; gives whether this is another phase now."""

@@ -159,6 +159,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             for thread in threads:
                 hub.kill(thread)
             self.is_active = False
+            # Megabytes, that need not wait for the garbage collector's next look at everything.
+            self._inbox.clear()
+            self._replies.clear()
 
     def fail(self, error: Exception) -> None:
         """Something that this connection needs has ended by an error: so must it."""

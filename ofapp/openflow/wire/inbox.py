@@ -99,6 +99,12 @@ class Inbox:
         """Whether something waits that is not in bulk."""
         return bool(self._frames or self._prompt)
 
+    def clear(self) -> None:
+        """Nobody will look at what waits."""
+        for lane in (self._echoes, self._frames, self._prompt, self._bulk, self._news):
+            lane.clear()
+        self.weight, self._rest = 0, b""
+
     def feed(self, data: bytes) -> None:
         """Sort what was read; BrokenStreamError."""
         if self._rest:
