@@ -367,3 +367,46 @@ class TestDisksThatFail:
 def hub_free_event() -> Any:
     """An event for native threads: eventlet has replaced `threading`'s."""
     return patcher.original("threading").Event()
+
+
+class TestKeeper:
+    def test_many_jobs_share_a_few_threads_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = keeper.Keeper(Told())
+        turns: list[int] = []
+        in_thread = hub.in_thread
+
+        def counted(*arguments: Any) -> Any:
+            turns.append(1)
+            return in_thread(*arguments)
+
+        monkeypatch.setattr(hub, "in_thread", counted)
+        monkeypatch.setattr(keeper, "ENOUGH", 60.0)
+        did: list[int] = []
+        tickets = [made.put(str(number), lambda n=number: did.append(n)) for number in range(320)]
+        for ticket in tickets:
+            ticket.wait()
+        assert sorted(did) == list(range(320))
+        assert len(turns) < 40
+
+    def test_what_there_is_no_time_for_waits_and_one_that_takes_its_place_ends_it_too(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(keeper, "WORKERS", 1)
+        monkeypatch.setattr(keeper, "ENOUGH", 0.0)
+        made = keeper.Keeper(Told())
+        began, go_on = [], patcher.original("threading").Event()
+        did: list[str] = []
+
+        def slow() -> None:
+            began.append(1)
+            go_on.wait(20)
+
+        tickets = [made.put("slow", slow), made.put("a", lambda: did.append("first"))]
+        while not began:
+            hub.sleep(0.001)
+        assert not made.pending("b")
+        tickets.append(made.put("a", lambda: did.append("second")))
+        go_on.set()
+        for ticket in tickets:
+            ticket.wait()
+        assert did == ["second"]

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import errno
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from ofapp.bridge.event import Event, Severity
@@ -21,6 +23,11 @@ LOG = logging.getLogger(__name__)
 
 WORKERS = hub.NATIVE_THREADS
 """At work at a time, so that one file on a slow disk does not wait for all others."""
+
+AT_ONCE, ENOUGH = 32, 0.02
+"""Jobs that a worker takes at a time when there are many, and seconds after which it is to take no
+more of them: a thousand switches that come at once have three files each, and to have a thread
+write one takes longer than to write it."""
 
 PATIENCE = 5.0
 """Seconds after which a disk that does not answer is as good as one that fails."""
@@ -50,11 +57,15 @@ class NotSavedError(Exception):
 
 @dataclass(eq=False)
 class Ticket:
-    """A job that was asked for: `wait` for its end."""
+    """A job that was asked for: `wait` for its end.
+
+    replaces: earlier ones of the same kind, which end with it.
+    """
 
     job: Job
     tried: Any = field(default_factory=hub.Event)
     error: OSError | None = None
+    replaces: list[Ticket] = field(default_factory=list)
 
     def wait(self) -> None:
         """Until it is done; NotSavedError when that fails, or takes too long."""
@@ -118,42 +129,51 @@ class Keeper:
 
     def _work(self) -> None:
         try:
-            while (key := self._next()) is not None:
-                ticket = self._due.pop(key)
-                self._busy.add(key)
+            while taken := self._next():
+                tickets = {key: self._due.pop(key) for key in taken}
+                self._busy |= tickets.keys()
                 try:
-                    self._end(key, ticket, self._try(key, ticket.job))
+                    outcome = self._try(tickets)
                 finally:
-                    self._busy.discard(key)
+                    self._busy -= tickets.keys()
+                for key in tickets.keys() - outcome.keys():
+                    self._put_back(key, tickets[key])
+                for key, error in outcome.items():
+                    self._end(key, tickets[key], error)
         finally:
             self._workers -= 1
 
-    def _next(self) -> str | None:
-        return next((key for key in self._due if key not in self._busy), None)
+    def _put_back(self, key: str, ticket: Ticket) -> None:
+        """There was no time for it: it is due again, unless a later one is."""
+        later = self._due.setdefault(key, ticket)
+        if later is not ticket:
+            later.replaces.append(ticket)
+        self._due.move_to_end(key, last=False)
 
-    def _try(self, key: str, job: Job) -> OSError | None:
+    def _next(self) -> list[str]:
+        """The jobs for one worker: more than one where there are many."""
+        free = (key for key in self._due if key not in self._busy)
+        return list(islice(free, min(1 + len(self._due) // WORKERS, AT_ONCE)))
+
+    def _try(self, tickets: dict[str, Ticket]) -> dict[str, OSError | None]:
+        """Gives what became of those that there was time for."""
         ended = hub.Event()
-        outcome: list[OSError] = []
+        outcome: dict[str, OSError | None] = {}
 
         def run() -> None:
             try:
-                hub.in_thread(job)
-            except OSError as error:
-                outcome.append(error)
-            except Exception as error:
-                LOG.exception("a defect of ofapp: this could not be saved")
-                outcome.append(OSError(errno.EIO, f"a defect of ofapp, {error!r}"))
+                hub.in_thread(_do, tickets, outcome)
             finally:
                 ended.set()
 
         hub.spawn(run)
         if not ended.wait(PATIENCE):
-            self._trouble(key, _SILENT)
+            for key in [key for key in tickets if key not in outcome][:1]:
+                self._trouble(key, _SILENT)
             ended.wait()
-        return outcome[0] if outcome else None
+        return outcome
 
     def _end(self, key: str, ticket: Ticket, error: OSError | None) -> None:
-        ticket.error = error
         if error is not None:
             self._trouble(key, error)
             if key not in self._due:
@@ -161,7 +181,9 @@ class Keeper:
             if not self._retries:
                 self._retries = True
                 hub.spawn(self._retry)
-        ticket.tried.set()
+        for waited in (ticket, *ticket.replaces):
+            waited.error = error
+            waited.tried.set()
         if error is None and self._troubled == {key}:
             self._tell(None, Event("state.saved", "what could not be saved is saved now"))
         if error is None:
@@ -189,6 +211,22 @@ class Keeper:
         )
         event = Event("state.unsaved", message, Severity.ERROR, data={"error": _why(error)})
         self._tell(None, event)
+
+
+def _do(tickets: dict[str, Ticket], outcome: dict[str, OSError | None]) -> None:
+    """Do the jobs in a thread, as far as `ENOUGH` goes: whoever waits for the first waits so."""
+    end = time.monotonic() + ENOUGH
+    for key, ticket in tickets.items():
+        try:
+            ticket.job()
+            outcome[key] = None
+        except OSError as error:
+            outcome[key] = error
+        except Exception as error:
+            LOG.exception("a defect of ofapp: this could not be saved")
+            outcome[key] = OSError(errno.EIO, f"a defect of ofapp, {error!r}")
+        if time.monotonic() > end:
+            return
 
 
 def _why(error: OSError) -> str:

@@ -76,6 +76,7 @@ class Session:
         self._intake = Intake(self._window, self._learn, channel.counters)
         self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
         self._wake = hub.Event()
+        self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
 
     # How it stands
@@ -174,8 +175,11 @@ class Session:
         self.channel.listener = self
         self._threads.append(self._spawn(self._keep_in_line))
         while True:
-            hub.sleep(RENEWAL)
+            stp = self.bridge.params.stp
+            hub.sleep(min(RENEWAL, TRAP_RENEWAL * stp.hello_time) if stp else RENEWAL)
             self._ownership.renew(self._lost)
+            if self.phase.runs:
+                self._renew_traps()
 
     def _lost(self) -> None:
         """Another controller took the switch over while this one was away for too long."""
@@ -191,8 +195,11 @@ class Session:
         if self._live(Step.TOLD):
             unsent = self._delivery.take_unsent()
             self.apply([Barrier(), *unsent, *self.bridge.go_on_stp(time.monotonic())])
-            loops = self._tick, self._renew_traps, self._upkeep.put_back
-            self._threads += map(self._spawn, loops)
+            self._renew_traps()
+            self._threads += map(self._spawn, (self._tick, self._upkeep.put_back))
+
+    def _renew_traps(self) -> None:
+        self.channel.send(self._upkeep.writer.trap_bpdus())
 
     def _looked(self) -> None:
         self._live(Step.LOOKED)
@@ -212,7 +219,9 @@ class Session:
             elif type(effect) is LookAgain:
                 self._upkeep.look_soon()
         self._delivery.send(effects)
-        self._wake.set()
+        due = self.bridge.next_wakeup()
+        if due is not None and (self._ticks is None or due < self._ticks):
+            self._wake.set()
 
     def reconfigure(self, effects: list[Effect]) -> Changes:
         """Carry a change out; gives what it changed in the switch, whose state is then checked."""
@@ -298,16 +307,9 @@ class Session:
 
     def _tick(self) -> None:
         while True:
-            due = self.bridge.next_wakeup()
+            self._ticks = due = self.bridge.next_wakeup()
             self._wake.wait(None if due is None else max(due - time.monotonic(), 0))
             self._wake.clear()
             due, now = self.bridge.next_wakeup(), time.monotonic()
             if due is not None and due <= now:
                 self.apply(self.bridge.tick(now))
-
-    def _renew_traps(self) -> None:
-        while True:
-            if flows := self._upkeep.writer.trap_bpdus():
-                self.channel.send(flows)
-            stp = self.bridge.params.stp
-            hub.sleep(TRAP_RENEWAL * (stp.hello_time if stp else 1.0))

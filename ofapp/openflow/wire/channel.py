@@ -31,6 +31,7 @@ from ofapp.openflow.wire.bundle import is_reply
 from ofapp.openflow.wire.flow_removed import Expired, is_deletion
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.multipart import has_more, tells_ports
+from ofapp.openflow.wire.outbox import Outbox
 from ofapp.openflow.wire.parse import EndlessError, parse
 from ofapp.openflow.wire.refusals import Refusal, read_refusal
 from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
@@ -107,11 +108,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         turns: Turns = TURNS,
     ) -> None:
         self._admit = admit
-        self._out: list[bytes] = []
-        self._out_bytes = 0
-        self._out_ready = hub.Event()
-        self._out_drained = hub.Event()
-        self._close_after_send = False
+        self._outbox = Outbox(socket, self._note_sent)
         self._replies: dict[int, Callable[[bytes], None]] = {}
         self.listener: Listener | None = None
         self.counters: Counter[str] = Counter()
@@ -185,40 +182,24 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         """Queue bytes for the switch and return at once; False when the channel is closing."""
         if self.dead:
             return False
-        self._out.append(bytes(buf))
-        self._out_bytes += len(buf)
-        self._close_after_send |= close_socket
-        self._out_ready.set()
+        self._outbox.put(bytes(buf), close_socket)
         return True
 
     def drained(self, backlog: int = BACKLOG) -> None:
         """Wait until no more than so many bytes are unsent; returns at once when it is so."""
-        while self._out_bytes > backlog and self.send_q is not None:
-            self._out_drained.clear()
-            self._out_drained.wait()
+        self._outbox.drained(backlog)
+
+    def _note_sent(self) -> None:
+        if self._inbox:
+            self._work_ready.set()
 
     def _send_loop(self) -> None:
         try:
-            while self.state != DEAD_DISPATCHER:
-                self._out_ready.wait()
-                self._out_ready.clear()
-                while self._out:
-                    batch, self._out = self._out, []
-                    data = b"".join(batch)
-                    self.socket.sendall(data)
-                    self._out_bytes -= len(data)
-                    self._out_drained.set()
-                    if self._inbox:
-                        self._work_ready.set()
-                if self._close_after_send:
-                    break
+            self._outbox.run()
         except OSError as error:
             LOG.debug("cannot send to %s: %s", self.address, error)
         finally:
             self.send_q = None  # os-ken's own loops look at it to see that the end has come
-            self._out.clear()
-            self._out_bytes = 0
-            self._out_drained.set()
             self._close_write()
 
     # Requests
@@ -323,7 +304,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         """Whether something waits that may be done now."""
         if self._working or self.state == DEAD_DISPATCHER:
             return False
-        return self._inbox.has_prompt or (bool(self._inbox) and self._out_bytes <= BACKLOG)
+        return self._inbox.has_prompt or (bool(self._inbox) and self._outbox.size <= BACKLOG)
 
     def _work(self) -> None:
         """A slice of what waits."""
@@ -351,7 +332,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self._hear_of_ports(news)
             return True
         item: Message | Frame | Batch | None = inbox.take_prompt()
-        if item is None and self._out_bytes <= BACKLOG:
+        if item is None and self._outbox.size <= BACKLOG:
             item = inbox.take_bulk()
         if isinstance(item, Batch):
             self._hand_over(item)

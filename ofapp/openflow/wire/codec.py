@@ -53,7 +53,8 @@ _PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 
 _FLOW_MOD = struct.Struct("!BBHIQQBBHHHIIIHxxHH")
 _GROUP_MOD = struct.Struct("!BBHIHBxI")
-_PACKET_OUT, _OUTPUT = 24, 16  # octets: the message without actions and frame, and an output
+_PACKET_OUT = struct.Struct("!BBHIIIH6x")
+_OUTPUT = struct.Struct("!HHIH6x")
 _TPID = 0x8100
 _NICIRA = 0x00002320
 _CONTROLLER2 = 37  # NXAST_CONTROLLER2
@@ -163,16 +164,28 @@ def send_frame(ports: Iterable[int], frame: bytes) -> bytes:
 
     None for a frame that fits no packet-out, of some 65,490 octets.
     """
-    room = (0xFFFF - _PACKET_OUT - len(frame)) // _OUTPUT
+    room = (0xFFFF - _PACKET_OUT.size - len(frame)) // _OUTPUT.size
     to = sorted(ports)
-    messages = []
+    messages: list[bytes] = []
     for first in range(0, len(to), room) if room > 0 else ():
-        outputs = _actions(map(Output, to[first : first + room]))
-        message = parser.OFPPacketOut(
-            _PROTOCOL, ofp.OFP_NO_BUFFER, ofp.OFPP_CONTROLLER, outputs, frame
+        outputs = b"".join([_output(port) for port in to[first : first + room]])
+        head = _PACKET_OUT.pack(
+            ofp.OFP_VERSION,
+            ofp.OFPT_PACKET_OUT,
+            _PACKET_OUT.size + len(outputs) + len(frame),
+            0,
+            ofp.OFP_NO_BUFFER,
+            ofp.OFPP_CONTROLLER,
+            len(outputs),
         )
-        messages.append(serialize(message))
+        messages += (head, outputs, frame)
     return b"".join(messages)
+
+
+@lru_cache(4096)
+def _output(port: int) -> bytes:
+    """The action in a packet-out."""
+    return _OUTPUT.pack(ofp.OFPAT_OUTPUT, _OUTPUT.size, port, 0)
 
 
 def serialize(message: Any) -> bytes:

@@ -315,13 +315,13 @@ def test_nobody_is_read_from_whose_words_fill_the_memory(monkeypatch: pytest.Mon
     monkeypatch.setattr(channel_module, "MOST_UNREAD", 1 << 19)
     said = [flow_removed(1, 10, 5) * 800] * 60
     made, heard = channel(said)
-    made._out_bytes = BACKLOG + 1  # so that bulk waits
+    made._outbox.size = BACKLOG + 1  # so that bulk waits
     reader = hub.spawn(made._recv_loop)
     for _ in range(100):
         hub.sleep(0)
     assert 1 << 19 < made._inbox.weight < (1 << 19) + READS * READ_SIZE
     assert said, "all was read"
-    made._out_bytes = 0
+    made._outbox.size = 0
     while made._may_work():
         made._work()
         hub.sleep(0)

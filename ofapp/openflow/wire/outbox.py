@@ -1,0 +1,96 @@
+"""What is still to be sent on one connection.
+
+Whoever has something to say never waits for the peer.  What was said goes out together: with the
+hub's next pass at the latest, as far as there is room, and the rest from a greenlet that waits.
+Few connections ever have such a rest, so that to send costs no change of greenlets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ofapp.common import hub
+
+
+class Outbox:
+    """sent: called when something has gone out.
+
+    size: bytes that are not sent yet.
+    """
+
+    def __init__(self, socket: Any, sent: Callable[[], None]) -> None:
+        self.size = 0
+        self._socket = socket
+        self._sent = sent
+        self._parts: list[bytes] = []
+        self._last = False
+        self._ended = False
+        self._flushes = False
+        self._sending = False
+        self._ready = hub.Event()
+        self._drained = hub.Event()
+
+    def put(self, data: bytes, last: bool = False) -> None:
+        """Have it sent; last: `run` ends then."""
+        self._last |= last
+        if data:
+            self._parts.append(data)
+            self.size += len(data)
+        if (data or last) and not self._flushes:
+            self._flushes = True
+            hub.call_soon(self._flush_soon)
+
+    def flush(self) -> None:
+        """Send at once what goes at once."""
+        if self._sending or self._ended:
+            return
+        if self._parts and not self._last:
+            data = b"".join(self._parts)
+            count = hub.send_now(self._socket, data)
+            self._parts = [data[count:]] if count < len(data) else []
+            self._went(count)
+        if self._parts or self._last:
+            self._ready.set()
+
+    def drained(self, size: int) -> None:
+        """Wait until no more than so many bytes are unsent; returns at once when it is so."""
+        while self.size > size and not self._ended:
+            self._drained.clear()
+            self._drained.wait()
+
+    def run(self) -> None:
+        """Send what cannot go at once, until the last of it; OSError."""
+        try:
+            while not self._ended:
+                self._ready.wait()
+                self._ready.clear()
+                self._sending = True
+                while self._parts:
+                    data = b"".join(self._parts)
+                    self._parts = []
+                    self._socket.sendall(data)
+                    self._went(len(data))
+                self._sending = False
+                if self._last:
+                    break
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Nothing can be sent any more."""
+        self._ended = True
+        self._parts = []
+        self.size = 0
+        self._drained.set()
+        self._ready.set()
+
+    def _flush_soon(self) -> None:
+        self._flushes = False
+        self.flush()
+
+    def _went(self, count: int) -> None:
+        if count:
+            self.size -= count
+            self._drained.set()
+            self._sent()

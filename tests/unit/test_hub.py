@@ -1,0 +1,96 @@
+"""The adapter to the concurrency library: events, and sending without waiting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ofapp.common import hub
+
+# isort: split
+from eventlet.green import socket
+
+from ofapp.openflow.wire.channel import Channel
+
+
+def passes(count: int) -> None:
+    for _ in range(count):
+        hub.sleep(0)
+
+
+def connection() -> tuple[Any, Any]:
+    """Both ends."""
+    listening = hub.listen(("127.0.0.1", 0))
+    theirs = socket.create_connection(listening.getsockname())
+    ours, _ = listening.accept()
+    listening.close()
+    return ours, theirs
+
+
+def test_whoever_waits_for_an_event_goes_on_when_it_is_set() -> None:
+    event, log = hub.Event(), []
+
+    def wait(name: str, patience: float | None) -> None:
+        log.append((name, event.wait(patience)))
+
+    for name in "ab":
+        hub.spawn(wait, name, None)
+    hub.spawn(wait, "impatient", 0.01)
+    killed = hub.spawn(wait, "killed", None)
+    hub.sleep(0.05)
+    assert log == [("impatient", False)]
+    hub.kill(killed)
+    event.set()
+    assert log == [("impatient", False)], "in the hub's next pass"
+    passes(3)
+    assert sorted(log) == [("a", True), ("b", True), ("impatient", False)]
+    assert event.wait(), "at once, until it is cleared"
+    event.clear()
+    assert not event.wait(0)
+
+
+def test_an_event_that_is_set_and_cleared_at_once_lets_go_all_the_same() -> None:
+    event, log = hub.Event(), []
+    hub.spawn(lambda: log.append(event.wait()))
+    passes(2)
+    event.set()
+    event.clear()
+    passes(3)
+    assert len(log) == 1
+
+
+def test_what_is_sent_leaves_in_the_next_pass_and_what_there_is_no_room_for_later() -> None:
+    ours, theirs = connection()
+    made = Channel(ours, ("192.0.2.1", 1), lambda _channel, _dpid: True)
+    sending = hub.spawn(made._send_loop)
+    passes(2)
+    made.send(b"one")
+    made.send(b"two")
+    passes(2)
+    assert theirs.recv(100) == b"onetwo"
+    much = bytes(range(256)) * 20_000
+    made.send(much)
+    passes(3)
+    made.send(b"last")
+    got = b""
+    while len(got) < len(much) + 4:
+        got += theirs.recv(1 << 20)
+    assert got == much + b"last"
+    made.drained(0)
+    assert made._outbox.size == 0
+    hub.kill(sending)
+    theirs.close()
+
+
+def test_who_sends_to_a_closed_connection_hears_of_it() -> None:
+    ours, theirs = connection()
+    made = Channel(ours, ("192.0.2.1", 1), lambda _channel, _dpid: True)
+    hub.spawn(made._send_loop)
+    passes(2)
+    theirs.close()
+    for _ in range(100):
+        made.send(b"one")
+        hub.sleep(0.01)
+        if made.dead:
+            break
+    assert made.dead
+    assert not made.send(b"two")
