@@ -32,9 +32,11 @@ AccessLists = Mapping[str, tuple[AclRule, ...]]
 
 @dataclass(frozen=True, slots=True)
 class DesiredPort:
-    """One port.
+    """One port; two that are equal have the same flows, on whatever bridge.
 
     state: None for one that is down or takes no part.
+    policy: what it may and may not; vlans: those it is a member of; copies: the ports that get a
+    copy of what it hears.
     hello_time: that of the spanning tree which its BPDUs are for, in seconds; 0: they pass.
     snoops: its IGMP and MLD go to the controller.
     learns: unknown sources are shown to the controller, so many frames (`rate`) a second.
@@ -44,23 +46,15 @@ class DesiredPort:
 
     number: int
     state: PortState | None
-    port_policies: PortPolicies
+    policy: PortPolicy
+    vlans: PortVlans
+    copies: tuple[int, ...]
     hello_time: float
     snoops: bool
     learns: bool
     rate: int
     full: bool
     full_vlans: tuple[int, ...]
-
-    @property
-    def policy(self) -> PortPolicy:
-        """What it may and may not."""
-        return self.port_policies.policy(self.number)
-
-    @property
-    def vlans(self) -> PortVlans:
-        """The VLANs it is a member of."""
-        return self.port_policies.vlans(self.number)
 
     @property
     def forwards(self) -> bool:
@@ -165,7 +159,9 @@ class Asked:
         return DesiredPort(
             number,
             state,
-            self._port_policies,
+            self._port_policies.policy(number),
+            self._port_policies.vlans(number),
+            self._port_policies.ingress_copies.get(number, ()),
             self._hello_time if self._traps(number) else 0.0,
             self._snooping is not None,
             learns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
@@ -144,9 +145,9 @@ Action = Forwarding | ToController
 Bucket = tuple[Forwarding, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Flow:
-    """One flow: where it is, what it matches, what it does.
+    """One flow: where it is, what it matches, what it does.  It is shared, and so are its messages.
 
     meter: drops what is above its rate before anything else happens, None for no limit.
     notify_removal: the switch tells when it is deleted, or has expired.
@@ -171,10 +172,13 @@ class Flow:
         """The flow's cookie, of the generation of this code."""
         return make_cookie(self.feature, self.serial)
 
-    @property
+    @cached_property
     def identity(self) -> Identity:
         """What makes two flows the same flow, whatever they do."""
         return self.table, self.priority, frozenset(self.match)
+
+    def __hash__(self) -> int:
+        return hash(self.identity)
 
 
 Identity = tuple[int, int, frozenset[Match]]

@@ -136,9 +136,7 @@ def admission_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
 
 def _marks(port: DesiredPort) -> tuple[Action, ...]:
     """What a frame takes along from its port: copies for mirrors first, then what is asked."""
-    actions: list[Action] = [
-        Output(to) for to in port.port_policies.ingress_copies.get(port.number, ())
-    ]
+    actions: list[Action] = [Output(to) for to in port.copies]
     if port.policy.isolated:
         actions.append(SetRegister(Register.ISOLATED, 1))
     if port.policy.acl is not None:

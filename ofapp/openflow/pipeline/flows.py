@@ -3,11 +3,15 @@
 A port, an address that does not move, a learned address and a multicast entry each have a function
 here; a switch that is brought in line and a single change use the same one.  No flow leaves this
 room by another way, so that each of them is one of the declared rules.
+
+A controller has a thousand switches, and what they hold is mostly the same: flows of equal ports
+are made once, and are the same objects for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
@@ -32,16 +36,26 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     metered: the switch has meters.
     """
     yield from _checked(_bridge_flows(desired, metered))
+    if desired.snoops:
+        for port in desired.ports:
+            yield snoop_flow(port.number, metered)
+    aware = desired.port_policies.aware
+    by_table = floods_by_table(desired.ports, aware, metered)
+    yield from _fixed_flows(desired.snoops, by_table, aware)
     statics = desired.static_by_port()
     for port in desired.ports:
-        yield from port_flows(port, statics.get(port.number, ()), metered)
+        yield from port_flows(port, tuple(statics.get(port.number, ())), metered)
 
 
-def port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
+@lru_cache(1 << 13)
+def port_flows(
+    port: DesiredPort, statics: tuple[PutStatic, ...], metered: bool
+) -> tuple[Flow, ...]:
     """An up port's flows, the innermost table first; statics: the addresses that are its."""
-    return _checked(_port_flows(port, statics, metered))
+    return tuple(_checked(_port_flows(port, statics, metered)))
 
 
+@lru_cache(1 << 13)
 def snoop_flow(port: int, metered: bool) -> Flow:
     """What brings a port's IGMP and MLD to the controller."""
     return _check(snoop.snoop_flow(port, metered))
@@ -101,23 +115,24 @@ def learned_flows(
 
 
 def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    """Those that belong to no port."""
+    """Those that belong to no port, but for those that many bridges have in common."""
     policies = desired.port_policies
-    by_table = floods_by_table(desired.ports, policies.aware, metered)
     yield from egress_flows(policies, desired.numbers)
     for static in desired.statics:
         yield from _static_flows(policies, static)
-    if desired.snoops:
-        for port in desired.ports:
-            yield snoop.snoop_flow(port.number, metered)
-        yield from multicast.snooping_flows(by_table)
-    if by_table:
+    if floods_by_table(desired.ports, policies.aware, metered):
         yield from flood_flows(policies)
-        yield from filter_flows() if policies.aware else ()
-    yield destination.unknown_flow(by_table)
     yield from acl_flows(desired, metered)
-    yield from admission.base_flows()
     yield from map(source.hold_flow, desired.holds)
+
+
+@lru_cache(8)
+def _fixed_flows(snoops: bool, by_table: bool, aware: bool) -> tuple[Flow, ...]:
+    """Those of every bridge that snoops or not, floods by the flood table, has VLANs."""
+    flows = [*multicast.snooping_flows(by_table)] if snoops else []
+    flows += filter_flows() if aware else ()
+    flows += [destination.unknown_flow(by_table), *admission.base_flows()]
+    return tuple(_checked(flows))
 
 
 def _port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from ofapp.openflow.model.cookie import parse_cookie
@@ -89,6 +90,7 @@ def _body(flow: FlowStats) -> tuple[int, int, int, bytes]:
     return flow.cookie, flow.idle_timeout, flow.flags & _NOTIFY, flow.instructions
 
 
+@lru_cache(1 << 14)
 def _read_flow_mod(message: bytes) -> tuple[Identity, tuple[int, int, int, bytes]]:
     """The same parts of a flow-mod that this package has made."""
     cookie, table, idle, priority, flags, match_length = struct.unpack_from(

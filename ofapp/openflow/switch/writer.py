@@ -214,7 +214,7 @@ class EffectWriter:
     def _set_state(self, port: int, state: PortState) -> bytes:
         """What goes goes first, the outermost table first, so that no frame is half-way in."""
         desired = self._bridge.desired_port(port, state)
-        wanted = [*flows.port_flows(desired, self._bridge.static_on(port), self._metered)]
+        wanted = [*flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._metered)]
         if desired.snoops:
             wanted.append(flows.snoop_flow(port, self._metered))
         kept = {flow.identity for flow in wanted}

@@ -61,6 +61,7 @@ _CONTROLLER2 = 37  # NXAST_CONTROLLER2
 _PROP_MAX_LEN, _PROP_METER_ID = 0, 5
 
 
+@lru_cache(1 << 14)
 def add_flow(flow: Flow) -> bytes:
     """A flow-mod that installs the flow, over one with the same match and priority if need be."""
     notify, recount = ofp.OFPFF_SEND_FLOW_REM, ofp.OFPFF_RESET_COUNTS
@@ -136,6 +137,7 @@ def put_group(group: Group, exists: bool) -> bytes:
     )
 
 
+@lru_cache(1 << 13)
 def put_meter(meter: Meter, exists: bool) -> bytes:
     """A meter-mod that adds the meter or changes the one that is there; bursts of one second."""
     band = parser.OFPMeterBandDrop(rate=meter.rate, burst_size=meter.rate)

@@ -78,7 +78,7 @@ def static_flow() -> Flow:
 def ports_flows(bridge: Bridge, number: int, state: PortState, hello_time: float = 0) -> list[Flow]:
     """Those of one port in a state."""
     port = dataclasses.replace(bridge.desired_port(number, state), hello_time=hello_time)
-    return [*flows.port_flows(port, bridge.static_on(number), False)]
+    return [*flows.port_flows(port, tuple(bridge.static_on(number)), False)]
 
 
 def hold(message: bytes) -> FlowStats:
@@ -242,3 +242,10 @@ class TestReconcile:
         meter = Meter(4, 1000)
         assert comparison.changed({4: meter}, {4: meter}) == []
         assert comparison.changed({4: meter}, {4: Meter(4, 10)}) == [meter]
+
+
+def test_equal_ports_of_two_bridges_have_the_same_flows_made_once() -> None:
+    ports = [made.desired_port(1, PortState.FORWARDING) for made in (bridge(), bridge())]
+    assert flows.port_flows(ports[0], (), True) is flows.port_flows(ports[1], (), True)
+    elsewhere = dataclasses.replace(ports[0], copies=(9,))
+    assert flows.port_flows(elsewhere, (), True) != flows.port_flows(ports[0], (), True)
