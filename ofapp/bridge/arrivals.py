@@ -60,7 +60,7 @@ def take_in(
     return found
 
 
-def gone(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
+def departed(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
     """What is told of ports that the table has lost, and of the room that there is now."""
     events: list[Effect] = [port_event("port.removed", port, "was removed") for port in ports]
     if table.refused:

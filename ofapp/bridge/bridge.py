@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
-from ofapp.bridge.arrivals import gone, link_event, take_in, usable
+from ofapp.bridge.arrivals import departed, link_event, take_in, usable
 from ofapp.bridge.desired import Asked, Desired, DesiredPort
 from ofapp.bridge.effects import Effect, PutStatic, Reprogram
 from ofapp.bridge.event import Event
@@ -159,7 +159,7 @@ class Bridge:
                 effects += self.static_entries.set_local(None)
         effects += self.static_entries.place({port.name: NO_PORT for port in lost})
         effects += self.policies_anew(now)
-        return effects + gone(self.ports, lost)
+        return effects + departed(self.ports, lost)
 
     def policies_anew(self, now: float) -> list[Effect]:
         """After a change of the ports or parameters."""
