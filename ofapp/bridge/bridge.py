@@ -18,6 +18,7 @@ from ofapp.bridge.effects import Effect, PutStatic, Reprogram
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT, Fdb
 from ofapp.bridge.flooding import Flooding
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
@@ -184,8 +185,6 @@ class Bridge:
             return effects
         return effects + self._span(replace(port, up=up), now)
 
-    # Asked
-
     def desired(self, params: BridgeParams | None = None) -> Desired:
         """All of it, as things are; params: as if these were set, but for what protocols do."""
         return Asked(self, params).whole()
@@ -211,6 +210,16 @@ class Bridge:
     def remove_static(self, vid: int, mac: int) -> list[Effect]:
         """Let an address be learned again; InputError."""
         return self.static_entries.remove(vid, mac)
+
+    def teach(self, port: int, vid: int, mac: int, now: float) -> list[Effect]:
+        """Learn an address as if it had been seen; InputError."""
+        if port not in self.learning.open_ports:
+            raise InputError("port", f"bridge {self.name} has no port {port} that is up")
+        return self.learning.learn([(port, vid, mac)], now)
+
+    def release(self, vid: int, mac: int) -> list[Effect]:
+        """End the hold-down of an address before its time; InputError."""
+        return self.learning.release_held(vid, mac)
 
     def flush(
         self, port: int | None = None, vid: int | None = None, mac: int | None = None
@@ -360,10 +369,6 @@ class Bridge:
         """The datapath is in the state that the tree believes it is in: hear and be heard."""
         return self.followed(self.stp.go_on(now), now)
 
-    def borders_on(self, address: int) -> bool:
-        """Whether spanning tree has heard the bridge with this address behind a port."""
-        return self.spanning_tree is not None and address in self.spanning_tree.tree.behind.values()
-
     def beware_stp(self, until: float, now: float) -> list[Effect]:
         """A neighbour's switch may forward although nobody speaks for it, until then."""
         return self.followed(self.stp.beware(until, now), now)
@@ -411,10 +416,6 @@ class Bridge:
         tree = self.stp.with_port(port.number)
         return self.followed([] if tree is None else tree.check_migration(port.number, now), now)
 
-    def set_trace(self, wanted: bool) -> None:
-        """Have BPDUs told as events, which costs more than the protocol itself."""
-        self.stp.set_trace(wanted)
-
     def _span(self, port: Port, now: float) -> list[Step]:
         """Let the spanning tree know of a port and its link."""
         assert self.params.stp is not None
@@ -461,9 +462,8 @@ class Bridge:
         """Administer a port's snooping, running or not."""
         own = replace(self.params.port(port.name, port.number), multicast=params)
         self.params = replace(self.params, ports={**self.params.ports, port.name: own})
-        if self.snooping is None:
-            return []
-        return self.snooping.set_port_params(port.number, params, now)
+        snooper = self.snooping
+        return [] if snooper is None else snooper.set_port_params(port.number, params, now)
 
     def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Forward a group to a port for good; InputError."""

@@ -19,8 +19,9 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.fdb import COHORTS, NO_PORT, Entry, EntryType, Fdb
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.learning_limits import LearningLimits
-from ofapp.bridge.mac import is_group
+from ofapp.bridge.mac import format_mac, is_group
 from ofapp.bridge.move_guard import Address, MoveGuard
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import Port
@@ -143,6 +144,12 @@ class Learning:
 
     # What is forgotten
 
+    def release_held(self, vid: int, mac: int) -> list[Effect]:
+        """End the hold-down of an address before its time; InputError."""
+        if (vid, mac) not in self.move_guard.held:
+            raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not held down")
+        return self.move_guard.let_go((vid, mac))
+
     def forget(self, vid: int, mac: int) -> list[Effect]:
         """Drop a learned entry from the FDB only; gives what follows: who has room, who is free."""
         port = self.fdb.remove(vid, mac).port
@@ -225,6 +232,10 @@ class Learning:
     def forwards(self, port: int) -> bool:
         """Whether what is learned on the port belongs in the datapath."""
         return port in self._active and port not in self.holding
+
+    def taken_back(self, ports: Iterable[int]) -> None:
+        """What the datapath had lost of these ports is there again."""
+        self.lost.difference_update(ports)
 
     # What ports may
 

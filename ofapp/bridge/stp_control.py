@@ -120,6 +120,10 @@ class StpControl:
             return []
         return self.running.calm(now)
 
+    def borders_on(self, address: int) -> bool:
+        """Whether the tree has heard the bridge with this address behind a port."""
+        return self.running is not None and address in self.running.tree.behind.values()
+
     def set_trace(self, wanted: bool) -> None:
         """Have BPDUs told as events, which costs more than the protocol itself."""
         self._trace = wanted

@@ -48,7 +48,7 @@ class Absentees:
             return
         self._absent.add(bridge.datapath_id)
         for other in self._bridges.values():
-            if other is not bridge and other.borders_on(bridge.address):
+            if other is not bridge and other.stp.borders_on(bridge.address):
                 self._apply(other, other.beware_stp(now + CAUTION, now))
 
     def back(self, bridge: Bridge, now: float) -> None:

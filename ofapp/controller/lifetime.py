@@ -125,7 +125,7 @@ class Lifetime:
 
     def _set_trace(self, bridge: Bridge) -> None:
         wanted = self._events.wanted
-        bridge.set_trace(
+        bridge.stp.set_trace(
             any(wanted(bridge.datapath_id, kind, Severity.DEBUG) for kind in stp.TRACE)
         )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.input_error import InputError
-from ofapp.bridge.mac import format_mac
 from ofapp.controller.changes.asked import named_port
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries
@@ -45,12 +43,8 @@ class FdbChanges:
 
     def release(self, bridge: Bridge, vid: int, mac: int) -> None:
         """End the hold-down of an address before its time; InputError."""
-        if (vid, mac) not in bridge.learning.move_guard.held:
-            raise InputError("mac", f"{format_mac(mac)} in VLAN {vid} is not held down")
-        self._apply(bridge, bridge.learning.move_guard.let_go((vid, mac)))
+        self._apply(bridge, bridge.release(vid, mac))
 
     def teach(self, bridge: Bridge, port: int, vid: int, mac: int) -> None:
         """Learn an address as if it had been seen; it moves and ages like any other; InputError."""
-        if port not in bridge.learning.open_ports:
-            raise InputError("port", f"bridge {bridge.name} has no port {port} that is up")
-        self._apply(bridge, bridge.learning.learn([(port, vid, mac)], time.monotonic()))
+        self._apply(bridge, bridge.teach(port, vid, mac, time.monotonic()))

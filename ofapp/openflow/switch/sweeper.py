@@ -79,7 +79,7 @@ class Sweeper:
                 self._look(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
             for serial in self._bridge.fdb.cohorts():
                 self._mend(sweep.finish(time.monotonic(), [serial]))
-        self._bridge.learning.lost -= back
+        self._bridge.learning.taken_back(back)
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
     def _sweep_cohorts(self) -> None:

@@ -415,7 +415,7 @@ class Fabric:
         if bridge is None:
             bridge = self.bridges[switch.number] = Bridge(switch.number, switch.params, self.trees)
             self.absentees.greet(bridge)
-            bridge.set_trace(False)
+            bridge.stp.set_trace(False)
             if switch.number in self.disk.texts:
                 with contextlib.suppress(ValueError):
                     bridge.revive_stp(self.disk.load(switch.number))
