@@ -19,7 +19,11 @@ def show(
     bridge: AnyBridgeArgument = None,
     details: Annotated[
         bool,
-        typer.Option("-d", "--details", help="Also ports, matches, frames over the rate, since."),
+        typer.Option(
+            "-d",
+            "--details",
+            help="Also show the ports, the matches, the frames over the rate and since when.",
+        ),
     ] = False,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,

@@ -54,7 +54,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def ofapp_(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """See `_version`; without a callback typer has no options of the program itself."""

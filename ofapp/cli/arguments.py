@@ -12,27 +12,38 @@ ApiOption = Annotated[
     str,
     typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="Where the controller's API is."),
 ]
-JsonOption = Annotated[bool, typer.Option("-j", "--json", help="JSON for programs.")]
+JsonOption = Annotated[bool, typer.Option("-j", "--json", help="Print JSON, for programs.")]
 
-BridgeArgument = Annotated[str, typer.Argument(metavar="BRIDGE", help="Name or datapath id.")]
-AnyBridgeArgument = Annotated[
-    str | None, typer.Argument(metavar="BRIDGE", help="Name or datapath id; without it, all.")
+BridgeArgument = Annotated[
+    str, typer.Argument(metavar="BRIDGE", help="The bridge: its name or datapath id.")
 ]
-PortArgument = Annotated[str, typer.Argument(metavar="PORT", help="A name, a number, or LOCAL.")]
+AnyBridgeArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="BRIDGE", help="The bridge: its name or datapath id. Without it, all bridges."
+    ),
+]
+PortArgument = Annotated[
+    str, typer.Argument(metavar="PORT", help="The port: its name, its number or LOCAL.")
+]
 VidArgument = Annotated[int, typer.Argument(metavar="VID", min=1, max=4094)]
 MacArgument = Annotated[str, typer.Argument(metavar="MAC")]
 
 # Of what is listed or forgotten
 MacOption = Annotated[str | None, typer.Option("--mac", metavar="MAC", help="Only this address.")]
 VlanOption = Annotated[
-    int | None, typer.Option("--vlan", metavar="VID", help="Only this VLAN; 0 = untagged.")
+    int | None,
+    typer.Option("--vlan", metavar="VID", help="Only this VLAN; 0 stands for untagged frames."),
 ]
 PortOption = Annotated[
-    str | None, typer.Option("--port", metavar="PORT", help="Only this port: name or number.")
+    str | None,
+    typer.Option("--port", metavar="PORT", help="Only this port, by its name or number."),
 ]
 
 # Of an entry
-InVlan = Annotated[int, typer.Option("--vlan", metavar="VID", help="0 = untagged.")]
+InVlan = Annotated[
+    int, typer.Option("--vlan", metavar="VID", help="The VLAN; 0 stands for untagged frames.")
+]
 OnPort = Annotated[
-    str, typer.Option("--port", metavar="PORT", help="The port: name, number or LOCAL.")
+    str, typer.Option("--port", metavar="PORT", help="The port: its name, its number or LOCAL.")
 ]

@@ -26,7 +26,9 @@ def _short(text: str) -> str:
 OvsRunDir = Annotated[
     Path,
     typer.Option(
-        "--ovs-rundir", metavar="DIR", help="Of the Open vSwitch to use: db.sock and the pid file."
+        "--ovs-rundir",
+        metavar="DIR",
+        help="Where the Open vSwitch to use has its db.sock and pid file.",
     ),
 ]
 Tag = Annotated[
@@ -35,7 +37,7 @@ Tag = Annotated[
         "--tag",
         metavar="TEXT",
         callback=_short,
-        help="What names of all that is made begin with: up to 8 letters and digits.",
+        help="The names of everything that is made begin with this: up to 8 letters and digits.",
     ),
 ]
 _RUN_DIR = Path("/var/run/openvswitch")
@@ -44,12 +46,15 @@ _TAG = "ofbench"
 
 @app.command()
 def run(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results and report go.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the results and the report go.")
+    ],
     dut: Annotated[
         list[Dut] | None,
         typer.Option(
             metavar="DEVICE",
-            help="Device under test, as often as you like: ofapp or normal (bridges of Open"
+            help="The device under test; may be given several times: ofapp or normal (bridges of"
+            " Open"
             " vSwitch), linux or router (the kernel's), wire (a cable: what the generator can do),"
             " external (what is between --tx and --rx already). Default: all but external.",
         ),
@@ -58,7 +63,8 @@ def run(
         list[Datapath] | None,
         typer.Option(
             metavar="NAME",
-            help="Of ofapp and normal, as often as you like: system, netdev, afxdp, dpdk."
+            help="The datapath of ofapp and normal; may be given several times: system, netdev,"
+            " afxdp, dpdk."
             " Default: netdev.",
         ),
     ] = None,
@@ -66,7 +72,8 @@ def run(
         list[Measurement] | None,
         typer.Option(
             metavar="TEST",
-            help="As often as you like: throughput, overload (what comes through of all that can be"
+            help="What to measure; may be given several times: throughput, overload (what comes"
+            " through of all that can be"
             " sent), latency, loss, back-to-back (RFC 2544);"
             " flooding, addresses, caching, learning (RFC 2889); tcp, udp, transactions."
             " Default: without loss, back-to-back, addresses, caching.",
@@ -78,7 +85,8 @@ def run(
             min=64,
             max=9216,
             metavar="OCTETS",
-            help="Frame size with the 4 octets of the checksum, 64 to 9216; as often as you like."
+            help="Frame size with the 4 octets of the checksum, 64 to 9216; may be given several"
+            " times."
             " Default: 64, 512, 1518.",
         ),
     ] = None,
@@ -88,18 +96,29 @@ def run(
             min=1,
             max=1_000_000,
             metavar="HOSTS",
-            help="Behind the far port, for the tests addresses and caching; as often as you like."
+            help="How many addresses there are behind the far port, in the tests addresses and"
+            " caching; may be given several times."
             " Default: 1, 1000, 10000.",
         ),
     ] = None,
     repeat: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Repetitions. Default: 3.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="How many times each measurement is made. Default: 3."
+        ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, metavar="S", help="Of one trial. Default: 0.5.")
+        float | None,
+        typer.Option(min=0.1, metavar="S", help="How long one trial takes. Default: 0.5."),
     ] = None,
     loss: Annotated[
-        float, typer.Option(min=0, max=0.5, metavar="SHARE", help="That a load may lose.")
+        float,
+        typer.Option(
+            min=0,
+            max=0.5,
+            metavar="SHARE",
+            help="What share of the frames a load may lose and still count as carried.",
+        ),
     ] = 0.001,
     side_by_side: Annotated[
         bool,
@@ -109,22 +128,27 @@ def run(
             " can be of dozens: for differences of a few per cent.",
         ),
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Little of everything, once.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure a little of everything, once.")
+    ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Every test, every size of the RFC and 9000.")
+        bool,
+        typer.Option("--full", help="Measure every test, with every size of the RFC and 9000."),
     ] = False,
     tx: Annotated[
-        str, typer.Option(metavar="IF", help="Send by this interface, not by a veth pair.")
+        str, typer.Option(metavar="IF", help="Send by this interface instead of a veth pair.")
     ] = "",
     rx: Annotated[str, typer.Option(metavar="IF", help="Count at this interface.")] = "",
     port: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="IF", help="With --tx and --rx: the device's two interfaces, cabled to those."
+            metavar="IF",
+            help="With --tx and --rx: an interface of the device; give the two that are cabled"
+            " to those.",
         ),
     ] = None,
     ovs_rundir: OvsRunDir = _RUN_DIR,
-    title: Annotated[str, typer.Option(metavar="TEXT", help="Heading of the report.")] = "",
+    title: Annotated[str, typer.Option(metavar="TEXT", help="The heading of the report.")] = "",
     tag: Tag = _TAG,
 ) -> None:
     """Measure devices in turns and write a report (as root).
@@ -164,10 +188,14 @@ def run(
 
 @app.command()
 def report(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Of one run or several.")],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="The folder of a run; may be several.")
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where to write it. Default: the first DIR."),
+        typer.Option(
+            "--out", metavar="DIR", help="Where to write the report. Default: the first DIR."
+        ),
     ] = None,
 ) -> None:
     """Make the report of runs anew: report.md, report.html and plots.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +48,10 @@ def schema() -> None:
 @app.command()
 def show(
     bridge: Annotated[
-        str | None, typer.Option("--bridge", metavar="BRIDGE", help="Name or datapath id.")
+        str | None,
+        typer.Option(
+            "--bridge", metavar="BRIDGE", help="Only this bridge, by its name or datapath id."
+        ),
     ] = None,
     as_json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
@@ -67,10 +71,11 @@ def show(
 @app.command()
 def reload(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing, tell what would change.")
+        bool, typer.Option("--dry-run", help="Change nothing, but say what would change.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Also when most of what the file said before is gone.")
+        bool,
+        typer.Option("--force", help="Take the file even if most of what it said before is gone."),
     ] = False,
     reset: Annotated[
         bool, typer.Option("--reset", help="Take back whatever was set at run time.")
@@ -110,6 +115,9 @@ def _counts(bridge: Json) -> str:
     return f": {', '.join(counts) or 'no flow'}"
 
 
+_LIKE_A_NUMBER = re.compile(r"[-+.0-9][-+.0-9A-Za-z_]*")
+
+
 def _lines(status: Json, bridges: list[Json]) -> list[str]:
     import yaml
 
@@ -128,10 +136,12 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
 def _body(yaml: Any, config: Json) -> list[str]:
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
         """Text with characters that YAML 1.1 takes for line ends, or that nobody sees, in quotes,
-        where they can be written as escapes."""
+        where they can be written as escapes; likewise what looks like a number (0E0 is one to the
+        file's reader, but not to PyYAML)."""
 
     def text(dumper: Any, value: str) -> Any:
-        style = None if value.isprintable() else '"'
+        plain = value.isprintable() and not _LIKE_A_NUMBER.fullmatch(value)
+        style = None if plain else '"'
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)

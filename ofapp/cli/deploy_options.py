@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 FileOption = Annotated[
     Path | None,
-    typer.Option("--config-file", metavar="FILE", help="Its section deploy; options go before it."),
+    typer.Option(
+        "--config-file",
+        metavar="FILE",
+        help="Take what is not given here from this file's section `deploy`.",
+    ),
 ]
 BridgeOption = Annotated[
     str | None, typer.Option("--bridge", metavar="NAME", help="The bridge. (default: br0)")
 ]
 JournalOption = Annotated[
-    Path, typer.Option("--journal", metavar="DIR", help="Where the way back is kept.")
+    Path, typer.Option("--journal", metavar="DIR", help="The folder where the way back is kept.")
 ]
 DatabaseOption = Annotated[
-    str | None, typer.Option("--db", metavar="unix:PATH", help="Open vSwitch's database.")
+    str | None, typer.Option("--db", metavar="unix:PATH", help="The database of Open vSwitch.")
 ]
 WithinOption = Annotated[
     float | None,
@@ -52,48 +56,71 @@ PortOption = Annotated[
     typer.Option(
         "--port",
         metavar="NAME:TYPE",
-        help="Another port: tap, internal, afxdp, vhost-user:SOCKET or dpdk:DEVICE; several times.",
+        help="Another port: tap, internal, afxdp, vhost-user:SOCKET or dpdk:DEVICE; may be given"
+        " several times.",
     ),
 ]
 DatapathOption = Annotated[
     str | None,
-    typer.Option("--datapath", help="system (the kernel's) or netdev. (default: system)"),
+    typer.Option(
+        "--datapath", help="The datapath: system (the kernel's) or netdev. (default: system)"
+    ),
 ]
 ControllerOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--controller", metavar="TARGET", help="Several times. (default: tcp:127.0.0.1:6653)"
+        "--controller",
+        metavar="TARGET",
+        help="The controller; may be given several times. (default: tcp:127.0.0.1:6653)",
     ),
 ]
 InBandOption = Annotated[
-    bool | None, typer.Option("--in-band", help="The controller is behind an uplink.")
+    bool | None,
+    typer.Option("--in-band", help="The controller is reached through an uplink of this bridge."),
 ]
 RestOption = Annotated[
     str | None,
-    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="The controller's REST API."),
+    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="Where the controller's API is."),
 ]
 RateOption = Annotated[
     int | None,
-    typer.Option("--rate-limit", metavar="N", help="Packets a second to the controller."),
+    typer.Option(
+        "--rate-limit",
+        metavar="N",
+        help="How many packets a second the switch may send to the controller.",
+    ),
 ]
 BurstOption = Annotated[
-    int | None, typer.Option("--burst-limit", metavar="N", help="Packets to it at once.")
+    int | None,
+    typer.Option(
+        "--burst-limit",
+        metavar="N",
+        help="How many packets the switch may send to the controller at once.",
+    ),
 ]
 DatapathIdOption = Annotated[
     str | None,
-    typer.Option("--datapath-id", metavar="HEX", help="16 digits. (default: by the MAC address)"),
+    typer.Option(
+        "--datapath-id",
+        metavar="HEX",
+        help="The datapath id, 16 hexadecimal digits. (default: made of the MAC address)",
+    ),
 ]
 MacOption = Annotated[
-    str | None, typer.Option("--mac", metavar="MAC", help="(default: the first uplink's)")
+    str | None,
+    typer.Option(
+        "--mac", metavar="MAC", help="The bridge's MAC address. (default: the first uplink's)"
+    ),
 ]
 MtuOption = Annotated[
-    int | None, typer.Option("--mtu", metavar="BYTES", help="(default: left as it is)")
+    int | None,
+    typer.Option("--mtu", metavar="BYTES", help="The MTU of the bridge. (default: left as it is)"),
 ]
 GuardOption = Annotated[
     bool | None,
     typer.Option(
         "--stp-guard/--no-stp-guard",
-        help="With several uplinks go on only when the controller runs spanning tree.",
+        help="With several uplinks, go on only if the controller runs spanning tree.",
     ),
 ]
 SettleOption = Annotated[
@@ -101,7 +128,7 @@ SettleOption = Annotated[
     typer.Option(
         "--settle-within",
         metavar="SECONDS",
-        help="Time for the gateway to answer over the bridge. (default: 45)",
+        help="How long the gateway may take to answer over the bridge. (default: 45)",
     ),
 ]
 

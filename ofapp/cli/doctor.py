@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def doctor(
     bridge: Annotated[
-        str | None, typer.Argument(metavar="BRIDGE", help="By its name; without it, all.")
+        str | None,
+        typer.Argument(metavar="BRIDGE", help="The bridge, by its name. Without it, all bridges."),
     ] = None,
     json: JsonOption = False,
     db: DatabaseOption = None,

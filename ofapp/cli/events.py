@@ -14,10 +14,10 @@ from ofapp.cli.output import print_json, say
 
 def events(
     follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="Go on with events as they happen.")
+        bool, typer.Option("-f", "--follow", help="Go on and print events as they happen.")
     ] = False,
     since: Annotated[
-        int, typer.Option("--since", metavar="N", min=0, help="Only those after number N.")
+        int, typer.Option("--since", metavar="N", min=0, help="Only the events after number N.")
     ] = 0,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,

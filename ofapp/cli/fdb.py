@@ -42,12 +42,12 @@ def show(
     mac: MacOption = None,
     vlan: VlanOption = None,
     port: PortOption = None,
-    type_: Annotated[Type | None, typer.Option("--type", help="Only these.")] = None,
+    type_: Annotated[Type | None, typer.Option("--type", help="Only entries of this kind.")] = None,
     json: Annotated[
-        bool, typer.Option("-j", "--json", help="JSON as `bridge -j fdb show` has it.")
+        bool, typer.Option("-j", "--json", help="Print JSON as `bridge -j fdb show` does.")
     ] = False,
     statistics: Annotated[
-        bool, typer.Option("-s", "--statistics", help="With -j: also `used` and `updated`.")
+        bool, typer.Option("-s", "--statistics", help="With -j, also print `used` and `updated`.")
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:

@@ -24,10 +24,16 @@ from ofapp.cli.output import age, print_json, print_table
 
 app = typer.Typer(help="Multicast groups and the ports that get them.", no_args_is_help=True)
 
-GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="IPv4, IPv6 or MAC address.")]
+GroupArgument = Annotated[
+    str, typer.Argument(metavar="GROUP", help="The group: an IPv4, IPv6 or MAC address.")
+]
 FromSource = Annotated[
     str | None,
-    typer.Option("--source", metavar="ADDRESS", help="Only from there; without it, from all."),
+    typer.Option(
+        "--source",
+        metavar="ADDRESS",
+        help="Only frames from this source. Without it, frames from all sources.",
+    ),
 ]
 
 
@@ -41,7 +47,7 @@ class Type(StrEnum):
 GroupOption = Annotated[
     str | None, typer.Option("--group", metavar="GROUP", help="Only this group.")
 ]
-TypeOption = Annotated[Type | None, typer.Option("--type", help="Only these.")]
+TypeOption = Annotated[Type | None, typer.Option("--type", help="Only entries of this kind.")]
 
 
 @app.command()
@@ -52,16 +58,18 @@ def show(
     port: PortOption = None,
     type_: TypeOption = None,
     json: Annotated[
-        bool, typer.Option("-j", "--json", help="JSON as `bridge -j mdb show` has it.")
+        bool, typer.Option("-j", "--json", help="Print JSON as `bridge -j mdb show` does.")
     ] = False,
     details: Annotated[
         bool,
         typer.Option(
-            "-d", "--details", help="Also members; with -j: modes, sources, router ports."
+            "-d",
+            "--details",
+            help="Also show members; with -j also modes, sources and router ports.",
         ),
     ] = False,
     statistics: Annotated[
-        bool, typer.Option("-s", "--statistics", help="With -j: also timers.")
+        bool, typer.Option("-s", "--statistics", help="With -j, also print timers.")
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
@@ -105,10 +113,14 @@ def add(
     source: FromSource = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", metavar="ADDRESS", help="From all but there; may be repeated."),
+        typer.Option(
+            "--exclude",
+            metavar="ADDRESS",
+            help="Frames from all sources but this; may be given several times.",
+        ),
     ] = None,
     temp: Annotated[
-        bool, typer.Option("--temp", help="As if a host had joined: it ages as others do.")
+        bool, typer.Option("--temp", help="Make an entry that ages, as if a host had joined.")
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
@@ -147,7 +159,9 @@ def flush(
     group: GroupOption = None,
     vlan: VlanOption = None,
     port: PortOption = None,
-    type_: Annotated[Type, typer.Option("--type", help="Entries of which kind.")] = Type.TEMP,
+    type_: Annotated[
+        Type, typer.Option("--type", help="Which kind of entries to forget.")
+    ] = Type.TEMP,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:

@@ -54,10 +54,13 @@ def set_(
         ),
     ] = None,
     vlan: Annotated[
-        int | None, typer.Option("--vlan", metavar="VID", help="Of this VLAN; 0 = untagged.")
+        int | None,
+        typer.Option(
+            "--vlan", metavar="VID", help="Set them for this VLAN; 0 stands for untagged frames."
+        ),
     ] = None,
     port: Annotated[
-        str | None, typer.Option("--port", metavar="PORT", help="Of this port.")
+        str | None, typer.Option("--port", metavar="PORT", help="Set them for this port.")
     ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:

@@ -28,7 +28,9 @@ app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
 @app.command()
 def show(
     bridge: AnyBridgeArgument = None,
-    detail: Annotated[bool, typer.Option("--detail", help="Everything there is to know.")] = False,
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Show everything there is to know.")
+    ] = False,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
@@ -183,7 +185,9 @@ def _of_port() -> list[type]:
 def set_bridge(
     bridge: BridgeArgument,
     given: Given,
-    on: Annotated[bool | None, typer.Option("--on/--off", help="Start or stop it.")] = None,
+    on: Annotated[
+        bool | None, typer.Option("--on/--off", help="Start or stop spanning tree.")
+    ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Set parameters of a bridge.

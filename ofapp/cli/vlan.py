@@ -45,8 +45,12 @@ def add(
     bridge: BridgeArgument,
     port: PortArgument,
     vid: VidArgument,
-    pvid: Annotated[bool, typer.Option("--pvid", help="Untagged frames belong to it.")] = False,
-    untagged: Annotated[bool, typer.Option("--untagged", help="It leaves untagged.")] = False,
+    pvid: Annotated[
+        bool, typer.Option("--pvid", help="Untagged frames that come in belong to this VLAN.")
+    ] = False,
+    untagged: Annotated[
+        bool, typer.Option("--untagged", help="Frames of this VLAN leave the port untagged.")
+    ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Let a port be in a VLAN.

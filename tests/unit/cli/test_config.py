@@ -51,6 +51,7 @@ def test_show_prints_a_file(live_ofapp: Run) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+@example("0E0")
 @example("\x80 # \x85 \u2028 - \ufeff\n")
 @settings(deadline=None)
 def test_whatever_a_description_holds_what_is_shown_can_be_read(text: str) -> None:
