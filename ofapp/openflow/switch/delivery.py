@@ -76,8 +76,10 @@ class Delivery:
         return unsent
 
     def end(self) -> None:
-        """The connection is over."""
+        """The connection is over: what waited is not for the next one."""
         self.way = Way.ENDED
+        self._waiting.clear()
+        self._unsent.clear()
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
