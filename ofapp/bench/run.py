@@ -20,6 +20,7 @@ from ofapp.bench.choose import Where, check, controlled, devices
 from ofapp.bench.devices.ovs import OpenVSwitch
 from ofapp.bench.model import Plan, Results
 from ofapp.bench.runner import Runner, Turn
+from ofapp.common.printable import printable
 
 
 def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
@@ -37,7 +38,7 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
         stack.callback(signal.signal, signal.SIGTERM, before)
         made, left_out = devices(plan, where)
         for reason in left_out:
-            console.print(f"left out: {reason}", highlight=False)
+            console.print(printable(f"left out: {reason}"), highlight=False, markup=False)
         if plan.side_by_side:
             beds = [stack.enter_context(Bed(tag)) for tag in numbered(where.tag, len(made))]
         else:
@@ -63,7 +64,7 @@ def _with_progress(runner: Runner, console: Console, keep: Callable[[], None]) -
         known = len(runner.problems)
         for _ in runner.run(announce):
             for problem in runner.problems[known:]:
-                bar.console.print(problem, highlight=False, markup=False)
+                bar.console.print(printable(problem), highlight=False, markup=False)
             known = len(runner.problems)
             bar.advance(task)
             keep()

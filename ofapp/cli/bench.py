@@ -9,6 +9,7 @@ import typer
 
 from ofapp.bench import BenchError
 from ofapp.bench.names import Datapath, Dut, Measurement
+from ofapp.cli.output import say
 
 app = typer.Typer(
     help="Measure bridges: RFC 2544, RFC 2889, streams and transactions, with a report.",
@@ -214,25 +215,25 @@ def clean(tag: Tag = _TAG, ovs_rundir: OvsRunDir = _RUN_DIR) -> None:
         gone = remove_rests(tag, ovs_rundir)
     except BenchError as error:
         _fail(error)
-    typer.echo(f"removed: {', '.join(gone)}" if gone else "there was nothing to remove")
+    say(f"removed: {', '.join(gone)}" if gone else "there was nothing to remove")
 
 
 def _report(folders: list[Path], out: Path) -> None:
     try:
         from ofapp.bench.report import write
     except ImportError as error:
-        typer.echo(
+        say(
             f"No report without {error.name}: pip install 'ofapp[bench]', then"
             f" `ofapp bench report {' '.join(map(str, folders))}`",
             err=True,
         )
         raise typer.Exit(1) from error
     try:
-        typer.echo(write(folders, out))
+        say(write(folders, out))
     except BenchError as error:
         _fail(error)
 
 
 def _fail(error: Exception) -> None:
-    typer.echo(f"Error: {error}", err=True)
+    say(f"Error: {error}", err=True)
     raise typer.Exit(1) from error

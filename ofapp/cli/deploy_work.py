@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 import typer
 
 from ofapp.cli.client import ApiError, Json
-from ofapp.cli.output import print_json, print_table
+from ofapp.cli.output import print_json, print_table, say
+from ofapp.common.printable import printable
 from ofapp.deploy import DIRECTORY, ping
 from ofapp.deploy.apply import ApplyError, Survey, apply, survey
 from ofapp.deploy.checks import Problem
@@ -157,8 +158,10 @@ def _apply(
         where = f" --journal {store.directory}" if store.directory != DIRECTORY else ""
         _say(
             f"{name}: done, but NOT YET CONFIRMED.  Everything is put back in {confirm_within:g} s"
-            f" unless this comes first, from a new session:\n\n    ofapp deploy confirm{where}\n"
+            " unless this comes first, from a new session:"
         )
+        for line in ("", f"    ofapp deploy confirm{where}", ""):
+            _say(line)
 
 
 def _confirm_by_ping(store: Store, bridge: str, address: str) -> None:
@@ -204,7 +207,7 @@ def _recover(store: Store, name: str) -> None:
 def _tell_problems(problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         kind = "error" if problem.fatal else "warning"
-        typer.echo(f"ofapp: {kind}: {problem}", err=True)
+        say(f"ofapp: {kind}: {problem}", err=True)
 
 
 def _as_json(found: Survey) -> Json:
@@ -249,7 +252,7 @@ def _step(_number: int, step: Step) -> None:
 def _say(text: str) -> None:
     """A terminal that has gone away is no reason to stop half-way."""
     with suppress(OSError):
-        typer.echo(text)
+        say(text)
         sys.stdout.flush()
 
 
@@ -265,6 +268,6 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (JournalError, RecoverError) as error:
-        raise ApiError(str(error)) from None
+        raise ApiError(printable(str(error))) from None
     except ApplyError as error:
-        raise ApiError(f"{error}; everything is as it was before") from None
+        raise ApiError(f"{printable(str(error))}; everything is as it was before") from None

@@ -14,6 +14,7 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
+from ofapp.common.printable import printable
 from ofapp.deploy.journal import Journal, JournalError, State, Store
 from ofapp.deploy.recover import RecoverError, put_back, unfinished
 
@@ -73,7 +74,8 @@ def _end(store: Store, journal: Journal) -> None:
 
 
 def _log(text: str) -> None:
-    print(time.strftime("%Y-%m-%d %H:%M:%S"), text, flush=True)
+    lines = "\n  ".join(map(printable, text.splitlines()))  # several of a traceback alone
+    print(time.strftime("%Y-%m-%d %H:%M:%S"), lines, flush=True)
 
 
 def main() -> None:

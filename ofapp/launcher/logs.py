@@ -1,7 +1,8 @@
 """What every line of the log goes through, whoever writes it, libraries too.
 
 No name forges a line or reaches the terminal as an escape sequence, and no peer fills the disk: of
-lines of one origin so many may come at once, and so many a second from then on.
+lines of one origin so many may come at once, and so many a second from then on; more of those that
+only somebody who looks for a mistake has asked for.
 """
 
 from __future__ import annotations
@@ -15,11 +16,22 @@ from ofapp.common.printable import printable
 
 BURST, RATE = 200, 10
 """Lines of one origin: at once, and a second from then on."""
+DEBUG_BURST, DEBUG_RATE = 5_000, 100
+"""The same of severity debug."""
+ORIGINS = 4096
+"""Of which it is known how many of their lines were left out."""
 
 _EVENTS = "ofapp"
-"""Whose lines are events, each of a kind with a rate of its own (`EventLog`)."""
+"""Whose lines are events, each of a kind with a rate of its own (`EventLog`) unless it is debug."""
 
 _TRACEBACKS = logging.Formatter()
+
+
+def _origin(record: logging.LogRecord) -> tuple[str, str]:
+    """Its logger and what it is about: how it is worded, or the kind of an event."""
+    if record.name == _EVENTS and isinstance(record.args, tuple) and record.args:
+        return record.name, str(record.args[-1])
+    return record.name, str(record.msg)
 
 
 class Tidy(logging.Filter):
@@ -30,12 +42,15 @@ class Tidy(logging.Filter):
         self.left_out: Counter[tuple[str, str]] = Counter()
         self._untold: Counter[tuple[str, str]] = Counter()
         self._buckets = Buckets(BURST, RATE)
+        self._debug = Buckets(DEBUG_BURST, DEBUG_RATE)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether the line is written; it is on one line, but for a traceback."""
-        origin = record.name, str(record.msg)
-        limited = record.levelno > logging.DEBUG and record.name != _EVENTS
-        if limited and not self._buckets.take(origin, time.monotonic()):
+        origin = _origin(record)
+        if self._too_many(record, origin):
+            if len(self.left_out) >= ORIGINS:  # (somebody words his lines before he logs them)
+                self.left_out.clear()
+                self._untold.clear()
             self.left_out[origin] += 1
             self._untold[origin] += 1
             return False
@@ -52,3 +67,8 @@ class Tidy(logging.Filter):
             lines = record.exc_text.split("\n")
             record.exc_text = "\n".join(f"  {printable(line.removeprefix('  '))}" for line in lines)
         return True
+
+    def _too_many(self, record: logging.LogRecord, origin: tuple[str, str]) -> bool:
+        if record.levelno <= logging.DEBUG:
+            return not self._debug.take(origin, time.monotonic())
+        return record.name != _EVENTS and not self._buckets.take(origin, time.monotonic())

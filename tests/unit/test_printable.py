@@ -92,6 +92,32 @@ def test_lines_of_one_origin_are_bounded_and_others_are_not_held_up(
     assert lines[0] == "WARNING message 7 is refused (60800 more lines like this were left out)"
 
 
+def test_lines_for_who_looks_for_a_mistake_are_bounded_too(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(logger, "name", "ofapp")
+    for _ in range(2 * logs.DEBUG_BURST):
+        logger.debug("%s%s [%s]", "bridge br0: ", "port 1 < RST", "stp.bpdu.received")
+    for _ in range(2 * logs.BURST):
+        logger.info("%s%s [%s]", "", "an event, whose rate is its kind's", "port.up")
+    logger.debug("%s%s [%s]", "bridge br0: ", "port 1 > RST", "stp.bpdu.sent")
+    lines = written(logger)
+    assert sum("received" in line for line in lines) == logs.DEBUG_BURST
+    assert sum("port.up" in line for line in lines) == 2 * logs.BURST
+    assert "stp.bpdu.sent" in lines[-1]
+
+
+def test_what_is_known_of_lines_that_were_left_out_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logs.Tidy, "_too_many", lambda *_: True)
+    tidy = Tidy()
+    for number in range(3 * logs.ORIGINS):
+        tidy.filter(logging.makeLogRecord({"name": "library", "msg": f"worded before: {number}"}))
+    assert 0 < len(tidy.left_out) <= logs.ORIGINS
+
+
 def test_the_managers_log_is_so(manager: Callable[..., Manager]) -> None:
     running = manager(APP, "--ofp-tcp-listen-port", free_port())
     running.wait_for("listening for switches")
