@@ -130,9 +130,9 @@ _TABLE = TableId.SOURCE
 def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
     """What becomes of unknown sources on an up port that learns; statics: those that are its."""
     here = (in_port(port.number),)
-    told = (to_controller(port.number, Copy.SIGHTING, metered),) if port.learns else ()
+    copy = (to_controller(port.number, Copy.SIGHTING, metered),) if port.learns else ()
     if port.state is PortState.LEARNING:
-        yield Flow(_TABLE, 400, here, Feature.MISS, told)
+        yield Flow(_TABLE, 400, here, Feature.MISS, copy)
         return
     if port.full:
         yield gate_flow(port.number, None, metered)
@@ -142,7 +142,7 @@ def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool)
         for static in statics:
             yield from pass_flows(port, static)
         yield Flow(_TABLE, 350, here, Feature.GUARD)
-    yield Flow(_TABLE, 100, here, Feature.MISS, told, TableId.DESTINATION)
+    yield Flow(_TABLE, 100, here, Feature.MISS, copy, TableId.DESTINATION)
 
 
 def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:

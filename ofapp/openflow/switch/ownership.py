@@ -162,7 +162,7 @@ class Ownership:
     def _become_master(self) -> None:
         """Without waiting: a switch that knows no roles is looked after all the same."""
 
-        def told(reply: bytes) -> None:
+        def on_role(reply: bytes) -> None:
             self._channel.end_request(xid)
             if reply[1] == ofp.OFPT_ROLE_REPLY and len(reply) >= _ROLE_REPLY.size:
                 generation = self._next(reply)
@@ -174,4 +174,4 @@ class Ownership:
 
         question = parser.OFPRoleRequest(self._channel, ofp.OFPCR_ROLE_NOCHANGE, 0)
         xid = int(self._channel.set_xid(question))
-        self._channel.request(xid, serialize(question), told)
+        self._channel.request(xid, serialize(question), on_role)

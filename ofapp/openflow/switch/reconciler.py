@@ -101,7 +101,7 @@ class Reconciler:
         first = self._delivery.way is Way.SHUT
         believed = self._bridge.stp.states() if first else None
         ask_ports(self._channel, self._take_ports)
-        before = self.writer.held.copy()
+        before = self.writer.installed.copy()
         requests = fixed_requests(self._channel, thorough=first)
         answers = bodies(self._channel, *requests)
         every = (flow for body in answers for flow in read_flow_stats(body))
@@ -109,7 +109,7 @@ class Reconciler:
         groups = ask_groups(self._channel)
         meters = ask_meters(self._channel) if self.metered else {}
         self._counters.take_flows(flows)
-        changed = self._delivery.way is Way.BARRIER or self.writer.held != before
+        changed = self._delivery.way is Way.BARRIER or self.writer.installed != before
         if changed and not first:
             raise OvertakenError("the bridge changes faster than its switch can be looked at")
         if believed is not None and not self._bridge.stp.settled_on(

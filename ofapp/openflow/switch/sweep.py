@@ -3,7 +3,7 @@
 FLOW_REMOVED is a hint: it can be lost with a connection, and a controller that was restarted has
 no FDB at all.  A sweep is shown the learned flows that the switch holds, first all source halves,
 then all destination halves, and gives back what mends the difference.  It works on a stream: a
-hundred thousand hosts are never held twice.  Routinely it is about a few cohorts at a time (see
+hundred thousand hosts are never kept twice.  Routinely it is about a few cohorts at a time (see
 `ofapp.bridge.fdb`), whose entries are judged as soon as their flows were shown.
 
 The same sweep serves three occasions, which differ in whom to believe:
@@ -82,8 +82,8 @@ class Sweep:
             entry = None
         belongs = self._bridge.port_policies.vlans(port).has(vid)  # or no more
         if entry is None and self._occasion is Occasion.CONNECTED and belongs:
-            entry, told = self._learning.adopt(port, vid, mac, serial, now, sticky)
-            effects += told
+            entry, adopted = self._learning.adopt(port, vid, mac, serial, now, sticky)
+            effects += adopted
             if entry is not None and entry.serial != serial:
                 return effects  # installed anew
             if entry is not None:
@@ -159,8 +159,8 @@ class Sweep:
 
     def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:
         """The entry, if a half with this port, serial and kind is as it should be."""
-        held = port, serial, sticky
-        if entry is not None and held == (entry.port, entry.serial, entry.is_sticky):
+        half = port, serial, sticky
+        if entry is not None and half == (entry.port, entry.serial, entry.is_sticky):
             return entry if self._learning.forwards(port) else None
         if entry is None or entry.installed < self._started:
             self._learning.counters["stale_flows"] += 1

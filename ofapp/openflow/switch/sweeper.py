@@ -25,7 +25,7 @@ from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import delete_raw
 from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats, read_half
-from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_request, flows_held
+from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_count, flow_request
 from ofapp.openflow.wire.requests import bodies, replies
 
 PART = 4096
@@ -67,14 +67,14 @@ class Sweeper:
         """
         self._writer = writer
         back = self._bridge.learning.back()
-        others = sum(flow.table in LARGE for flow in writer.held.flows.values())
-        held = flows_held(self._channel) - others
-        if held > SMALL and occasion is Occasion.ROUTINE:
+        others = sum(flow.table in LARGE for flow in writer.installed.flows.values())
+        there = flow_count(self._channel) - others
+        if there > SMALL and occasion is Occasion.ROUTINE:
             self._sweep_cohorts()
         else:
             sweep = self._begin(occasion)
-            if held > SMALL:
-                self._find(sweep, held, others)
+            if there > SMALL:
+                self._find(sweep, there, others)
             else:
                 self._look(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
             for serial in self._bridge.fdb.cohorts():
@@ -98,15 +98,15 @@ class Sweeper:
                 self._look(sweep, self._cohort_requests(some, kinds))
                 self._mend(sweep.finish(time.monotonic(), some))
 
-    def _find(self, sweep: Sweep, held: int, others: int) -> None:
+    def _find(self, sweep: Sweep, there: int, others: int) -> None:
         """Whatever there is: by all the serials there can be; the hard way should more be left."""
-        size, shown = max(SLICE * COHORTS * 2 // held, 1), 0
+        size, shown = max(SLICE * COHORTS * 2 // there, 1), 0
         for kind in (_LEARNED, _STICKY):
-            if shown < flows_held(self._channel) - others:
+            if shown < flow_count(self._channel) - others:
                 for first in range(1, COHORTS + 1, size):
                     some = range(first, min(first + size, COHORTS + 1))
                     shown += self._look(sweep, self._cohort_requests(some, [kind]))
-        left = flows_held(self._channel) - others
+        left = flow_count(self._channel) - others
         if shown < left:
             for _ in range(_parts(left // 2)):
                 self._part += 1
@@ -158,8 +158,8 @@ class Sweeper:
             look = sweep.source if flow.table == LARGE[0] else sweep.destination
             serial = flow.cookie & 0xFFFFFFFF
             mac = half.source or half.destination
-            told = half.port, half.vid, mac, serial, flow.packets, now
-            effects += look(*told, sticky=kind == _STICKY)
+            seen = half.port, half.vid, mac, serial, flow.packets, now
+            effects += look(*seen, sticky=kind == _STICKY)
             if half.destination and not self._writer.leads_right(half, flow.instructions):
                 effects += sweep.redirected(InstallDestination(half.port, half.vid, mac, serial))
         self._mend(effects)

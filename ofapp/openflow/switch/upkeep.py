@@ -101,19 +101,19 @@ class Upkeep:
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
-        return difference(self.writer.held, self.writer.wanted(self._bridge.desired(params)))
+        return difference(self.writer.installed, self.writer.wanted(self._bridge.desired(params)))
 
     def reconfigure(self, effects: list[Effect]) -> Changes:
         """Carry a change out; gives what it changed in the switch, whose state is then checked.
 
         What has to wait for the switch (a barrier) is not in it.
         """
-        before = self.writer.held.copy()
+        before = self.writer.installed.copy()
         if self._delivery.way is not Way.SHUT and used_lists(self._bridge.params):
             self.counters.save_acls()
         self._apply(effects)
         self.look_soon()
-        return difference(before, self.writer.held)
+        return difference(before, self.writer.installed)
 
     def deleted(self) -> None:
         """A flow of ours is gone: whether it was our doing is known by how many are to go."""

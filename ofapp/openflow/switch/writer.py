@@ -65,7 +65,7 @@ _Writers = dict[type[Effect], Callable[[Any], bytes]]
 
 
 class EffectWriter:
-    """held: what the switch holds, as far as was sent; metered: whether it has meters.
+    """installed: what the switch holds, as far as was sent; metered: whether it has meters.
 
     entries: which group belongs to which multicast entry there.
     bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
@@ -73,7 +73,7 @@ class EffectWriter:
     """
 
     def __init__(self, bridge: Bridge, metered: bool) -> None:
-        self.held = Program()
+        self.installed = Program()
         self.entries = GroupNumbers()
         self.bundles = True
         self.removed = 0
@@ -84,7 +84,7 @@ class EffectWriter:
 
     def holds(self, program: Program) -> None:
         """The switch was looked at and holds this now."""
-        self.held, self._flooded, self.removed = program, None, 0
+        self.installed, self._flooded, self.removed = program, None, 0
 
     def wanted(self, desired: Desired | None = None) -> Program:
         """What the switch should hold, for its bridge as it is or as it is said to be."""
@@ -121,32 +121,32 @@ class EffectWriter:
         """Groups after their parts; parts that nothing leads to any more go."""
         messages: list[bytes] = []
         for group in groups:
-            have = self.held.groups.get(group.id)
+            have = self.installed.groups.get(group.id)
             if have != group:
-                self.held.groups[group.id] = group
+                self.installed.groups[group.id] = group
                 messages.append(codec.put_group(group, have is not None))
                 messages += map(self._drop_group, parts_of(have) - parts_of(group))
         return b"".join(messages)
 
     def _drop_group(self, number: int) -> bytes:
-        parts = parts_of(self.held.groups.pop(number, None))
+        parts = parts_of(self.installed.groups.pop(number, None))
         return b"".join([codec.delete_group(number), *map(self._drop_group, parts)])
 
     def _put_meter(self, meter: Meter) -> bytes:
-        have = self.held.meters.get(meter.id)
+        have = self.installed.meters.get(meter.id)
         if have == meter:
             return b""
-        self.held.meters[meter.id] = meter
+        self.installed.meters[meter.id] = meter
         return codec.put_meter(meter, have is not None)
 
     def _put(self, flow: Flow) -> bytes:
-        if self.held.flows.get(flow.identity) == flow and not flow.hard_timeout:
+        if self.installed.flows.get(flow.identity) == flow and not flow.hard_timeout:
             return b""
-        self.held.flows.put(flow)
+        self.installed.flows.put(flow)
         return codec.add_flow(flow)
 
     def _take_out(self, flow: Flow) -> bytes:
-        if not self.held.flows.take_out(flow):
+        if not self.installed.flows.take_out(flow):
             return b""
         self.removed += 1
         return codec.delete_flow(flow)
@@ -176,7 +176,7 @@ class EffectWriter:
             case PutStatic():
                 return self._put_static(effect)
             case RemoveStatic(mac, vid):
-                return b"".join(map(self._take_out, self._static_held(mac, vid)))
+                return b"".join(map(self._take_out, self._installed_static(mac, vid)))
             case Flush():
                 return self._flush(effect)
             case SetGate():
@@ -200,8 +200,8 @@ class EffectWriter:
     def _reprogram(self) -> bytes:
         desired = self._bridge.desired()
         wanted = self.wanted(desired)
-        changes = difference(self.held, wanted)
-        self.held, self._flooded = wanted, desired.flooded
+        changes = difference(self.installed, wanted)
+        self.installed, self._flooded = wanted, desired.flooded
         self.removed += len(changes.flows_removed)
         return changes.messages()
 
@@ -226,18 +226,20 @@ class EffectWriter:
     def _close(self, port: int) -> bytes:
         messages = [*map(self._take_out, self._on(port))]
         for kind in meters.Copy:
-            if self.held.meters.pop(meters.meter_id(port, kind), None):
+            if self.installed.meters.pop(meters.meter_id(port, kind), None):
                 messages.append(codec.delete_meter(meters.meter_id(port, kind)))
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
-        return sorted(self.held.flows.of_port(port), key=lambda flow: (flow.table, flow.priority))
+        return sorted(
+            self.installed.flows.of_port(port), key=lambda flow: (flow.table, flow.priority)
+        )
 
     def _set_entry(self, key: Key, ports: frozenset[int] | None) -> bytes:
         """The group before the flow that leads to it, and after it on the way out."""
         if ports is not None:
             number = self.entries.of(key)
-            known = number in self.held.groups
+            known = number in self.installed.groups
             message = self._put_groups(
                 entry_groups(self._bridge.port_policies, number, key.vid, ports)
             )
@@ -253,7 +255,9 @@ class EffectWriter:
             wanted += flows.pass_flows(self._bridge.desired_port(static.port), static)
         kept = {flow.identity for flow in wanted}
         old = [
-            flow for flow in self._static_held(static.mac, static.vid) if flow.identity not in kept
+            flow
+            for flow in self._installed_static(static.mac, static.vid)
+            if flow.identity not in kept
         ]
         return b"".join([*map(self._put, wanted), *map(self._take_out, old)])
 
@@ -269,15 +273,15 @@ class EffectWriter:
 
     def _set_rate(self, port: int) -> bytes:
         meter = meters.sighting_meter(self._bridge.desired_port(port))
-        return self._put_meter(meter) if meter.id in self.held.meters else b""
+        return self._put_meter(meter) if meter.id in self.installed.meters else b""
 
-    def _static_held(self, mac: int, vid: int | None) -> list[Flow]:
-        """The flows held of a static or local address."""
+    def _installed_static(self, mac: int, vid: int | None) -> list[Flow]:
+        """The flows installed of a static or local address."""
         feature = Feature.LOCAL if vid is None else Feature.STATIC
         where = None if vid is None else vlan(vid)
         return [
             flow
-            for flow in self.held.flows.of_address(mac)
+            for flow in self.installed.flows.of_address(mac)
             if flow.feature is feature and (where is None or where in flow.match)
         ]
 
@@ -288,7 +292,7 @@ class EffectWriter:
         sticky, destination = flush.sticky, TableId.DESTINATION
         messages = codec.delete_learned(TableId.SOURCE, tagged + behind, sticky=sticky)
         messages += codec.delete_learned(destination, tagged, flush.port, sticky=sticky)
-        if flush.port is not None and port_group(flush.port) in self.held.groups:
+        if flush.port is not None and port_group(flush.port) in self.installed.groups:
             group = port_group(flush.port)
             messages += codec.delete_learned(destination, tagged, out_group=group, sticky=sticky)
         return messages

@@ -243,11 +243,11 @@ class Inbox:
             self._news[port] += 1
 
     def _put_frame(self, message: bytes) -> None:
-        told = read_packet_in(message)
-        if told is None:
+        read = read_packet_in(message)
+        if read is None:
             self._counters["malformed_packet_ins"] += 1
             return
-        frame = Frame(is_bpdu(message, 0), *told)
+        frame = Frame(is_bpdu(message, 0), *read)
         if self._news and (frame.port in self._news or _ALL_PORTS in self._news):
             self._put_prompt(frame.port, frame)
         else:

@@ -48,10 +48,10 @@ def read_miss(data: bytes, at: int, length: int) -> tuple[int, int, int] | None:
 
 def _read_miss_slowly(message: bytes) -> tuple[int, int, int] | None:
     """The same for any match and any length."""
-    told = read_packet_in(message)
-    if told is None or len(told[1]) < 14:
+    read = read_packet_in(message)
+    if read is None or len(read[1]) < 14:
         return None
-    port, frame = told
+    port, frame = read
     _, high, low, type_ = struct.unpack_from("!6sHIH", frame)
     vid = 0
     if type_ in _TAGS and len(frame) >= 18:

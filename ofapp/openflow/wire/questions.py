@@ -56,7 +56,7 @@ def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
     return requests
 
 
-def flows_held(channel: Channel) -> int:
+def flow_count(channel: Channel) -> int:
     """How many flows, whoever's, there are in the tables with learned addresses; RequestError."""
     count = 0
     for body in bodies(channel, parser.OFPTableStatsRequest(channel, 0)):

@@ -120,7 +120,7 @@ def test_parts_come_before_and_go_after_what_leads_to_them() -> None:
     whole, *gone = flood(switch, 2000)
     assert whole == (1, FLOOD_GROUP)
     assert sorted(gone) == sorted((2, number) for _, number in parts)
-    assert switch.held.groups == {FLOOD_GROUP: plain(FLOOD_GROUP, range(1, 2001))}
+    assert switch.installed.groups == {FLOOD_GROUP: plain(FLOOD_GROUP, range(1, 2001))}
 
 
 def test_a_multicast_entry_goes_with_its_parts() -> None:
@@ -130,7 +130,7 @@ def test_a_multicast_entry_goes_with_its_parts() -> None:
     assert put[-1] == (0, ENTRY_GROUPS)
     gone = sent(switch.write([RemoveGroup(0, b"\xef\1\1\1", None)]))
     assert sorted(number for _, number in gone) == sorted(number for _, number in put)
-    assert not switch.held.groups
+    assert not switch.installed.groups
 
 
 def test_a_frame_for_thousands_of_ports_is_several_messages() -> None:

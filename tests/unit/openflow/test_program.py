@@ -68,7 +68,9 @@ def test_what_blocks_is_written_as_it_was_then_and_not_as_it_is_now(ports: froze
     writer = EffectWriter(made, metered=True)
     writer.holds(held(made))
     writer.write([SetFlood(ports)])
-    flooded = writer.held.groups[VLAN_GROUPS | 10].ports | writer.held.groups[FLOOD_GROUP].ports
+    flooded = (
+        writer.installed.groups[VLAN_GROUPS | 10].ports | writer.installed.groups[FLOOD_GROUP].ports
+    )
     assert flooded == ports & {1, 3}
 
 

@@ -38,11 +38,11 @@ class Switch:
     def __init__(self) -> None:
         self.bridge = guarded()
         self.writer = EffectWriter(self.bridge, True)
-        self.writer.held = self.writer.wanted()
+        self.writer.installed = self.writer.wanted()
 
     def apply(self, effects: list[Effect]) -> bytes:
         written = self.writer.write(effects)
-        assert self.writer.held.flows == self.writer.wanted().flows
+        assert self.writer.installed.flows == self.writer.wanted().flows
         return written
 
 
