@@ -27,22 +27,21 @@ EntryType = Literal["temp", "permanent"]
 FilterMode = Literal["include", "exclude"]
 
 
-def _address(value: object) -> bytes:
+def _plain(value: object) -> str:
+    """Text without a zone, which no address in a frame has."""
     if not isinstance(value, str) or "%" in value:
-        raise ValueError(f"{value!r} is not an IP address")
-    return parse(value)
+        raise ValueError(f"{value!r} is not an address")
+    return value
 
 
 def _group(value: object) -> bytes:
-    if not isinstance(value, str) or "%" in value:
-        raise ValueError(f"{value!r} is neither an IP address nor a MAC address")
-    group = parse_group(value)
+    group = parse_group(_plain(value))
     check_addresses(group, None)
     return group
 
 
 def _source(value: object) -> bytes:
-    source = _address(value)
+    source = parse(_plain(value))
     if not is_host(source):
         raise ValueError(f"{value} is not the address of one host")
     return source
