@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from flask import Response
+from pydantic import BaseModel
 
 from ofapp.common import hub
 
@@ -19,8 +20,14 @@ _PIECE = 500
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-def answer(body: object, status: int = 200) -> Response:
+def answer(body: BaseModel, status: int = 200) -> Response:
     """A short answer."""
+    text = body.model_dump_json(ensure_ascii=True)
+    return Response(text + "\n", status, content_type="application/json")
+
+
+def plain(body: object, status: int = 200) -> Response:
+    """One that is in JSON's types already."""
     return Response(_encode(body) + "\n", status, content_type="application/json")
 
 

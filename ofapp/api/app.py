@@ -13,24 +13,23 @@ from werkzeug.exceptions import BadRequest
 
 import ofapp
 from ofapp.api import (
+    acls,
+    bridges,
+    config,
+    events,
+    fdb,
+    mdb,
     metrics,
-    models,
+    multicast,
+    ports,
     problems,
-    routes_acl,
-    routes_bridges,
-    routes_config,
-    routes_events,
-    routes_fdb,
-    routes_mdb,
-    routes_multicast,
-    routes_ports,
-    routes_ryu,
-    routes_stp,
+    ryu,
+    stp,
 )
-from ofapp.api.answers import answer
+from ofapp.api.answers import plain
 from ofapp.api.door import MAX_BODY
+from ofapp.api.events import Streams
 from ofapp.api.problems import ProblemError, field_problem
-from ofapp.api.routes_events import Streams
 from ofapp.controller.network import Network
 
 _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
@@ -56,7 +55,7 @@ def create_app(
             description="Learning bridges on Open vSwitch: what they know, and how to change it.",
         ),
         responses=problems.COMMON,
-        validation_error_model=models.Problem,
+        validation_error_model=problems.Problem,
         validation_error_callback=problems.invalid,
         security_schemes={},
         doc_ui=False,
@@ -73,23 +72,23 @@ def create_app(
             _check_form()
 
     for routes in (
-        routes_bridges,
-        routes_ports,
-        routes_fdb,
-        routes_stp,
-        routes_mdb,
-        routes_multicast,
-        routes_acl,
-        routes_ryu,
-        routes_config,
+        bridges,
+        ports,
+        fdb,
+        stp,
+        mdb,
+        multicast,
+        acls,
+        ryu,
+        config,
     ):
         app.register_api(routes.blueprint(network))
     app.register_api(metrics.blueprint(network, {} if ended is None else ended))
-    app.register_api(routes_events.blueprint(network.events, streams or Streams()))
+    app.register_api(events.blueprint(network.events, streams or Streams()))
 
     @app.get("/openapi.json", doc_ui=False)
     def openapi() -> Response:
-        return answer(app.api_doc)
+        return plain(app.api_doc)
 
     return app
 
@@ -128,9 +127,9 @@ def _check_form() -> None:
     for name, values in request.args.lists():
         if len(values) > 1:
             raise field_problem(422, name, "is given more than once")
-    if request.method in ("PUT", "PATCH") and request.blueprint != routes_mdb.NAME:
+    if request.method in ("PUT", "PATCH") and request.blueprint != mdb.NAME:
         # The scripts written for Ryu's sample use `curl -d`, which calls JSON a form.
-        _read_json(force=request.blueprint == routes_ryu.NAME)
+        _read_json(force=request.blueprint == ryu.NAME)
 
 
 def _read_json(force: bool) -> Any:

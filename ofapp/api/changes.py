@@ -14,7 +14,7 @@ from pydantic import (
     create_model,
 )
 
-from ofapp.api.models import Input, json_number
+from ofapp.api.base import Input, json_number
 
 _WHOLE = Annotated[int, BeforeValidator(json_number)]
 _FRACTION = Annotated[float, BeforeValidator(json_number)]

@@ -12,7 +12,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from ofapp.api import metrics_acl, metrics_multicast, metrics_stp, models
+from ofapp.api import metrics_acl, metrics_multicast, metrics_stp
+from ofapp.api.base import NoQuery
 from ofapp.api.problems import COMMON
 from ofapp.common.printable import printable
 from ofapp.controller.network import Network
@@ -161,7 +162,7 @@ def blueprint(network: Network, ended: Mapping[str, int]) -> APIBlueprint:
     @api.get(
         "/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
     )
-    def metrics(query: models.NoQuery) -> Response:
+    def metrics(query: NoQuery) -> Response:
         """Every number there is."""
         return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 

@@ -49,7 +49,7 @@ def encode_cursor(datapath_id: int, key: Key) -> str:
 
 
 def decode_cursor(text: str) -> tuple[int, Key]:
-    """(datapath id, key) of the last entry that was given; `models.Cursor` has checked the text."""
+    """(datapath id, key) of the last entry that was given; `fdb.Cursor` has checked the text."""
     datapath_id, vlan, mac = _CURSOR.unpack(base64.urlsafe_b64decode(text))
     return datapath_id, (vlan, mac)
 

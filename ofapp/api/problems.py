@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
-from ofapp.api.models import Input
+from ofapp.api.base import Input
 from ofapp.config.errors import findings
 from ofapp.controller.state import NotSavedError
 
@@ -22,6 +22,23 @@ TYPE = "application/problem+json"
 
 Fields = Sequence[tuple[str, str]]
 """(field, what is wrong with it)."""
+
+
+class ProblemField(BaseModel):
+    """One thing that is wrong."""
+
+    field: str
+    detail: str
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[ProblemField] = Field(description="which fields are to blame, if any")
 
 
 class ProblemError(Exception):

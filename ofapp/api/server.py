@@ -10,7 +10,7 @@ from typing import Any
 
 from ofapp.api.app import create_app
 from ofapp.api.door import CONNECTIONS, Door, Protocol
-from ofapp.api.routes_events import Streams
+from ofapp.api.events import Streams
 from ofapp.common import hub
 from ofapp.controller.network import Network
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable
+from typing import Literal
 
 from ofapp.bridge.effects import Effect, HoldDown, LetGo
 from ofapp.bridge.event import Event, PortNumber, Severity
@@ -74,7 +75,7 @@ class HeldAddress:
         self.sightings = 0
 
     @property
-    def reason(self) -> str:
+    def reason(self) -> Literal["sticky", "moves"]:
         """Why, in one word."""
         return "sticky" if self.sticky else "moves"
 

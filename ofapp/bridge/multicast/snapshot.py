@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
+from typing import Literal
 
 from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
 from ofapp.bridge.multicast.context import Context
@@ -70,7 +71,7 @@ class QuerierInfo:
     vid: int
     family: int
     enabled: bool
-    state: str
+    state: Literal["none", "self", "other"]
     active: bool
     version: int
     address: str | None
@@ -173,7 +174,8 @@ def routers(context: Context, ports: Mapping[int, Port], now: float) -> list[Rou
 def querier(context: Context, now: float) -> QuerierInfo:
     """Querier state of a context."""
     state, scope = context.querier, context.scope
-    address, version, timer, name = None, scope.version, 0.0, "none"
+    name: Literal["none", "self", "other"] = "none"
+    address, version, timer = None, scope.version, 0.0
     if state.is_querier:
         name, address, timer = "self", text(state.address), _left(state.next_query, now)
     elif state.other is not None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from ofapp.api.acls import AclList
 from ofapp.api.app import create_app
-from ofapp.api.models_acl import AclList
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, acl_network
 

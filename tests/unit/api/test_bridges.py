@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import models
+from ofapp.api import bridges
+from ofapp.api import ports as ports_api
 from ofapp.api.app import create_app
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
@@ -19,7 +20,7 @@ from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network
 
 def test_all_bridges_are_listed(client: Any) -> None:
     answer = client.get("/v1/bridges")
-    listed = models.BridgeList.model_validate(answer.json).bridges
+    listed = bridges.BridgeList.model_validate(answer.json).bridges
     assert [(bridge.datapath_id, bridge.name) for bridge in listed] == [
         (DPID, "br0"),
         (FULL, "br1"),
@@ -27,7 +28,7 @@ def test_all_bridges_are_listed(client: Any) -> None:
 
 
 def test_a_bridge_tells_its_limits_and_counts(client: Any) -> None:
-    told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert (told.ageing_time, told.limits.fdb_max_learned) == (300, 100_000)
     assert (told.fdb.learned, told.fdb.static, told.fdb.local) == (60, 1, 1)
     assert told.fdb.learned_by_port == {"eth1": 40, "eth2": 20}
@@ -51,7 +52,7 @@ def test_one_that_is_connected_cannot() -> None:
     answer = client.delete(f"/v1/bridges/{FULL}")
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "dpid")
     assert "is connected" in answer.json["detail"]
-    told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert (told.name, told.former_name, told.away is not None) == (DPID, "br0", True)
 
 
@@ -65,7 +66,7 @@ def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(
         owner=None,
         drops={"reserved": 9},
     )
-    told = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert (told.connected, told.in_line, told.peer) == (True, True, "192.0.2.7:4711")
     assert (told.counters["malformed_messages"], told.drops) == (3, {"reserved": 9})
 
@@ -79,7 +80,7 @@ def test_a_full_bridge_counts_what_it_refuses(client: Any) -> None:
 def test_ports(client: Any, bridge: Bridge) -> None:
     bridge.learning.limits.set_port(2, "eth2", 20, False)
     bridge.put_port(Port(LOCAL_PORT, "br0", parse_mac(OWN), False), time.monotonic())
-    ports = models.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
+    ports = ports_api.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
     assert [port.name for port in ports] == ["eth1", "eth2", "eth3", "br0"]
     assert [port.state for port in ports] == ["forwarding", "forwarding", "forwarding", "disabled"]
     local = ports[-1]
@@ -104,7 +105,9 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
 ) -> None:
     def held_back() -> list[dict[str, int]]:
         answer = client.get(f"/v1/bridges/{DPID}/ports")
-        return [dict(port.held_back) for port in models.PortList.model_validate(answer.json).ports]
+        return [
+            dict(port.held_back) for port in ports_api.PortList.model_validate(answer.json).ports
+        ]
 
     assert held_back() == [{}, {}, {}, {}]
     network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ofapp.api.app import create_app
-from ofapp.api.models_config import ConfigStatus, Reloaded
+from ofapp.api.config import ConfigStatus, Reloaded
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import BridgeNamed
 from ofapp.bridge.mac import parse_mac

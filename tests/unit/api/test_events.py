@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api import models, routes_events
+from ofapp.api import events as routes_events
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.network import Network
 from tests.support.ports import free_port
@@ -29,7 +29,7 @@ def test_events_are_listed_oldest_first(client: Any, network: Network) -> None:
     network.events.tell(
         1, Event("fdb.limit", "full", Severity.WARNING, port=2, data={"limit": 5}), "br0"
     )
-    answer = models.EventList.model_validate(client.get("/v1/events").json)
+    answer = routes_events.EventList.model_validate(client.get("/v1/events").json)
     numbers = [event.number for event in answer.events]
     assert numbers == list(range(1, len(numbers) + 1))
     assert answer.last == numbers[-1]

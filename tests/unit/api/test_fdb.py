@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import models
+from ofapp.api import fdb
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT
@@ -20,7 +20,7 @@ FDB = f"/v1/bridges/{DPID}/fdb"
 def macs(client: Any, **query: Any) -> list[str]:
     answer = client.get(FDB, query_string=query)
     assert answer.status_code == 200, answer.text
-    return [entry.mac for entry in models.EntryPage.model_validate(answer.json).entries]
+    return [entry.mac for entry in fdb.EntryPage.model_validate(answer.json).entries]
 
 
 def test_without_a_filter_everything_in_order(client: Any) -> None:
@@ -87,7 +87,7 @@ def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
 
 
 def test_an_address_is_found_on_all_bridges(client: Any) -> None:
-    page = models.BridgeEntryPage.model_validate(client.get(f"/v1/fdb?mac={mac(1)}").json)
+    page = fdb.BridgeEntryPage.model_validate(client.get(f"/v1/fdb?mac={mac(1)}").json)
     found = [(entry.datapath_id, entry.bridge, entry.port.name) for entry in page.entries]
     assert found == [(DPID, "br0", "eth1"), (FULL, "br1", "eth3")]
 
@@ -143,7 +143,7 @@ def put(client: Any, address: str, port: Any, vlan: Any = 0) -> Any:
 def test_a_static_entry_is_made_changed_and_removed(client: Any) -> None:
     made = put(client, mac(99), "eth2", 5)
     assert made.status_code == 201
-    told = models.Entry.model_validate(made.json)
+    told = fdb.Entry.model_validate(made.json)
     assert (told.mac, told.vlan, told.port.name, told.type) == (mac(99), 5, "eth2", "static")
     changed = put(client, mac(99), "eth3", 5)
     assert (changed.status_code, changed.json["port"]["name"]) == (200, "eth3")

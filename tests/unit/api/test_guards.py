@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import models
+from ofapp.api import bridges, fdb
+from ofapp.api import ports as ports_api
 from ofapp.api.app import create_app
 from tests.unit.api.network import DPID, add_bridge, guarded_network, mac
 from tests.unit.api.test_metrics import BR0, value
@@ -23,7 +24,7 @@ def client() -> Any:
 
 
 def test_who_is_held_and_why(client: Any) -> None:
-    told = models.HeldList.model_validate(client.get(HELD).json).held
+    told = fdb.HeldList.model_validate(client.get(HELD).json).held
     assert [
         (held.mac, held.vlan, held.port.name, held.elsewhere.name, held.reason) for held in told
     ] == [(mac(1), 0, "eth2", "eth1", "sticky"), (mac(2), 7, "eth2", "eth1", "sticky")]
@@ -33,7 +34,7 @@ def test_who_is_held_and_why(client: Any) -> None:
 
 
 def test_entries_carry_flags_and_are_learned_ones(client: Any) -> None:
-    entries = models.EntryPage.model_validate(
+    entries = fdb.EntryPage.model_validate(
         client.get(f"/v1/bridges/{DPID}/fdb?type=learned").json
     ).entries
     assert [(entry.mac, entry.flags) for entry in entries] == [
@@ -58,10 +59,10 @@ def test_a_flush_frees_what_is_held_and_sticky(client: Any) -> None:
 
 
 def test_limits_that_are_reached(client: Any) -> None:
-    bridge = models.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    bridge = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     (vlan,) = bridge.limits.vlans
     assert (vlan.vlan, vlan.learned, vlan.limit, vlan.refused, vlan.dropping) == (7, 1, 1, 1, True)
-    ports = models.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
+    ports = ports_api.PortList.model_validate(client.get(f"/v1/bridges/{DPID}/ports").json).ports
     assert [(port.name, port.refused, port.dropping) for port in ports] == [
         ("eth1", 0, False),
         ("eth2", 0, False),

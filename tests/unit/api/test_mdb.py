@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.mdb import decode_cursor, encode_cursor, rows
-from ofapp.api.models_multicast import MdbEntry, MdbPage
+from ofapp.api.mdb.models import MdbEntry, MdbPage
+from ofapp.api.mdb.rows import decode_cursor, encode_cursor, rows
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT

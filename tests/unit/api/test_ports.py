@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.models_ports import PortDetail, VlanStatus
+from ofapp.api.ports import PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
 from ofapp.config.membership import joined, left, said

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import models
+from ofapp.api import problems
 from ofapp.api.app import create_app
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, mac
@@ -45,7 +45,7 @@ def test_every_error_is_a_problem(
     answer = client.open(path, method=method, **request_)
     assert answer.status_code == status, answer.text
     assert answer.content_type == "application/problem+json"
-    problem = models.Problem.model_validate(answer.json)
+    problem = problems.Problem.model_validate(answer.json)
     assert problem.status == status
     assert problem.title
     assert problem.detail

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ofapp.api.app import create_app
-from ofapp.api.models_stp import StpBridgeStatus, StpPortStatus
+from ofapp.api.stp import StpBridgeStatus, StpPortStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, SendBpdu, SpanningTree

@@ -88,7 +88,7 @@ def encode_cursor(row: Row) -> str:
 
 
 def decode_cursor(cursor: str) -> Key:
-    """The key of the last entry that was given; `models_multicast.MdbCursor` has checked it."""
+    """The key of the last entry that was given; `models.MdbCursor` has checked it."""
     packed = base64.urlsafe_b64decode(cursor)
     vlan, octets, group, number, permanent, source = _FIXED.unpack_from(packed)
     return vlan, octets, group, number, permanent, source, packed[_FIXED.size :].rstrip(b"\0")

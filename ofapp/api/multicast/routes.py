@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/multicast: multicast snooping, seen and administered."""
+"""What can be seen and set."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from ofapp.api import models, models_multicast, views, views_multicast
 from ofapp.api.answers import answer
+from ofapp.api.base import (
+    BridgePath,
+    NoQuery,
+    PortPath,
+)
+from ofapp.api.lookup import find_bridge, find_port
+from ofapp.api.multicast.models import (
+    MulticastBridgeChange,
+    MulticastPortChange,
+    MulticastPortStatus,
+    MulticastStatus,
+    MulticastVlanChange,
+    MulticastVlanPath,
+)
+from ofapp.api.multicast.view import bridge_view, port_view
 from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import ParamError
@@ -35,18 +49,18 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     def done(bridge: Bridge) -> Response:
-        return answer(views_multicast.bridge_json(network, bridge))
+        return answer(bridge_view(network, bridge))
 
-    @api.get("", responses={200: models_multicast.MulticastStatus, **documented(404)})
-    def status(path: models.BridgePath, query: models.NoQuery) -> Response:
+    @api.get("", responses={200: MulticastStatus, **documented(404)})
+    def status(path: BridgePath, query: NoQuery) -> Response:
         """Multicast snooping of a bridge, of its VLANs and of its ports."""
-        return done(views.find_bridge(network, path.dpid))
+        return done(find_bridge(network, path.dpid))
 
-    @api.patch("", responses={200: models_multicast.MulticastStatus, **_CHANGE})
+    @api.patch("", responses={200: MulticastStatus, **_CHANGE})
     def change(
-        path: models.BridgePath,
-        query: models.NoQuery,
-        body: models_multicast.MulticastBridgeChange,
+        path: BridgePath,
+        query: NoQuery,
+        body: MulticastBridgeChange,
     ) -> Response:
         """Set parameters of a bridge, or turn snooping on or off, until ofapp restarts.
 
@@ -54,18 +68,18 @@ def blueprint(network: Network) -> APIBlueprint:
         reload goes by the file.  All that is given takes effect at once.  409: the values do not go
         together with each other, with those that stay, or with those of a VLAN.
         """
-        bridge = views.find_bridge(network, path.dpid)
+        bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         parts = {part.vlan: part for part in body.vlans or ()}
         values = body.values() | {"vlans": _vlans(settings, parts)}
         network.changes.multicast.set(bridge, _changed(settings, values))
         return done(bridge)
 
-    @api.patch("/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **_CHANGE})
+    @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **_CHANGE})
     def change_vlan(
-        path: models_multicast.MulticastVlanPath,
-        query: models.NoQuery,
-        body: models_multicast.MulticastVlanChange,
+        path: MulticastVlanPath,
+        query: NoQuery,
+        body: MulticastVlanChange,
     ) -> Response:
         """Set parameters of a VLAN, in which it differs from its bridge, until ofapp restarts.
 
@@ -73,18 +87,16 @@ def blueprint(network: Network) -> APIBlueprint:
         reload goes by the file.  409: the values do not go together with each other or with those
         that stay.
         """
-        bridge = views.find_bridge(network, path.dpid)
+        bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         vlans = _vlans(settings, {path.vlan: body})
         network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans}))
         return done(bridge)
 
-    @api.delete(
-        "/vlans/<vlan>", responses={200: models_multicast.MulticastStatus, **documented(404)}
-    )
-    def reset_vlan(path: models_multicast.MulticastVlanPath, query: models.NoQuery) -> Response:
+    @api.delete("/vlans/<vlan>", responses={200: MulticastStatus, **documented(404)})
+    def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
         """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""
-        bridge = views.find_bridge(network, path.dpid)
+        bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         if path.vlan not in settings.vlans:
             raise field_problem(404, "vlan", f"VLAN {path.vlan} has no parameters of its own")
@@ -92,31 +104,29 @@ def blueprint(network: Network) -> APIBlueprint:
         network.changes.multicast.set(bridge, settings.changed({"vlans": vlans}))
         return done(bridge)
 
-    @api.patch("/ports/<port>", responses={200: models_multicast.MulticastPortStatus, **_CHANGE})
+    @api.patch("/ports/<port>", responses={200: MulticastPortStatus, **_CHANGE})
     def change_port(
-        path: models_multicast.MulticastPortPath,
-        query: models.NoQuery,
-        body: models_multicast.MulticastPortChange,
+        path: PortPath,
+        query: NoQuery,
+        body: MulticastPortChange,
     ) -> Response:
         """Set parameters of a port, until ofapp restarts.
 
         What shall last goes into the configuration file, and where that changes the same value a
         reload goes by the file.
         """
-        bridge = views.find_bridge(network, path.dpid)
-        port = views.find_port(bridge, path.port)
-        if port is None:
-            raise views.no_port(bridge, path.port, 404)
+        bridge = find_bridge(network, path.dpid)
+        port = find_port(bridge, path.port)
         settings = network.running.port(bridge, port).multicast
         network.changes.multicast.set_port(bridge, port, _changed(settings, body.values()))
         snapshot = network.multicast_snapshot(bridge)
-        return answer(views_multicast.port_json(network, bridge, port, snapshot))
+        return answer(port_view(network, bridge, port, snapshot))
 
     return api
 
 
 def _vlans(
-    settings: MulticastBridge, changes: Mapping[int, models_multicast.MulticastVlanChange]
+    settings: MulticastBridge, changes: Mapping[int, MulticastVlanChange]
 ) -> dict[int, MulticastVlan]:
     """The VLANs with parameters of their own, some of them with others than before."""
     vlans = dict(settings.vlans)

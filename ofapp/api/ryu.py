@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field, RootModel
 
-from ofapp.api import models
+from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
 from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
@@ -29,21 +30,39 @@ TAG = Tag(name="simpleswitch", description="As Ryu's simple_switch_rest_13 has i
 _PIECE = 5000
 
 
+class AnyBridgePath(Input):
+    """Which bridge; what is not a datapath id is merely not found."""
+
+    dpid: str = Field(
+        description="datapath id, 16 hex digits",
+        json_schema_extra={"example": "0000000000000001"},
+    )
+
+
+class MacTableEntry(BaseModel):
+    """An address to teach.  Other keys are ignored, as Ryu's sample does."""
+
+    mac: HostMac
+    port: PortNumber
+
+
+class MacTable(RootModel[dict[str, int]]):
+    """Address to port number."""
+
+
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     api = APIBlueprint(
         NAME, __name__, url_prefix=f"/{NAME}/mactable", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("/<dpid>", responses={200: models.MacTable, **documented(404)})
-    def get_table(path: models.AnyBridgePath, query: models.NoQuery) -> Response:
+    @api.get("/<dpid>", responses={200: MacTable, **documented(404)})
+    def get_table(path: AnyBridgePath, query: NoQuery) -> Response:
         """Addresses and their ports."""
         return _table(_find(network, path.dpid))
 
-    @api.put("/<dpid>", responses={200: models.MacTable, **documented(400, 404, 409, 413)})
-    def put_entry(
-        path: models.AnyBridgePath, query: models.NoQuery, body: models.MacTableEntry
-    ) -> Response:
+    @api.put("/<dpid>", responses={200: MacTable, **documented(400, 404, 409, 413)})
+    def put_entry(path: AnyBridgePath, query: NoQuery, body: MacTableEntry) -> Response:
         """Teach an untagged address as if it had been seen; it moves and ages like any other."""
         bridge = _find(network, path.dpid)
         try:

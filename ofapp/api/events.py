@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 from flask import Response, request
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
 
-from ofapp.api import models
 from ofapp.api.answers import answer, utc
+from ofapp.api.base import DatapathId, Input, Number
 from ofapp.api.door import LASTING
 from ofapp.api.problems import COMMON, ProblemError, documented
-from ofapp.api.views import Json
 from ofapp.bridge.event import Severity
 from ofapp.controller.events import EVERYTHING, EventLog, Interest, Record
 
@@ -27,6 +28,69 @@ GLANCE = 0.5
 """Seconds between looks at whether the server stops."""
 
 TAG = Tag(name="events", description="What happened.")
+
+
+Kinds = Annotated[str, Field(pattern="^[a-z-]+([.][a-z-]+)*(,[a-z-]+([.][a-z-]+)*)*$")]
+SeverityName = Literal["debug", "info", "warning", "error"]
+
+
+class EventFilter(Input):
+    """Which events; all that is given must fit."""
+
+    kind: Kinds | None = Field(
+        None,
+        description="kinds or what they begin with, up to a dot; several with commas between",
+        json_schema_extra={"example": "stp,port"},
+    )
+    bridge: DatapathId | None = None
+    severity: SeverityName = Field("debug", description="at least so severe")
+
+
+class Since(EventFilter):
+    """From where on."""
+
+    since: Number = Field(0, description="only events with a higher number")
+
+
+class StreamStart(EventFilter):
+    """From where on; without it, from now on."""
+
+    since: Number | None = Field(
+        None, description="also the remembered events with a higher number"
+    )
+
+
+class LastEventId(BaseModel):
+    """What a client sends that resumes a stream."""
+
+    id: Annotated[str, Field(pattern="^([0-9a-f]{1,16}-)?[0-9]{1,15}$")] | None = Field(
+        None, alias="Last-Event-ID", description="`id` of the last event it has seen"
+    )
+
+    def after(self, life: str) -> int:
+        """The number of that event, 0 when it was another life of the controller."""
+        its, _, number = (self.id or "0").rpartition("-")
+        return int(number) if its in ("", life) else 0
+
+
+class EventItem(BaseModel):
+    """Something that happened."""
+
+    number: int = Field(description="counts up; those of severity debug are not remembered")
+    time: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
+    datapath_id: DatapathId | None
+    kind: str
+    severity: SeverityName
+    message: str
+    port: int | None
+    data: dict[str, Any]
+
+
+class EventList(BaseModel):
+    """The latest events, oldest first."""
+
+    events: list[EventItem]
+    last: int = Field(description="number of the newest event there is")
 
 
 class Streams:
@@ -63,11 +127,11 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
         "events", __name__, url_prefix="/v1/events", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: models.EventList})
-    def latest(query: models.Since) -> Response:
+    @api.get("", responses={200: EventList})
+    def latest(query: Since) -> Response:
         """The last thousand events, oldest first.  Of severity debug none is remembered."""
         found = events.since(query.since, _interest(query))
-        return answer({"events": [event_json(record) for record in found], "last": events.last})
+        return answer(EventList(events=[_event(record) for record in found], last=events.last))
 
     @api.get(
         "/stream",
@@ -76,7 +140,7 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
             **documented(503),
         },
     )
-    def stream(header: models.LastEventId, query: models.StreamStart) -> Response:
+    def stream(header: LastEventId, query: StreamStart) -> Response:
         """Events as they happen.  It resumes after `Last-Event-ID`, or `since`.
 
         With an id from before the controller was started anew it tells all that has happened since.
@@ -99,27 +163,26 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
     return api
 
 
-def event_json(record: Record) -> Json:
-    """Shape: `models.EventItem`."""
+def _event(record: Record) -> EventItem:
     event = record.event
-    return {
-        "number": record.number,
-        "time": utc(record.time),
-        "datapath_id": None if record.bridge is None else f"{record.bridge:016x}",
-        "kind": event.kind,
-        "severity": event.severity.value,
-        "message": event.message,
-        "port": event.port,
-        "data": dict(event.data),
-    }
+    return EventItem(
+        number=record.number,
+        time=utc(record.time),
+        datapath_id=None if record.bridge is None else f"{record.bridge:016x}",
+        kind=event.kind,
+        severity=event.severity.value,
+        message=event.message,
+        port=event.port,
+        data=dict(event.data),
+    )
 
 
 def _frame(life: str, record: Record) -> str:
-    data = json.dumps(event_json(record))  # one line: JSON escapes line ends
+    data = _event(record).model_dump_json(ensure_ascii=True)  # one line: JSON escapes line ends
     return f"id: {life}-{record.number}\nevent: {record.event.kind}\ndata: {data}\n\n"
 
 
-def _interest(query: models.EventFilter) -> Interest:
+def _interest(query: EventFilter) -> Interest:
     return Interest(
         tuple(query.kind.split(",")) if query.kind else (),
         None if query.bridge is None else int(query.bridge, 16),

@@ -1,17 +1,37 @@
-"""/v1/bridges/{dpid}/mdb: multicast groups and the ports that get them, read and set."""
+"""Listed a page at a time, set, removed and forgotten."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from ofapp.api import mdb, models, models_multicast, views, views_multicast
-from ofapp.api.answers import answer, listing
+from ofapp.api.answers import answer, listing, plain
+from ofapp.api.base import (
+    BridgePath,
+    Flushed,
+)
+from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
+from ofapp.api.mdb.models import (
+    MdbAddition,
+    MdbEntry,
+    MdbFilter,
+    MdbListing,
+    MdbPage,
+    MdbPath,
+    MdbRemoval,
+)
+from ofapp.api.mdb.rows import Row, decode_cursor, encode_cursor, permanent_row, row_text
+from ofapp.api.mdb.rows import rows as all_rows
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.multicast import text
+from ofapp.bridge.multicast import (
+    text,
+)
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.controller.network import Network
 
@@ -25,41 +45,39 @@ def blueprint(network: Network) -> APIBlueprint:
         NAME, __name__, url_prefix="/v1/bridges/<dpid>/mdb", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: models_multicast.MdbPage, **documented(404)})
-    def entries(path: models.BridgePath, query: models_multicast.MdbListing) -> Response:
+    @api.get("", responses={200: MdbPage, **documented(404)})
+    def entries(path: BridgePath, query: MdbListing) -> Response:
         """A bridge's multicast entries by VLAN, group and port, a page at a time."""
-        bridge = views.find_bridge(network, path.dpid)
+        bridge = find_bridge(network, path.dpid)
         rows = _selected(network, bridge, query)
         if query.cursor is not None:
-            after = mdb.decode_cursor(query.cursor)
+            after = decode_cursor(query.cursor)
             rows = [row for row in rows if row.key > after]
         page = rows[: query.limit]
-        cursor = mdb.encode_cursor(page[-1]) if len(rows) > len(page) else None
-        return listing("entries", page, views_multicast.entries_json, {"next": cursor})
+        cursor = encode_cursor(page[-1]) if len(rows) > len(page) else None
+        return listing("entries", page, _entries, {"next": cursor})
 
     @api.put(
         "/<vlan>/<group>/<port>",
         responses={
-            200: models_multicast.MdbEntry,
-            201: models_multicast.MdbEntry,
+            200: MdbEntry,
+            201: MdbEntry,
             **documented(404, 409),
             **UNSAVED,
         },
     )
-    def put(path: models_multicast.MdbPath, query: models_multicast.MdbAddition) -> Response:
+    def put(path: MdbPath, query: MdbAddition) -> Response:
         """Forward a group to a port, for good or as a member: 201, or 200 when it was so before.
 
         409: a source is not of the group's address family, or the port may have no more groups.
         503, 507: it is in force, but not saved yet.
         """
-        bridge = views.find_bridge(network, path.dpid)
-        port = views.find_port(bridge, path.port)
-        if port is None:
-            raise views.no_port(bridge, path.port, 404)
+        bridge = find_bridge(network, path.dpid)
+        port = find_port(bridge, path.port)
         exclude = query.exclude or ()
         entry = PermanentEntry(path.vlan, path.group, port.name, query.source, exclude)
         known = {row.key: row for row in _all(network, bridge)}
-        row = mdb.permanent_row(entry, port.number)
+        row = permanent_row(entry, port.number)
         try:
             if query.type == "permanent":
                 saved = network.changes.mdb.add_permanent(bridge, entry)
@@ -68,19 +86,19 @@ def blueprint(network: Network) -> APIBlueprint:
                 saved, row = None, _learned(_all(network, bridge), row)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
-        told = answer(views_multicast.entries_json([row])[0], 200 if row.key in known else 201)
+        told = plain(_entry(row), 200 if row.key in known else 201)
         if saved is not None:
             saved.wait()
         return told
 
     @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404), **UNSAVED})
-    def delete(path: models_multicast.MdbPath, query: models_multicast.MdbRemoval) -> Response:
+    def delete(path: MdbPath, query: MdbRemoval) -> Response:
         """Remove a permanent entry, and forget what hosts have reported, until they do again.
 
         The port may be away, and is then given by its name.  503, 507: as for PUT.
         """
-        bridge = views.find_bridge(network, path.dpid)
-        port = views.find_port(bridge, path.port)
+        bridge = find_bridge(network, path.dpid)
+        port = known_port(bridge, path.port)
         name = path.port if port is None else port.name
         entry = PermanentEntry(path.vlan, path.group, name, query.source)
         known = query.type != "temp" and bridge.permanent_entries.has(entry)
@@ -97,24 +115,20 @@ def blueprint(network: Network) -> APIBlueprint:
             saved.wait()
         return Response(status=204)
 
-    @api.delete("", responses={200: models.Flushed, **documented(404), **UNSAVED})
-    def flush(path: models.BridgePath, query: models_multicast.MdbFilter) -> Response:
+    @api.delete("", responses={200: Flushed, **documented(404), **UNSAVED})
+    def flush(path: BridgePath, query: MdbFilter) -> Response:
         """Forget the entries that fit all that is given; without a filter, all of one type.
 
         Hosts that still want a group say so when they are asked next.
         """
-        bridge = views.find_bridge(network, path.dpid)
+        bridge = find_bridge(network, path.dpid)
         name, number = _port(bridge, query.port)
         if query.type == "temp":
             if query.port is not None and number is None:
-                return answer({"flushed": 0})
-            return answer(
-                {
-                    "flushed": network.changes.mdb.forget_members(
-                        bridge, query.vlan, query.group, number
-                    )
-                }
-            )
+                return answer(Flushed(flushed=0))
+            about = query.vlan, query.group, number
+            gone = network.changes.mdb.forget_members(bridge, *about)
+            return answer(Flushed(flushed=gone))
         fitting = [
             entry
             for entry in bridge.permanent_entries.all()
@@ -123,14 +137,12 @@ def blueprint(network: Network) -> APIBlueprint:
             and name in (None, entry.port)
         ]
         network.changes.mdb.remove_permanent(bridge, *fitting).wait()
-        return answer({"flushed": len(fitting)})
+        return answer(Flushed(flushed=len(fitting)))
 
     return api
 
 
-def _selected(
-    network: Network, bridge: Bridge, query: models_multicast.MdbListing
-) -> list[mdb.Row]:
+def _selected(network: Network, bridge: Bridge, query: MdbListing) -> list[Row]:
     name, _ = _port(bridge, query.port)
     permanent = None if query.type is None else query.type == "permanent"
     return [
@@ -143,11 +155,11 @@ def _selected(
     ]
 
 
-def _all(network: Network, bridge: Bridge) -> list[mdb.Row]:
-    return mdb.rows(bridge, network.multicast_snapshot(bridge))
+def _all(network: Network, bridge: Bridge) -> list[Row]:
+    return all_rows(bridge, network.multicast_snapshot(bridge))
 
 
-def _learned(rows: list[mdb.Row], like: mdb.Row) -> mdb.Row:
+def _learned(rows: list[Row], like: Row) -> Row:
     """The membership of the same group and port."""
     wanted = like.vlan, like.group, like.number
     return next(row for row in rows if row.member and (row.vlan, row.group, row.number) == wanted)
@@ -157,9 +169,46 @@ def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
     """The name and number of a port that is there, or has permanent entries; else 404."""
     if given is None:
         return None, None
-    port = views.find_port(bridge, given)
+    port = known_port(bridge, given)
     if port is not None:
         return port.name, port.number
     if not bridge.permanent_entries.on(given):
-        raise views.no_port(bridge, given, 404)
+        raise no_port(bridge, given, 404)
     return given, None
+
+
+def _entries(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Shape: `MdbEntry`, each."""
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    group, source = row_text(row)
+    member = row.member
+    about = {
+        "vlan": row.vlan,
+        "group": group,
+        "source": source,
+        "port": {"number": row.number, "name": row.name},
+    }
+    if member is None:
+        mode = "exclude" if source is None else "include"
+        return about | {
+            "type": "permanent",
+            "filter_mode": mode,
+            "timer": None,
+            "sources": [
+                {"address": text(address), "timer": 0.0, "blocked": True} for address in row.exclude
+            ],
+            "hosts": [],
+        }
+    return about | {
+        "type": "temp",
+        "filter_mode": member.mode,
+        "timer": member.timer if member.mode == "exclude" else None,
+        "sources": [
+            {"address": one.address, "timer": one.timer, "blocked": one.blocked}
+            for one in member.sources
+        ],
+        "hosts": list(member.hosts),
+    }

@@ -1,0 +1,138 @@
+"""What resources have in common: what identifies something, and models of several of them.
+
+A resource is a module, or a folder, that has all of it together: what is asked and answered
+(models, of which /openapi.json is made), how the answer comes to be (`*_view`), and the routes.  A
+view gives a model, so that a field that is missing or that nobody knows is found before it runs;
+only pages of the forwarding and multicast databases are plain dictionaries of a model's shape, as
+a hundred thousand entries are too many to pass through a model each.  Tests hold those against
+the models.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from ofapp.bridge.mac import is_group, parse_mac
+
+MAX_PAGE = 10_000
+
+_OCTET = "[0-9a-fA-F]{1,2}"
+_MAC = f"^({_OCTET}(:{_OCTET}){{5}}|{_OCTET}(-{_OCTET}){{5}})$"
+_HOST_OCTET = "[0-9a-fA-F]?[02468aceACE]"
+_HOST_MAC = f"^({_HOST_OCTET}(:{_OCTET}){{5}}|{_HOST_OCTET}(-{_OCTET}){{5}})$"
+_ZERO_MAC = "^(0{1,2}(:0{1,2}){5}|0{1,2}(-0{1,2}){5})$"
+
+
+def _mac(value: object) -> int:
+    return parse_mac(value if isinstance(value, str) else repr(value))
+
+
+def _host_mac(value: object) -> int:
+    mac = _mac(value)
+    if not mac or is_group(mac):
+        raise ValueError(f"{value} is not the address of one host")
+    return mac
+
+
+def _decimal(value: object) -> object:
+    """Path and query hold text; pydantic alone would also take 1_0, +1 and 1.0 for numbers."""
+    if isinstance(value, str) and not re.fullmatch("0|[1-9][0-9]{0,17}", value):
+        raise ValueError(f"{value!r} is not a decimal number")
+    return value
+
+
+def json_number(value: object) -> object:
+    """In a body a number is a number; pydantic alone would also take true and "1"."""
+    if isinstance(value, bool | str):
+        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004 - pydantic's contract
+    return value
+
+
+DatapathId = Annotated[
+    str,
+    Field(
+        pattern="^[0-9a-fA-F]{16}$",
+        description="datapath id",
+        json_schema_extra={"example": "0000000000000001"},
+    ),
+]
+Mac = Annotated[
+    int,
+    BeforeValidator(_mac),
+    WithJsonSchema({"type": "string", "pattern": _MAC, "example": "52:54:00:12:34:56"}),
+]
+HostMac = Annotated[
+    int,
+    BeforeValidator(_host_mac),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": _HOST_MAC,
+            "not": {"pattern": _ZERO_MAC},
+            "description": "a MAC address of one host, not a group",
+            "example": "52:54:00:12:34:56",
+        }
+    ),
+]
+Vid = Annotated[
+    int, Field(ge=0, le=4094, description="VID, 0 = untagged"), BeforeValidator(_decimal)
+]
+Number = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(_decimal)]
+PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE), BeforeValidator(_decimal)]
+PortNumber = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=0xFFFFFFFE,
+        description="OpenFlow port number",
+        json_schema_extra={"example": 1},
+    ),
+    BeforeValidator(json_number),
+]
+PortText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="a port's name, its number, or LOCAL",
+        json_schema_extra={"example": "eth1"},
+    ),
+]
+
+
+class Input(BaseModel):
+    """Nothing that is not known: a misspelt filter must not select everything."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class NoQuery(Input):
+    """No query parameters."""
+
+
+class BridgePath(Input):
+    """Which bridge."""
+
+    dpid: DatapathId
+
+
+class PortPath(BridgePath):
+    """Which port of which bridge."""
+
+    port: PortText
+
+
+class PortRef(BaseModel):
+    """A port.  number: of OpenFlow, 4294967294 is LOCAL; null while the port is away."""
+
+    number: int | None
+    name: str
+
+
+class Flushed(BaseModel):
+    """What a flush did."""
+
+    flushed: int = Field(description="entries forgotten")

@@ -1,0 +1,51 @@
+"""What requests name: bridges and ports, found or not found."""
+
+from __future__ import annotations
+
+from ofapp.api.base import PortRef
+from ofapp.api.problems import ProblemError, field_problem
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.controller.network import Network
+
+
+def find_bridge(network: Network, dpid: str) -> Bridge:
+    """The bridge with this datapath id; 404."""
+    bridge = network.bridges.get(int(dpid, 16))
+    if bridge is None:
+        raise field_problem(404, "dpid", f"there is no bridge {dpid}")
+    return bridge
+
+
+def find_port(bridge: Bridge, text: str, status: int = 404) -> Port:
+    """The port with this name or number, or LOCAL; a problem of that status when there is none."""
+    port = known_port(bridge, text)
+    if port is None:
+        raise no_port(bridge, text, status)
+    return port
+
+
+def known_port(bridge: Bridge, text: str) -> Port | None:
+    """The same, None when there is none.  A name goes first: it is what people type."""
+    port = bridge.ports.named(text)
+    if port is None and text == "LOCAL":
+        port = bridge.ports.get(LOCAL_PORT)
+    if port is None and text.isascii() and text.isdigit():
+        port = bridge.ports.get(int(text))
+    return port
+
+
+def no_port(bridge: Bridge, text: str, status: int) -> ProblemError:
+    """The problem of a port that is not there."""
+    return field_problem(status, "port", f"bridge {bridge.name} has no port {text!r}")
+
+
+def port_ref(bridge: Bridge, number: int) -> PortRef:
+    """A port as others refer to it."""
+    port = bridge.ports.get(number)
+    return PortRef(number=number, name=port.name if port else str(number))
+
+
+def by_number(bridge: Bridge) -> list[Port]:
+    """A bridge's ports in order."""
+    return sorted(bridge.ports, key=lambda port: port.number)

@@ -1,0 +1,170 @@
+"""Multicast snooping as the API tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ofapp.api.base import (
+    PortRef,
+)
+from ofapp.api.lookup import by_number, port_ref
+from ofapp.api.multicast.models import (
+    EntryCounts,
+    FamilyStatus,
+    MulticastPortStatus,
+    MulticastStatus,
+    MulticastVlanStatus,
+    QuerierStatus,
+    RouterPort,
+    TopologyChanges,
+)
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import (
+    Family,
+    MemberInfo,
+    QuerierInfo,
+    RouterInfo,
+    SetUnregistered,
+    Snapshot,
+    VlanParams,
+)
+from ofapp.bridge.multicast_snooping import BridgeSnooping
+from ofapp.bridge.ports import Port
+from ofapp.controller.network import Network
+
+_QUERIER = {"self": "this bridge asks for members", "other": "another querier asks for members"}
+
+
+def bridge_view(network: Network, bridge: Bridge) -> MulticastStatus:
+    """Multicast snooping of a bridge."""
+    snapshot, snooper = network.multicast_snapshot(bridge), bridge.snooping
+    settings = network.running.of(bridge.datapath_id).snooping()
+    running = snapshot is not None and snooper is not None
+    return MulticastStatus(
+        datapath_id=f"{bridge.datapath_id:016x}",
+        bridge=bridge.name,
+        enabled=bridge.params.multicast is not None,
+        entries=EntryCounts(
+            used=0 if snapshot is None else snapshot.entries,
+            limit=settings.mcast_hash_max,
+        ),
+        vlans_refused=0 if snooper is None else snooper.counters["vlans_refused"],
+        topology_changes=TopologyChanges(
+            heard=0 if snooper is None else snooper.changes.heard,
+            delayed=0 if snooper is None else snooper.changes.delayed,
+        ),
+        parameters=settings,
+        vlans=_vlans(bridge, snooper, snapshot) if running else [],  # type: ignore[arg-type]
+        ports=[port_view(network, bridge, port, snapshot) for port in by_number(bridge)],
+    )
+
+
+def port_view(
+    network: Network, bridge: Bridge, port: Port, snapshot: Snapshot | None
+) -> MulticastPortStatus:
+    """Multicast snooping of a port."""
+    members: Sequence[MemberInfo] = () if snapshot is None else snapshot.members
+    counters = {} if snapshot is None else snapshot.counters.get(port.number, {})
+    return MulticastPortStatus(
+        number=port.number,
+        name=port.name,
+        groups=sum(own.port == port.number and not own.permanent for own in members),
+        counters=dict(sorted(counters.items())),
+        parameters=network.running.port(bridge, port).multicast,
+    )
+
+
+def _vlans(
+    bridge: Bridge, snooper: BridgeSnooping, snapshot: Snapshot
+) -> list[MulticastVlanStatus]:
+    queriers = {(info.vid, info.family): info for info in snapshot.queriers}
+    restricted = {
+        (wanted.vid, wanted.family.value): wanted.ports
+        for wanted in snooper.desired()
+        if isinstance(wanted, SetUnregistered)
+    }
+    groups = snapshot.groups()
+    routers: dict[tuple[int, int], list[RouterInfo]] = {}
+    for info in snapshot.routers:
+        routers.setdefault((info.vid, info.family), []).append(info)
+    vlans = []
+    for vid in sorted({vid for vid, _ in queriers}):
+        families = {}
+        for family in Family:
+            key = vid, family.value
+            ports = restricted.get(key)
+            open_to = (ports or frozenset()) - {*queriers[key].proxies}
+            restricts, why = _forwarding(snooper.vlan_params(vid), queriers[key])
+            families[family] = FamilyStatus(
+                forwarding="restrict" if restricts else "flood",
+                reason=why,
+                unregistered=None if ports is None else _refs(bridge, ports),
+                groups=groups[vid, family],
+                querier=_querier(bridge, queriers[key]),
+                router_ports=_routers(bridge, routers.get(key, []), open_to),
+            )
+        vlans.append(
+            MulticastVlanStatus(
+                vlan=vid,
+                ipv4=families[Family.IPV4],
+                ipv6=families[Family.IPV6],
+                mac_groups=groups[vid, None],
+            )
+        )
+    return vlans
+
+
+def _forwarding(params: VlanParams, querier: QuerierInfo) -> tuple[bool, str]:
+    """Whether groups go only to those that want them, and why."""
+    if not params.mcast_snooping:
+        return False, "snooping is off in this VLAN"
+    if querier.state == "none":
+        return False, "there is no querier, so members would not be known"
+    asks = _QUERIER[querier.state]
+    if not querier.active:
+        return False, f"{asks} since a moment, answers are awaited"
+    if querier.proxies:
+        asks += "; who has no address to ask from gets every report and group"
+    if params.mcast_flood_unregistered:
+        asks += "; groups that nobody joined flood by mcast_flood_unregistered"
+    return True, asks
+
+
+def _querier(bridge: Bridge, info: QuerierInfo) -> QuerierStatus:
+    return QuerierStatus(
+        enabled=info.enabled,
+        state=info.state,
+        address=info.address,
+        version=info.version,
+        port=None if info.port is None else port_ref(bridge, info.port),
+        timer=None if info.state == "none" else info.timer,
+        proxies=_refs(bridge, info.proxies),
+    )
+
+
+def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int]) -> list[RouterPort]:
+    """`ports`: those that get every group; where no router is known, one may have moved there."""
+    told = [
+        RouterPort(
+            port=port_ref(bridge, info.port),
+            reasons=["permanent"] if info.permanent else list[Any](info.kinds),
+            timer=None if info.permanent else info.timer,
+            routers=list(info.routers),
+        )
+        for info in known
+    ]
+    for number in sorted(ports - {info.port for info in known}):
+        port = bridge.ports.get(number)
+        if port is None or bridge.params.port(port.name).multicast.mcast_flood_unregistered:
+            continue
+        told.append(
+            RouterPort(
+                port=port_ref(bridge, number), reasons=["topology-change"], timer=None, routers=[]
+            )
+        )
+    return told
+
+
+def _refs(bridge: Bridge, ports: Iterable[int]) -> list[PortRef]:
+    return [port_ref(bridge, number) for number in sorted(ports)]

@@ -1,0 +1,349 @@
+"""/v1/bridges/{dpid}/ports/{port} and /vlans: what ports are told, and the VLANs they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    WithJsonSchema,
+    model_validator,
+)
+
+from ofapp.api.answers import answer
+from ofapp.api.base import (
+    BridgePath,
+    Input,
+    NoQuery,
+    PortPath,
+    PortRef,
+)
+from ofapp.api.changes import Change, fields_of
+from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.mac import format_mac
+from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports import Port as CorePort
+from ofapp.bridge.vlan import NO_VLAN, spoken
+from ofapp.config.base import MAX_VID
+from ofapp.config.membership import joined, left, said
+from ofapp.config.port import Port as PortOfFile
+from ofapp.config.port import PortVlan, Storm
+from ofapp.controller.network import Network
+
+TAG = Tag(name="ports", description="What ports may, and their VLANs.")
+
+_PORT_FIELDS = fields_of(PortOfFile, leave_out=("stp", "multicast", "vlan", "storm"))
+_VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
+_TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
+
+
+def _object(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _whole(value: Any) -> Any:
+    """To JSON 10.0 is an integer."""
+    if isinstance(value, dict):
+        return {key: _whole(own) for key, own in value.items()}
+    if isinstance(value, list):
+        return [_whole(own) for own in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _given(value: object) -> object:
+    """null is no value that any key of these has, and nothing at all says nothing."""
+    if value is None:
+        raise ValueError("null is no VLAN: transparent, where frames shall pass as they are")
+    if isinstance(value, dict):
+        if not value:
+            raise ValueError("nothing is given: a VID, access, trunk, or transparent")
+        if nulls := [key for key, own in value.items() if own is None]:
+            raise ValueError(f"{nulls[0]} is null: leave it out")
+        if "native_tagged" in value and "native" not in value:
+            raise ValueError("native_tagged needs native")
+    return value
+
+
+Vlans = Annotated[
+    PortVlan,
+    BeforeValidator(_given),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _VID,
+                {"type": "string", "enum": ["transparent"]},
+                _object(["access"], access=_VID),
+                _object(["trunk"], trunk=_TRUNK),
+                _object(
+                    ["trunk", "native"],
+                    trunk=_TRUNK,
+                    native=_VID,
+                    native_tagged={"type": "boolean"},
+                ),
+            ],
+            "description": "a VID: an access port; VLANs may be given by name, and those of a "
+            "trunk as text with ranges, too, as in the configuration file",
+        }
+    ),
+]
+
+
+StormOrNone = Annotated[
+    Storm | None,
+    AfterValidator(lambda storm: storm or Storm()),
+    Field(description="storm control, frames a second; null: none"),
+]
+
+
+class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
+    """What shall be different; what is not given stays."""
+
+    vlan: Vlans = Field(PortVlan())
+    storm: StormOrNone = Field(Storm())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values(cls, values: Any) -> Any:
+        return _whole(values)
+
+
+class Port(BaseModel):
+    """A port of a bridge."""
+
+    number: int = Field(description="of OpenFlow; 4294967294 is LOCAL")
+    name: str
+    local: bool = Field(description="the port of the host that the switch runs on")
+    mac: str
+    up: bool
+    state: Literal["disabled", "discarding", "learning", "forwarding"] = Field(
+        description="what becomes of frames (802.1D-2004 7.4); disabled = the link is down"
+    )
+    learned: int = Field(description="learned entries")
+    limit: int | None = Field(description="most learned entries, null = no limit of its own")
+    refused: int = Field(description="sightings not learned because of that limit")
+    dropping: bool = Field(
+        description="frames from unknown hosts are dropped now, because of that limit"
+    )
+    packet_in_rate: int = Field(
+        description="frames of unknown sources a second that it may show to the controller now"
+    )
+    held_back: dict[Literal["sighting", "bpdu", "snooped"], int] = Field(
+        description="frames that came too fast for the controller and were kept from it, by kind,"
+        " as of the last sweep of the present connection"
+    )
+
+
+class PortList(BaseModel):
+    """All ports of a bridge."""
+
+    ports: list[Port]
+
+
+class PortDetail(Port):
+    """A port, and what it is told."""
+
+    settings: dict[str, Any] = Field(
+        description="what differs from the defaults, under the keys of the configuration file"
+    )
+
+
+def _vid(value: object) -> object:
+    if isinstance(value, str) and not (value.isascii() and value.isdigit() and value[0] != "0"):
+        raise ValueError(f"{value!r} is not a VID: 1 to {MAX_VID}")
+    return value
+
+
+MemberVid = Annotated[int, Field(ge=1, le=MAX_VID, description="VID"), BeforeValidator(_vid)]
+
+
+class MembershipPath(PortPath):
+    """Which VLAN of which port."""
+
+    vlan: MemberVid
+
+
+class Membership(Input):
+    """How a port is in a VLAN."""
+
+    pvid: StrictBool = Field(False, description="untagged frames that come in belong to it")
+    untagged: StrictBool = Field(False, description="its frames leave without their tag")
+
+
+class PortVlans(BaseModel):
+    """The VLANs of a port."""
+
+    port: PortRef
+    mode: Literal["transparent", "access", "trunk"]
+    vlans: str = Field(description="VIDs and ranges; all: every VLAN, and what is untagged")
+    pvid: int | None = Field(description="the VLAN of untagged frames, null = not let in")
+    untagged: list[int] = Field(description="the VLANs that leave without a tag")
+    takes_part: bool = Field(description="false: shut down, or only listening")
+
+
+class Vlan(BaseModel):
+    """A VLAN that is named, limited, or in which something is known."""
+
+    vlan: int = Field(description="VID, 0 = untagged")
+    name: str | None
+    learned: int
+    limit: int | None = Field(description="most learned entries, null = no limit of its own")
+
+
+class VlanStatus(BaseModel):
+    """The VLANs of a bridge."""
+
+    vlans: list[Vlan]
+    ports: list[PortVlans]
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        "ports", __name__, url_prefix="/v1/bridges/<dpid>", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    def find(path: PortPath) -> tuple[Bridge, CorePort]:
+        bridge = find_bridge(network, path.dpid)
+        return bridge, find_port(bridge, path.port)
+
+    def change(bridge: Bridge, port: CorePort, values: Mapping[str, Any]) -> Response:
+        try:
+            network.changes.ports.set(bridge, port, values)
+        except InputError as error:
+            raise field_problem(409, error.field, str(error)) from None
+        return answer(_detail(network, bridge, port))
+
+    @api.get("/ports/<port>", responses={200: PortDetail, **documented(404)})
+    def show(path: PortPath, query: NoQuery) -> Response:
+        """A port, and what it is told."""
+        return answer(_detail(network, *find(path)))
+
+    @api.patch(
+        "/ports/<port>",
+        responses={200: PortDetail, **documented(400, 404, 409, 413, 415)},
+    )
+    def set_port(path: PortPath, query: NoQuery, body: PortChange) -> Response:
+        """Give a port other VLANs or another policy, until ofapp restarts.
+
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: no VLAN, or no access list, has the name that is given.
+        """
+        return change(*find(path), body.values())
+
+    @api.get("/vlans", responses={200: VlanStatus, **documented(404)})
+    def vlans(path: BridgePath, query: NoQuery) -> Response:
+        """The VLANs that are named, limited or in use, and those that each port is in."""
+        return answer(_vlans(network, find_bridge(network, path.dpid)))
+
+    @api.put(
+        "/ports/<port>/vlans/<vlan>",
+        responses={200: PortDetail, **documented(400, 404, 409, 413, 415)},
+    )
+    def join(path: MembershipPath, query: NoQuery, body: Membership) -> Response:
+        """Let a port be in a VLAN, or be in it otherwise, as `bridge vlan add` does.
+
+        It holds until ofapp restarts.  409: it shall leave untagged,
+        but untagged frames do not belong to it.
+        """
+        bridge, port = find(path)
+        try:
+            new = joined(
+                bridge.port_policies.port(port.number).vlans, path.vlan, body.pvid, body.untagged
+            )
+        except InputError as error:
+            raise field_problem(409, error.field, str(error)) from None
+        return change(bridge, port, {"vlan": said(new)})
+
+    @api.delete(
+        "/ports/<port>/vlans/<vlan>",
+        responses={200: PortDetail, **documented(404, 409)},
+    )
+    def leave(path: MembershipPath, query: NoQuery) -> Response:
+        """Take a port out of a VLAN, as `bridge vlan del` does.
+
+        It holds until ofapp restarts.  409: it is not in it, or in no
+        other.
+        """
+        bridge, port = find(path)
+        try:
+            new = left(bridge.port_policies.port(port.number).vlans, path.vlan)
+        except InputError as error:
+            raise field_problem(409, error.field, str(error)) from None
+        return change(bridge, port, {"vlan": said(new)})
+
+    return api
+
+
+def port_view(network: Network, bridge: Bridge, port: CorePort) -> Port:
+    """How a port is."""
+    session = network.sessions.get(bridge.datapath_id)
+    held_back: Mapping[Any, Mapping[int, int]] = {} if session is None else session.held_back
+    state = bridge.relay.states.get(port.number)
+    limit = bridge.learning.limits.ports.get(port.number)
+    return Port(
+        number=port.number,
+        name=port.name,
+        local=port.number == LOCAL_PORT,
+        mac=format_mac(port.mac),
+        up=port.up,
+        state="disabled" if state is None else state.value,
+        learned=bridge.fdb.learned_by_port.get(port.number, 0),
+        limit=None if limit is None else limit.most,
+        refused=0 if limit is None else limit.refused,
+        dropping=limit is not None and limit.closed,
+        packet_in_rate=bridge.sighting_rate(port.number),
+        held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
+    )
+
+
+def _detail(network: Network, bridge: Bridge, port: CorePort) -> PortDetail:
+    settings = network.running.port(bridge, port)
+    told = settings.model_dump(mode="json", exclude_defaults=True)
+    return PortDetail(**port_view(network, bridge, port).model_dump(), settings=told)
+
+
+def _vlans(network: Network, bridge: Bridge) -> VlanStatus:
+    settings = network.running.of(bridge.datapath_id)
+    limits = bridge.learning.limits.vlans
+    used = {vid for vid in bridge.fdb.tables if bridge.fdb.learned_in(vid)}
+    return VlanStatus(
+        vlans=[
+            Vlan(
+                vlan=vid,
+                name=settings.vlan(vid).name,
+                learned=bridge.fdb.learned_in(vid),
+                limit=limits[vid].most if vid in limits else None,
+            )
+            for vid in sorted(used | limits.keys() | settings.vlans.keys())
+        ],
+        ports=[_membership(bridge, port) for port in by_number(bridge)],
+    )
+
+
+def _membership(bridge: Bridge, port: CorePort) -> PortVlans:
+    vlans = bridge.port_policies.port(port.number).vlans
+    trunk = vlans.vids is not None and vlans.tagged
+    return PortVlans(
+        port=port_ref(bridge, port.number),
+        mode="transparent" if vlans.vids is None else "trunk" if trunk else "access",
+        vlans="all" if vlans.vids is None else spoken(vlans.vids),
+        pvid=0 if vlans.vids is None else None if vlans.pvid == NO_VLAN else vlans.pvid,
+        untagged=sorted(vlans.untagged),
+        takes_part=bridge.port_policies.takes_part(port.number),
+    )

@@ -1,0 +1,382 @@
+"""/v1/bridges/{dpid}/stp: spanning tree, seen and administered.
+
+Parameters are those of the configuration file, in its own models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Literal, TypeVar
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer
+from ofapp.api.base import (
+    BridgePath,
+    DatapathId,
+    NoQuery,
+    PortPath,
+    PortRef,
+)
+from ofapp.api.changes import Change, fields_of
+from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
+from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
+from ofapp.bridge import stp
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import ParameterError
+from ofapp.bridge.stp.vectors import format_bridge_id, format_port_id
+from ofapp.config.stp import StpBridge, StpPort
+from ofapp.controller.network import Network
+
+TAG = Tag(name="stp", description="Spanning tree.")
+
+RoleName = Literal["disabled", "root", "designated", "alternate", "backup"]
+StateName = Literal["discarding", "learning", "forwarding"]
+GuardName = Literal["bpdu-guard", "root-guard", "loop-guard", "self-loop"]
+
+BridgeId = Annotated[
+    str,
+    Field(
+        pattern="^[0-9a-f]{4}[.]([0-9a-f]{2}:){5}[0-9a-f]{2}$",
+        description="priority and address, as 8000.02:00:00:00:00:01",
+    ),
+]
+
+
+class Times(BaseModel):
+    """Timer values of the root, in seconds (802.1D-2004 17.18.8)."""
+
+    message_age: float
+    max_age: float
+    forward_delay: float
+    hello_time: float
+
+
+class TopologyChange(BaseModel):
+    """Topology changes as management counts them (802.1D-2004 14.8.1.1)."""
+
+    active: bool = Field(description="one is being told right now")
+    count: int = Field(description="since spanning tree was started")
+    since: float | None = Field(description="seconds since the last one; null before the first")
+    port: PortRef | None = Field(description="where the last one was seen or heard")
+
+
+class Designated(BaseModel):
+    """The port priority vector: the best that the port's LAN has heard, or what it tells."""
+
+    root: BridgeId
+    cost: int = Field(description="root path cost of the designated bridge")
+    bridge: BridgeId
+    port: str = Field(description="designated port, as 8.001")
+
+
+class BpduCounts(BaseModel):
+    """BPDUs by type."""
+
+    config: int = Field(description="Configuration, of STP")
+    tcn: int = Field(description="Topology Change Notification, of STP")
+    rst: int = Field(description="of RSTP")
+
+
+class Edge(BaseModel):
+    """Whether only end stations are behind the port."""
+
+    admin: bool
+    auto: bool
+    oper: bool
+
+
+class PointToPointStatus(BaseModel):
+    """Whether at most one bridge is behind the port."""
+
+    admin: stp.PointToPoint
+    oper: bool
+
+
+class StpPortStatus(BaseModel):
+    """A port.  What only a running spanning tree knows is null without one."""
+
+    number: int = Field(description="of OpenFlow")
+    name: str
+    up: bool
+    role: RoleName = Field(description="disabled where spanning tree does not run")
+    state: StateName
+    reason: str = Field(description="why the port is in this state")
+    port_id: str | None = Field(description="priority and number, hexadecimal, as 8.001")
+    path_cost: int | None
+    designated: Designated | None
+    information: Literal["disabled", "aged", "mine", "received"] | None = Field(
+        description="where the designated values come from"
+    )
+    edge: Edge
+    point_to_point: PointToPointStatus
+    sends: Literal["rstp", "stp"] | None = Field(description="the kind of BPDU this port sends")
+    proposing: bool
+    agreed: bool
+    guards: list[GuardName] = Field(description="guards that hold the port now")
+    guard_counts: dict[GuardName, int] = Field(description="how often each guard has struck")
+    timers: dict[str, float] = Field(
+        description="seconds left of each timer that runs, by its name in 802.1D-2004 17.17"
+    )
+    sent: BpduCounts
+    received: BpduCounts
+    drops: dict[str, int] = Field(description="BPDUs that were not heeded, by reason")
+    forward_transitions: int = Field(description="how often the port began to forward")
+    parameters: StpPort
+
+
+class StpBridgeStatus(BaseModel):
+    """Spanning tree of a bridge.  What only a running one knows is null without it."""
+
+    datapath_id: DatapathId
+    bridge: str = Field(description="the bridge's name")
+    enabled: bool
+    bridge_id: BridgeId | None
+    root_id: BridgeId | None
+    root_path_cost: int | None
+    root_port: PortRef | None = Field(description="null on the root itself")
+    root_times: Times | None = Field(description="what the root tells everybody to use")
+    topology_change: TopologyChange | None
+    parameters: StpBridge
+    ports: list[StpPortStatus] = Field(description="without LOCAL, which takes no part")
+
+
+# What is asked
+
+
+class StpBridgeChange(Change, fields_of(StpBridge)):  # type: ignore[misc]
+    """Parameters of a bridge; what is not given stays as it is."""
+
+
+class StpPortChange(Change, fields_of(StpPort)):  # type: ignore[misc]
+    """Parameters of a port; what is not given stays as it is.  path_cost null: by the speed."""
+
+
+# How it stands
+
+
+def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
+    """Spanning tree of a bridge."""
+    status = network.stp_status(bridge)
+    ports = {} if status is None else {port.port: port for port in status.ports}
+    root = None if status is None else status.root_port
+    return StpBridgeStatus(
+        datapath_id=f"{bridge.datapath_id:016x}",
+        bridge=bridge.name,
+        enabled=bridge.params.stp is not None,
+        bridge_id=None if status is None else format_bridge_id(status.bridge_id),
+        root_id=None if status is None else format_bridge_id(status.root),
+        root_path_cost=None if status is None else status.root_path_cost,
+        root_port=None if root is None else port_ref(bridge, root),
+        root_times=None if status is None else Times(**status.root_times._asdict()),
+        topology_change=None if status is None else _topology_change(bridge, status),
+        parameters=network.running.of(bridge.datapath_id).stp,
+        ports=[
+            _port(network, bridge, port, ports.get(port.number))
+            for port in by_number(bridge)
+            if port.number != LOCAL_PORT
+        ],
+    )
+
+
+def port_view(network: Network, bridge: Bridge, port: Port) -> StpPortStatus:
+    """Spanning tree of a port."""
+    status = network.stp_status(bridge)
+    ports = () if status is None else status.ports
+    return _port(
+        network, bridge, port, next((own for own in ports if own.port == port.number), None)
+    )
+
+
+def _topology_change(bridge: Bridge, status: stp.BridgeStatus) -> TopologyChange:
+    since, port = status.time_since_topology_change, status.topology_change_port
+    return TopologyChange(
+        active=status.topology_change,
+        count=status.topology_change_count,
+        since=None if since is None else round(since, 3),
+        port=None if port is None else port_ref(bridge, port),
+    )
+
+
+def _port(
+    network: Network, bridge: Bridge, port: Port, status: stp.PortStatus | None
+) -> StpPortStatus:
+    parameters = network.running.port(bridge, port).stp
+    if status is None:
+        return _stopped(bridge, port, parameters)
+    vector = status.designated
+    return StpPortStatus(
+        number=port.number,
+        name=port.name,
+        up=port.up,
+        role=status.role.value,
+        state=status.state.value,
+        reason=status.reason,
+        port_id=format_port_id(status.port_id),
+        path_cost=status.path_cost,
+        designated=Designated(
+            root=format_bridge_id(vector.root),
+            cost=vector.cost,
+            bridge=format_bridge_id(vector.bridge),
+            port=format_port_id(vector.port),
+        ),
+        information=status.info_is.value,
+        edge=_edge(parameters, status.oper_edge),
+        point_to_point=_point_to_point(parameters, status.point_to_point),
+        sends="rstp" if status.send_rstp else "stp",
+        proposing=status.proposing,
+        agreed=status.agreed,
+        guards=[guard.value for guard in status.guards],
+        guard_counts={guard.value: status.guard_counts.get(guard, 0) for guard in stp.Guard},
+        timers={name: round(left, 3) for name, left in status.timers.items()},
+        sent=_by_type(status.sent),
+        received=_by_type(status.received),
+        drops=dict(status.drops),
+        forward_transitions=status.forward_transitions,
+        parameters=parameters,
+    )
+
+
+def _stopped(bridge: Bridge, port: Port, parameters: StpPort) -> StpPortStatus:
+    """A port on which spanning tree does not run."""
+    return StpPortStatus(
+        number=port.number,
+        name=port.name,
+        up=port.up,
+        role="disabled",
+        state=bridge.relay.states.get(port.number, stp.PortState.DISCARDING).value,
+        reason="no spanning tree on this bridge" if port.up else "link down",
+        port_id=None,
+        path_cost=None,
+        designated=None,
+        information=None,
+        edge=_edge(parameters, False),
+        point_to_point=_point_to_point(parameters, port.full_duplex),
+        sends=None,
+        proposing=False,
+        agreed=False,
+        guards=[],
+        guard_counts={guard.value: 0 for guard in stp.Guard},
+        timers={},
+        sent=_by_type({}),
+        received=_by_type({}),
+        drops={},
+        forward_transitions=0,
+        parameters=parameters,
+    )
+
+
+def _edge(parameters: StpPort, oper: bool) -> Edge:
+    return Edge(admin=parameters.admin_edge, auto=parameters.auto_edge, oper=oper)
+
+
+def _point_to_point(parameters: StpPort, oper: bool) -> PointToPointStatus:
+    return PointToPointStatus(admin=parameters.point_to_point, oper=oper)
+
+
+def _by_type(counts: Mapping[str, int]) -> BpduCounts:
+    return BpduCounts(**{name: counts.get(name, 0) for name in BpduCounts.model_fields})
+
+
+# Routes
+
+Settings = TypeVar("Settings", StpBridge, StpPort)
+
+_CHANGE = documented(400, 404, 409, 413, 415)
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        "stp", __name__, url_prefix="/v1/bridges/<dpid>/stp", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: StpBridgeStatus, **documented(404)})
+    def status(path: BridgePath, query: NoQuery) -> Response:
+        """Spanning tree of a bridge and of its ports, by number."""
+        return answer(bridge_view(network, find_bridge(network, path.dpid)))
+
+    @api.patch("", responses={200: StpBridgeStatus, **_CHANGE})
+    def change(path: BridgePath, query: NoQuery, body: StpBridgeChange) -> Response:
+        """Set parameters of a bridge, or start or stop its spanning tree, until ofapp restarts.
+
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the values do not go together with each other or with those
+        that stay.
+        """
+        bridge = find_bridge(network, path.dpid)
+        network.changes.stp.set(
+            bridge, _changed(network.running.of(bridge.datapath_id).stp, body.values())
+        )
+        return answer(bridge_view(network, bridge))
+
+    @api.patch("/ports/<port>", responses={200: StpPortStatus, **_CHANGE})
+    def change_port(path: PortPath, query: NoQuery, body: StpPortChange) -> Response:
+        """Set parameters of a port, until ofapp restarts.
+
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the values do not go together with each other or with those
+        that stay, or the port is LOCAL.
+        """
+        bridge, port = _find(network, path)
+        settings = _changed(network.running.port(bridge, port).stp, body.values())
+        change = partial(network.changes.stp.set_port, bridge, port, settings)
+        return _done(network, bridge, port, change)
+
+    @api.post(
+        "/ports/<port>/recover",
+        responses={200: StpPortStatus, **documented(404, 409)},
+    )
+    def recover(path: PortPath, query: NoQuery) -> Response:
+        """Free a port from the guard that holds it.
+
+        Root guard alone lets go by itself when the better root is not told any more, and not
+        before.  409: the bridge runs no spanning tree, or the port is LOCAL.
+        """
+        bridge, port = _find(network, path)
+        return _done(network, bridge, port, lambda: network.changes.stp.recover_port(bridge, port))
+
+    @api.post(
+        "/ports/<port>/migration-check",
+        responses={200: StpPortStatus, **documented(404, 409)},
+    )
+    def check_migration(path: PortPath, query: NoQuery) -> Response:
+        """Have a port send RSTP again and see what its neighbour speaks (mcheck).
+
+        409: the bridge runs no spanning tree, or the port is LOCAL.
+        """
+        bridge, port = _find(network, path)
+        return _done(
+            network, bridge, port, lambda: network.changes.stp.check_migration(bridge, port)
+        )
+
+    return api
+
+
+def _find(network: Network, path: PortPath) -> tuple[Bridge, Port]:
+    bridge = find_bridge(network, path.dpid)
+    return bridge, find_port(bridge, path.port)
+
+
+def _done(network: Network, bridge: Bridge, port: Port, change: Callable[[], None]) -> Response:
+    try:
+        change()
+    except InputError as error:
+        raise field_problem(409, error.field, str(error)) from None
+    return answer(port_view(network, bridge, port))
+
+
+def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """The settings with other values; 422 for one that is out of range, 409 for a combination."""
+    try:
+        return settings.changed(values)
+    except ParameterError as error:
+        status = 422 if len(error.fields) == 1 else 409
+        fields = [(field, str(error)) for field in error.fields]
+        raise ProblemError(status, str(error), fields) from None
