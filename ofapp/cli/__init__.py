@@ -1,7 +1,8 @@
 """ofapp: the command for people.
 
 It is a client of the REST API and imports nothing of the controller, so that it starts fast;
-`ofapp run`, which is the controller, is the exception.
+`ofapp run`, which is the controller, is the exception, and commands that set parameters read, when
+they are run, what the core declares of them.
 """
 
 from __future__ import annotations
