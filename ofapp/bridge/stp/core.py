@@ -6,6 +6,8 @@ here they emit effects and mark the ports whose conditions may have changed.
 
 from __future__ import annotations
 
+import weakref
+
 from ofapp.bridge.event import Event, PortNumber, Severity, Text
 from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
 from ofapp.bridge.stp.index import Candidates, Wakes
@@ -31,8 +33,9 @@ class Core:
         self.before: dict[int, PortState | None] = {}
         self.marked: dict[int, Port] = {}
         self.wakes = Wakes(self.ports)
-        self.recent_roots = Candidates(lambda port: self.running(port.rr_while))
-        self.changing = Candidates(lambda port: self.running(port.tc_while))
+        core = weakref.proxy(self)  # a tree of a thousand ports goes when nobody needs it any more
+        self.recent_roots = Candidates(lambda port: core.running(port.rr_while))
+        self.changing = Candidates(lambda port: core.running(port.tc_while))
         self.hearing = Candidates(lambda port: port.role in _HEARING_ROLES)
         self.informed = Candidates(lambda port: port.info_is is InfoIs.RECEIVED)
         self.unselected = Candidates(lambda port: not port.selected)

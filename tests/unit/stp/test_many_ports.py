@@ -1,5 +1,7 @@
 """Bridges with many ports: what happens on one port costs the same whatever their number."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, PortState, SpanningTree
@@ -75,6 +77,19 @@ def test_roles_are_selected_without_a_look_at_every_port() -> None:
 
         costs.append(lines(change))
     assert costs[1] < 1.1 * costs[0]
+
+
+def test_a_tree_that_nobody_needs_any_more_is_not_left_to_the_garbage_collector() -> None:
+    tree = bridge(FEW)
+    run(tree, 10.0)
+    core = weakref.ref(tree._core)
+    tree.leave()
+    gc.disable()
+    try:
+        del tree
+        assert core() is None
+    finally:
+        gc.enable()
 
 
 def test_the_queue_of_wakeups_stays_small() -> None:
