@@ -1,9 +1,9 @@
 """How many sightings of unknown sources a second each port may send to the controller.
 
 Every port is sure of `BridgeParams.packet_in_rate`.  A port that uses it up and has new hosts to
-tell of gets twice as much, and again, as long as neither its switch nor the controller has more to
-do than it can: an uplink with 100,000 hosts is learned in seconds after a topology change, and not
-in minutes.  When there is too much to do, what was done is shared out: each switch gets as
+tell of gets four times as much, and again, as long as neither its switch nor the controller has
+more to do than it can: an uplink with 100,000 hosts is learned in seconds after a topology change,
+and not in minutes.  When there is too much to do, what was done is shared out: each switch gets as
 much as any other, and so does each port of a switch, but none more than it uses (max-min fairness),
 and none less than it is sure of.  A port that tells of nothing new, as somebody who invents
 addresses when there is no more room for them, falls back, as does one that has become quiet.
@@ -38,7 +38,7 @@ FASTEST = 1_000_000
 HOLD = 1.0
 """Seconds without an increase after a decrease."""
 CAREFUL = 10.0
-"""Seconds after a decrease in which rates grow by half each second, not twofold at each look."""
+"""Seconds after a decrease in which rates grow by half each second, not fourfold at each look."""
 QUIET = 10.0
 """Seconds after which a port that did not use its rate falls back."""
 STALE = 1.0
@@ -138,7 +138,7 @@ class Rates:
         careful = now - self._lowered < CAREFUL
         if careful and now - self._raised_at < 1.0:
             return
-        factor = 1.5 if careful else 2.0
+        factor = 1.5 if careful else 4.0
         for port, count in load.seen.items():
             rate = self.of(port, sure)
             if count >= USED * rate * load.seconds and _tells_news(load, port):

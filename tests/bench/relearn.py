@@ -6,8 +6,8 @@ hosts, each of which sends a frame now and then, all together at an even rate; w
 meanwhile to hosts among them reaches the monitor on port 3 while the bridge does not know them.
 
 Then hosts that nobody knows speak on port 2, one after the other, while port 1 is quiet and while
-it floods with addresses that it has invented.  From port 3 a frame goes to each every half
-millisecond from its first frame on: so many as reach port 1, too, so long it took to learn it.
+it floods with addresses that it has invented.  From port 3 a frame goes to each, sooner or later
+after its first one: if it reaches port 1, too, the host was not known yet.
 """
 
 from __future__ import annotations
@@ -47,8 +47,10 @@ ANSWERED = 100
 """Of so many frames of the hosts one is answered by the station."""
 TICK = 0.001
 """Seconds between bursts of frames: what is due then fits the switch's socket many times over."""
-PROBING, PROBE_RATE = 0.3, 2_000
-"""Seconds for which frames go to a new host, and how many a second."""
+DELAYS = tuple(
+    milliseconds / 1000 for milliseconds in (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200)
+)
+"""Seconds after which a new host may be known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,15 +240,23 @@ class Bed:
         return [self._delay() for _ in range(count)]
 
     def _delay(self) -> float:
+        """The shortest time after its first frame at which a frame to a new host is not flooded.
+
+        Each time is tried with a host of its own: one frame that is too early makes the switch
+        cache where it went, and what follows goes there until the cache is looked through.
+        """
+        return next((wait for wait in DELAYS if not self._floods_after(wait)), math.inf) * 1000
+
+    def _floods_after(self, wait: float) -> bool:
         self._next += 1
         new = mac(Side.TX, self._next)
         self._station.load([frame(Flow(mac(Side.RX, INVENTED), new), MIN_SIZE)])
         self._prober.load([frame(Flow(new, mac(Side.RX, INVENTED), Side.RX), MIN_SIZE)])
         before = self._first.settled()
         self._station.burst(1)
-        evenly(PROBE_RATE, self._prober.burst, PROBING)
-        flooded = self._first.settled() - before
-        return max(flooded - 1, 0) / PROBE_RATE * 1000  # the first frame floods, too
+        time.sleep(wait)
+        self._prober.burst(1)
+        return self._first.settled() - before > 1  # the first frame floods, too
 
     @contextmanager
     def flooded(self) -> Iterator[None]:
