@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from ofapp.common import hub
 
 # isort: split
 from eventlet.green import socket
+from os_ken.controller.handler import MAIN_DISPATCHER
+from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.wire.channel import Channel
 
@@ -94,3 +97,18 @@ def test_who_sends_to_a_closed_connection_hears_of_it() -> None:
             break
     assert made.dead
     assert not made.send(b"two")
+
+
+def test_what_a_message_brings_about_leaves_before_anything_else_is_done() -> None:
+    ours, theirs = connection()
+    made = Channel(ours, ("192.0.2.1", 1), lambda _channel, _dpid: True)
+    made.set_version(ofp.OFP_VERSION)
+    made.set_state(MAIN_DISPATCHER)
+    made.request(7, b"question", lambda _reply: made.send(b" and more") and None)
+    passes(2)
+    theirs.setblocking(False)
+    assert theirs.recv(100) == b"question"
+    made._take(struct.pack("!BBHI", ofp.OFP_VERSION, ofp.OFPT_BARRIER_REPLY, 8, 7))
+    assert theirs.recv(100) == b" and more"
+    ours.close()
+    theirs.close()

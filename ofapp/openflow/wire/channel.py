@@ -268,6 +268,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             if self._turns.free:
                 self.turn()
                 self._work()
+                self._outbox.flush()  # a host that comes alone is not to wait for the next pass
             if self._inbox:
                 self._work_ready.set()
 
