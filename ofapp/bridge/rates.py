@@ -9,9 +9,9 @@ and none less than it is sure of.  A port that tells of nothing new, as somebody
 addresses when there is no more room for them, falls back, as does one that has become quiet.
 
 What a switch can do is the most that it has done lately.  ovs-vswitchd that learns some thousand
-hosts a second stands still now and then, for 200 ms, while it frees cached flows by the ten
-thousand; going by what it did in such an interval kept an uplink at a tenth of what its switch
-could take for ten seconds [measured].
+hosts a second does next to nothing for 200 ms now and then, mostly when cached flows are thrown
+away by the ten thousand; going by what it did in such an interval kept an uplink at a tenth of what
+its switch could take for ten seconds [measured].
 
 Rates change seldom, as each change of one is a message to the switch and a new burst for the port.
 """
