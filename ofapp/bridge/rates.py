@@ -103,7 +103,7 @@ class Rates:
         self._fall_back(load, sure, now)
         if capacity is not None:
             self._share_out(load, capacity, sure, now)
-        elif now - self._lowered >= HOLD:
+        elif not self._crowded and now - self._lowered >= HOLD:
             self._raise(load, sure, now)
         ports = before.keys() | self.raised.keys()
         return sorted(port for port in ports if before.get(port) != self.raised.get(port))

@@ -104,6 +104,12 @@ def test_a_switch_that_stands_still_for_a_moment_goes_on_as_fast_as_it_can(after
     assert bench.done - before > 0.85 * 8 * 14_000
 
 
+def test_nothing_is_raised_while_more_waits_than_the_switch_takes_till_the_next_look() -> None:
+    rates = Rates()
+    assert rates.observe(Load(STEP, {1: 300}, {1: 300}, 2_000), SURE, None, 1.0) == []
+    assert rates.observe(Load(STEP, {1: 300}, {1: 300}, 400), SURE, None, 1.0 + STEP) == [1]
+
+
 def test_a_switch_that_has_become_slower_gets_less() -> None:
     bench = Bench(capacity=40_000, offered={1: 50_000})
     bench.pass_time(10)
