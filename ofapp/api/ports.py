@@ -123,6 +123,10 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
         return _whole(values)
 
 
+LimitedKind = Literal["sighting", "bpdu", "snooped", "broadcast", "multicast", "unknown_unicast"]
+"""Kinds of frames whose rate is kept: see `Copy` in `ofapp.openflow.pipeline.meters`."""
+
+
 class Port(BaseModel):
     """A port of a bridge."""
 
@@ -143,9 +147,9 @@ class Port(BaseModel):
     packet_in_rate: int = Field(
         description="frames of unknown sources a second that it may show to the controller now"
     )
-    held_back: dict[Literal["sighting", "bpdu", "snooped"], int] = Field(
-        description="frames that came too fast for the controller and were kept from it, by kind,"
-        " as of the last sweep of the present connection"
+    held_back: dict[LimitedKind, int] = Field(
+        description="frames that came too fast for the controller and were kept from it, or were"
+        " above the port's storm limits, by kind, as of the last sweep of the present connection"
     )
 
 

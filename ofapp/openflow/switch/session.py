@@ -232,7 +232,7 @@ class Session:
         return self._delivery.confirm(done)
 
     def _write(self, effects: list[Effect]) -> bytes:
-        return self._upkeep.writer.write(effects)
+        return self._upkeep.reconciler.writer.write(effects)
 
     def _tell(self, event: Event) -> None:
         self._heed(self.bridge, event)

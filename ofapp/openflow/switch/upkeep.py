@@ -42,7 +42,7 @@ class Upkeep:
     """Of one switch; apply: carries effects out, by way of `delivery`.
 
     adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
-    counters and held_back are as of the last look.
+    reconciler: compares the switch with the bridge; counters, held_back: as of the last look.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Upkeep:
         self._delivery = delivery
         self._adopt_static = adopt_static
         self._meters = MeterWatch()
-        self._reconciler = Reconciler(channel, bridge, apply, self.counters, delivery)
+        self.reconciler = Reconciler(channel, bridge, apply, self.counters, delivery)
         self._sweeper = Sweeper(channel, bridge, apply, delivery.drain)
         self._policer = Policer(bridge.sighting_rate)
         self._look = hub.Event()
@@ -71,12 +71,12 @@ class Upkeep:
     @property
     def writer(self) -> EffectWriter:
         """What makes messages of effects, and knows what the switch holds."""
-        return self._reconciler.writer
+        return self.reconciler.writer
 
     @property
     def metered(self) -> bool:
         """Whether the switch has meters: without them no rate is kept."""
-        return self._reconciler.metered
+        return self.reconciler.metered
 
     @property
     def held_back(self) -> Mapping[str, Mapping[int, int]]:
@@ -85,7 +85,9 @@ class Upkeep:
 
     def admit(self, samples: list[Sample]) -> list[Sample]:
         """The sightings that are within their ports' rates, which a switch's meters see to."""
-        return samples if self.metered else self._policer.admit(samples, time.monotonic())
+        return (
+            samples if self.reconciler.metered else self._policer.admit(samples, time.monotonic())
+        )
 
     def look_soon(self) -> None:
         """Look at the switch as soon as may be: the bridge wants other flows there than before."""
@@ -164,10 +166,10 @@ class Upkeep:
         self, occasion: Occasion, told: Callable[[], None], looked: Callable[[], None]
     ) -> None:
         if occasion is Occasion.CONNECTED:
-            self._reconciler.prepare()
+            self.reconciler.prepare()
         began = time.monotonic()
         with self._reconciling:
-            known = self._reconciler.reconcile(self._adopt_static)
+            known = self.reconciler.reconcile(self._adopt_static)
         self._adopt_static = False
         told()
         if occasion is Occasion.CONNECTED and not known and self._bridge.fdb.learned:
@@ -192,7 +194,7 @@ class Upkeep:
             before = counters["mended"]
             try:
                 with pace.resting(), self._reconciling:
-                    self._reconciler.reconcile(adopt_static=False)
+                    self.reconciler.reconcile(adopt_static=False)
             except (RequestError, ValueError) as error:
                 LOG.warning("bridge %s: %s; the next look will tell", self._bridge.name, error)
             if counters["mended"] > before:

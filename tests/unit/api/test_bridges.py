@@ -15,6 +15,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.controller.network import Network
+from ofapp.openflow.pipeline.meters import Copy
 from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network
 
 
@@ -118,3 +119,11 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
         {"sighting": 5, "bpdu": 0, "snooped": 0},
         {"sighting": 0, "bpdu": 0, "snooped": 7},
     ]
+
+
+def test_every_kind_of_frames_that_a_meter_drops_is_told(client: Any, network: Network) -> None:
+    kinds = [copy.name.lower() for copy in Copy]
+    session = SimpleNamespace(held_back={kind: {1: 5} for kind in kinds})
+    network.sessions[1] = session  # type: ignore[assignment]
+    (port, *_) = client.get(f"/v1/bridges/{DPID}/ports").json["ports"]
+    assert port["held_back"] == dict.fromkeys(kinds, 5)
