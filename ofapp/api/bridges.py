@@ -19,6 +19,7 @@ from ofapp.api.base import (
 from ofapp.api.lookup import by_number, find_bridge, port_ref
 from ofapp.api.ports import PortList, port_view
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.bridge.answers import fdb_counts, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.bridge.input_error import InputError
 from ofapp.controller.network import Network
@@ -92,8 +93,8 @@ class BridgeList(BaseModel):
 def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
     """How a bridge is, read without yielding: of one moment."""
     session = network.sessions.get(bridge.datapath_id)
-    learning, fdb = bridge.learning, bridge.fdb
-    counters = dict(learning.counters)
+    counts = fdb_counts(bridge)
+    counters = dict(counts.counters)
     if session is not None:
         counters |= session.channel.counters
     return Bridge(
@@ -113,22 +114,23 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
             vlans=[
                 VlanLimit(
                     vlan=vid,
-                    learned=fdb.learned_in(vid),
+                    learned=limit.learned,
                     limit=limit.most,
                     refused=limit.refused,
-                    dropping=limit.closed,
+                    dropping=limit.dropping,
                 )
-                for vid, limit in sorted(learning.limits.vlans.items())
+                for vid, limit in vlan_limits(bridge).items()
+                if limit.most is not None
             ],
         ),
         fdb=FdbCounts(
-            learned=fdb.learned,
-            static=len(bridge.static_entries.ports),
-            local=len(learning.local),
-            refused=learning.limits.bridge.refused,
+            learned=counts.learned,
+            static=counts.static,
+            local=counts.local,
+            refused=counts.refused,
             learned_by_port={
                 port_ref(bridge, number).name: count
-                for number, count in sorted(fdb.learned_by_port.items())
+                for number, count in sorted(bridge.fdb.learned_by_port.items())
             },
         ),
         counters=dict(sorted(counters.items())),

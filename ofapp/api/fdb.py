@@ -39,6 +39,7 @@ from ofapp.api.pagination import (
     page,
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.bridge.answers import held_addresses, held_keys
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT, EntryType
 from ofapp.bridge.fdb import Entry as CoreEntry
@@ -144,7 +145,7 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
     now = time.monotonic()
     ports: dict[int, dict[str, Any]] = {}
     static = bridge.static_entries.ports
-    held = bridge.learning.move_guard.held
+    held = held_keys(bridge)
     entries = []
     for vlan, mac, found in rows:
         number = found.port if isinstance(found, CoreEntry) else found
@@ -200,7 +201,7 @@ def _held(bridge: Bridge) -> list[Held]:
             seconds_left=max(0.0, round(held.until - now, 3)),
             sightings=held.sightings,
         )
-        for held in bridge.learning.move_guard.held.values()
+        for held in held_addresses(bridge).values()
     ]
 
 

@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from ofapp.api import metrics_acl, metrics_multicast, metrics_stp
 from ofapp.api.base import NoQuery
 from ofapp.api.problems import COMMON
+from ofapp.bridge.answers import fdb_counts, port_limit, vlan_limits
 from ofapp.common.printable import printable
 from ofapp.controller.network import Network
 
@@ -103,15 +104,16 @@ class NetworkCollector(Collector):
             connected.add_metric(labels, session is not None)
             in_line.add_metric(labels, session is not None and session.in_line)
             standby.add_metric(labels, session is not None and session.owner is not None)
-            entries.add_metric([*labels, "learned"], bridge.fdb.learned)
-            entries.add_metric([*labels, "static"], len(bridge.static_entries.ports))
-            entries.add_metric([*labels, "local"], len(bridge.learning.local))
+            counts = fdb_counts(bridge)
+            entries.add_metric([*labels, "learned"], counts.learned)
+            entries.add_metric([*labels, "static"], counts.static)
+            entries.add_metric([*labels, "local"], counts.local)
             limit.add_metric(labels, bridge.params.fdb_max_learned)
-            held.add_metric(labels, len(bridge.learning.move_guard.held))
-            for vid, one in bridge.learning.limits.vlans.items():
-                in_vlan.add_metric([*labels, str(vid)], bridge.fdb.learned_in(vid))
+            held.add_metric(labels, counts.held)
+            for vid, one in vlan_limits(bridge).items():
+                in_vlan.add_metric([*labels, str(vid)], one.learned)
                 vlan_refused.add_metric([*labels, str(vid)], one.refused)
-            for what, count in bridge.learning.counters.items():
+            for what, count in counts.counters.items():
                 learning.add_metric([*labels, what], count)
             if session is not None:
                 for what, count in session.channel.counters.items():
@@ -143,9 +145,9 @@ class NetworkCollector(Collector):
             for port in bridge.ports:
                 labels = [f"{datapath_id:016x}", bridge.name, port.name]
                 up.add_metric(labels, port.up)
-                learned.add_metric(labels, bridge.fdb.learned_by_port.get(port.number, 0))
-                one = bridge.learning.limits.ports.get(port.number)
-                refused.add_metric(labels, 0 if one is None else one.refused)
+                one = port_limit(bridge, port.number)
+                learned.add_metric(labels, one.learned)
+                refused.add_metric(labels, one.refused)
                 rate.add_metric(labels, bridge.sighting_rate(port.number))
                 if session is not None:
                     for kind, ports in session.held_back.items():

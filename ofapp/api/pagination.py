@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from ofapp.bridge.answers import local_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import Entry, EntryType
 
@@ -61,7 +62,7 @@ def page(bridge: Bridge, selection: Selection, after: Key, limit: int) -> list[R
 
 def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Iterator[Row]:
     if selection.type in (None, EntryType.LOCAL):
-        for mac, port in sorted(bridge.learning.local.items()):
+        for mac, port in sorted(local_addresses(bridge).items()):
             if (
                 (EVERY_VLAN, mac) > after
                 and selection.mac in (None, mac)

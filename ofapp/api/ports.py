@@ -29,6 +29,7 @@ from ofapp.api.base import (
 from ofapp.api.changes import Change, fields_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.bridge.answers import port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
@@ -298,8 +299,7 @@ def port_view(network: Network, bridge: Bridge, port: CorePort) -> Port:
     """How a port is."""
     session = network.sessions.get(bridge.datapath_id)
     held_back: Mapping[Any, Mapping[int, int]] = {} if session is None else session.held_back
-    state = bridge.relay.states.get(port.number)
-    limit = bridge.learning.limits.ports.get(port.number)
+    state, limit = bridge.desired_port(port.number).state, port_limit(bridge, port.number)
     return Port(
         number=port.number,
         name=port.name,
@@ -307,10 +307,10 @@ def port_view(network: Network, bridge: Bridge, port: CorePort) -> Port:
         mac=format_mac(port.mac),
         up=port.up,
         state="disabled" if state is None else state.value,
-        learned=bridge.fdb.learned_by_port.get(port.number, 0),
-        limit=None if limit is None else limit.most,
-        refused=0 if limit is None else limit.refused,
-        dropping=limit is not None and limit.closed,
+        learned=limit.learned,
+        limit=limit.most,
+        refused=limit.refused,
+        dropping=limit.dropping,
         packet_in_rate=bridge.sighting_rate(port.number),
         held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
     )
@@ -324,7 +324,7 @@ def _detail(network: Network, bridge: Bridge, port: CorePort) -> PortDetail:
 
 def _vlans(network: Network, bridge: Bridge) -> VlanStatus:
     settings = network.running.of(bridge.datapath_id)
-    limits = bridge.learning.limits.vlans
+    limits = vlan_limits(bridge)
     used = {vid for vid in bridge.fdb.tables if bridge.fdb.learned_in(vid)}
     return VlanStatus(
         vlans=[

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
 from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.bridge.answers import local_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.input_error import InputError
@@ -87,7 +88,7 @@ def _table(bridge: Bridge) -> Response:
     known: dict[int, int] = {}
     for vid in sorted(bridge.fdb.tables, reverse=True):
         known.update((mac, entry.port) for mac, entry in bridge.fdb.tables[vid].items())
-    known |= bridge.learning.local
+    known |= local_addresses(bridge)
     return Response(_pieces(list(known.items())), content_type="application/json")
 
 

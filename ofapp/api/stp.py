@@ -250,7 +250,7 @@ def _stopped(bridge: Bridge, port: Port, parameters: StpPort) -> StpPortStatus:
         name=port.name,
         up=port.up,
         role="disabled",
-        state=bridge.relay.states.get(port.number, stp.PortState.DISCARDING).value,
+        state=(bridge.desired_port(port.number).state or stp.PortState.DISCARDING).value,
         reason="no spanning tree on this bridge" if port.up else "link down",
         port_id=None,
         path_cost=None,
