@@ -11,11 +11,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import (
-    BridgePath,
-    NoQuery,
-    PortRef,
-)
+from ofapp.api.base import BridgePath, NoQuery, PortRef
 from ofapp.api.lookup import by_number, find_bridge, port_ref
 from ofapp.api.problems import COMMON, documented
 from ofapp.bridge import policy

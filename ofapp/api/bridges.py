@@ -11,11 +11,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import (
-    BridgePath,
-    DatapathId,
-    NoQuery,
-)
+from ofapp.api.base import BridgePath, DatapathId, NoQuery
 from ofapp.api.lookup import by_number, find_bridge, port_ref
 from ofapp.api.ports import PortList, port_view
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    Strict,
-    StrictBool,
-    StrictInt,
-    create_model,
-)
+from pydantic import BaseModel, BeforeValidator, Field, Strict, StrictBool, StrictInt, create_model
 
 from ofapp.api.base import Input, json_number
 
@@ -35,9 +27,7 @@ class Change:
         return {name: getattr(self, name) for name in self.model_fields_set}  # type: ignore
 
 
-def fields_of(
-    model: type[BaseModel], base: type[BaseModel] = Input, leave_out: tuple[str, ...] = ()
-) -> Any:
+def changes_of(model: type[BaseModel], leave_out: tuple[str, ...] = ()) -> Any:
     """A model of the fields, each of the type that it has in JSON, and checked as there."""
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
@@ -49,4 +39,4 @@ def fields_of(
                 type_ = Annotated[type_, item]
         extra = dict(field.json_schema_extra or {})  # type: ignore[arg-type]
         fields[name] = type_, Field(None, description=field.description, json_schema_extra=extra)
-    return create_model(f"{model.__name__}Fields", __base__=base, **fields)
+    return create_model(f"{model.__name__}Fields", __base__=Input, **fields)

@@ -12,11 +12,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import (
-    DatapathId,
-    Input,
-    NoQuery,
-)
+from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.bridge.bridge import Bridge
 from ofapp.config import ConfigError

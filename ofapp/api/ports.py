@@ -19,14 +19,8 @@ from pydantic import (
 )
 
 from ofapp.api.answers import answer
-from ofapp.api.base import (
-    BridgePath,
-    Input,
-    NoQuery,
-    PortPath,
-    PortRef,
-)
-from ofapp.api.changes import Change, fields_of
+from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
+from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.bridge.answers import port_limit, vlan_limits
@@ -44,7 +38,7 @@ from ofapp.controller.network import Network
 
 TAG = Tag(name="ports", description="What ports may, and their VLANs.")
 
-_PORT_FIELDS = fields_of(PortOfFile, leave_out=("stp", "multicast", "vlan", "storm"))
+_PORT_FIELDS = changes_of(PortOfFile, leave_out=("stp", "multicast", "vlan", "storm"))
 _VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
 _TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
 

@@ -15,14 +15,8 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import (
-    BridgePath,
-    DatapathId,
-    NoQuery,
-    PortPath,
-    PortRef,
-)
-from ofapp.api.changes import Change, fields_of
+from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
+from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
 from ofapp.bridge import stp
@@ -150,11 +144,11 @@ class StpBridgeStatus(BaseModel):
 # What is asked
 
 
-class StpBridgeChange(Change, fields_of(StpBridge)):  # type: ignore[misc]
+class StpBridgeChange(Change, changes_of(StpBridge)):  # type: ignore[misc]
     """Parameters of a bridge; what is not given stays as it is."""
 
 
-class StpPortChange(Change, fields_of(StpPort)):  # type: ignore[misc]
+class StpPortChange(Change, changes_of(StpPort)):  # type: ignore[misc]
     """Parameters of a port; what is not given stays as it is.  path_cost null: by the speed."""
 
 

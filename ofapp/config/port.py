@@ -24,15 +24,7 @@ from pydantic_core import CoreSchema
 
 from ofapp.bridge import policy, vlan
 from ofapp.bridge.params import PortParams
-from ofapp.config.base import (
-    MAX_VID,
-    Flag,
-    MemberVlan,
-    Model,
-    Text,
-    member_vlan,
-    vlan_ref,
-)
+from ofapp.config.base import MAX_VID, Flag, MemberVlan, Model, Text, member_vlan, vlan_ref
 from ofapp.config.derived import core_values, fields_of
 from ofapp.config.multicast import MulticastPort
 from ofapp.config.stp import StpPort

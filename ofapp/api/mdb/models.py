@@ -6,14 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from ofapp.api.base import (
-    BridgePath,
-    Input,
-    PageSize,
-    PortRef,
-    PortText,
-    Vid,
-)
+from ofapp.api.base import BridgePath, Input, PageSize, PortRef, PortText, Vid
 from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.multicast.patterns import GROUP4, HOST4, ipv6_pattern

@@ -10,10 +10,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from ofapp.api.answers import answer, listing, plain
-from ofapp.api.base import (
-    BridgePath,
-    Flushed,
-)
+from ofapp.api.base import BridgePath, Flushed
 from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
 from ofapp.api.mdb.models import (
     MdbAddition,
@@ -29,9 +26,7 @@ from ofapp.api.mdb.rows import rows as all_rows
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.multicast import (
-    text,
-)
+from ofapp.bridge.multicast import text
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.controller.network import Network
 

@@ -6,14 +6,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ofapp.api.base import (
-    BridgePath,
-    DatapathId,
-    PortRef,
-    Vid,
-    json_number,
-)
-from ofapp.api.changes import Change, fields_of
+from ofapp.api.base import BridgePath, DatapathId, PortRef, Vid, json_number
+from ofapp.api.changes import Change, changes_of
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
 
 
@@ -23,7 +17,7 @@ class MulticastVlanPath(BridgePath):
     vlan: Vid
 
 
-class MulticastVlanChange(Change, fields_of(MulticastVlan)):  # type: ignore[misc]
+class MulticastVlanChange(Change, changes_of(MulticastVlan)):  # type: ignore[misc]
     """Parameters of a VLAN; what is not given stays as it is."""
 
 
@@ -41,7 +35,7 @@ class MulticastVlanPart(MulticastVlanChange):
 
 class MulticastBridgeChange(
     Change,
-    fields_of(MulticastBridge, leave_out=("vlans",)),  # type: ignore[misc]
+    changes_of(MulticastBridge, leave_out=("vlans",)),  # type: ignore[misc]
 ):
     """Parameters of a bridge and of its VLANs; what is not given stays as it is."""
 
@@ -51,7 +45,7 @@ class MulticastBridgeChange(
     )
 
 
-class MulticastPortChange(Change, fields_of(MulticastPort)):  # type: ignore[misc]
+class MulticastPortChange(Change, changes_of(MulticastPort)):  # type: ignore[misc]
     """Parameters of a port; what is not given stays as it is."""
 
 

@@ -10,11 +10,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
 from ofapp.api.answers import answer
-from ofapp.api.base import (
-    BridgePath,
-    NoQuery,
-    PortPath,
-)
+from ofapp.api.base import BridgePath, NoQuery, PortPath
 from ofapp.api.lookup import find_bridge, find_port
 from ofapp.api.multicast.models import (
     MulticastBridgeChange,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ofapp.api.base import (
-    PortRef,
-)
+from ofapp.api.base import PortRef
 from ofapp.api.lookup import by_number, port_ref
 from ofapp.api.multicast.models import (
     EntryCounts,
