@@ -145,10 +145,15 @@ def declared(owner: type[Any]) -> Mapping[str, Parameter]:
 
 def refusals(value: Any) -> Iterator[tuple[Parameter, Any]]:
     """The parameters of a dataclass's value that have a wrong one, with that."""
-    for name, parameter in declared(value.__class__).items():
+    for name, default, parameter in _defaults(value.__class__):
         given = getattr(value, name)
-        if not parameter.takes(given):
+        if given is not default and not parameter.takes(given):  # most are as declared
             yield parameter, given
+
+
+@cache
+def _defaults(owner: type) -> tuple[tuple[str, Any, Parameter], ...]:
+    return tuple((name, own.default, own) for name, own in declared(owner).items())
 
 
 def _parameter(owner: type, name: str, default: object, hint: Any) -> Parameter | None:

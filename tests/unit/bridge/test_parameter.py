@@ -97,6 +97,7 @@ def test_every_sentence_is_one(core: type, model: type[BaseModel]) -> None:
     for parameter in declared(core).values():
         assert parameter.sentence[0].isupper() or parameter.sentence[0].isdigit()
         assert parameter.sentence.endswith(".")
+        assert parameter.takes(parameter.default)  # it is not looked at when a value is made
 
 
 def test_a_bridge_of_an_empty_file_is_the_cores_default() -> None:
