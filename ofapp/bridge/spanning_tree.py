@@ -315,7 +315,8 @@ class BridgeSpanningTree:
                 effects.append(SendFrame(frozenset({effect.port}), effect.frame))
             else:
                 effects.append(effect)
-        return effects + self._open_alone()
+        # At once, and not only before what waits for it: the answer shows how long closing takes.
+        return effects + self._open_alone() + self._confirmed()
 
     def _confirmed(self) -> list[Effect]:
         """What has to be waited for, if ports have been blocked, in this step or an earlier one."""

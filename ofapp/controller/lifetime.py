@@ -7,6 +7,7 @@ and nobody can tell the two apart: so a bridge is forgotten after a time, or whe
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 
 from ofapp.bridge import stp
@@ -54,7 +55,7 @@ class Lifetime:
         self._snapshots = snapshots
         self._absentees = absentees
         self._events = events
-        self._trees = stp.OwnTrees()
+        self._trees = stp.OwnTrees(secrets.randbits(24))
 
     def has_room(self, datapath_id: int) -> bool:
         """Whether a switch may have a bridge: one that is away is forgotten for a new one."""

@@ -9,7 +9,7 @@ not accept it refuses with a short reason, which becomes the name of a counter.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from ofapp.bridge.stp.vectors import (
@@ -24,11 +24,14 @@ from ofapp.bridge.stp.vectors import (
 BRIDGE_GROUP_ADDRESS = bytes.fromhex("0180c2000000")
 LLC_BPDU = b"\x42\x42\x03"
 MIN_FRAME = 60
+MAX_SERIAL = 0xFF_FFFF
 
 _HEADER = 14
 _LARGEST_LENGTH = 1500
 _CONFIG = struct.Struct("!HBBBQLQHHHHH")
 _TCN = struct.Struct("!HBB")
+_SERIALS = b"\xa9"
+"""What an RST BPDU is padded with begins so when two serials of three octets follow."""
 _TICKS = 256
 """BPDUs count time in 1/256 s (9.2.8)."""
 
@@ -66,6 +69,7 @@ class Bpdu:
     """One BPDU, decoded. A TCN has only its type; the rest keeps the defaults.
 
     version: as received, 3 for MSTP; what is sent has 0 or 2.
+    serial, answers: see `answers`; 0 for none.
     """
 
     type: BpduType
@@ -79,6 +83,8 @@ class Bpdu:
     agreement: bool = False
     topology_change_ack: bool = False
     version: int = 0
+    serial: int = 0
+    answers: int = 0
 
     def flags(self) -> list[str]:
         """The names of the flags that are set, in wire order."""
@@ -172,6 +178,8 @@ def encode(bpdu: Bpdu, source: int) -> bytes:
         + LLC_BPDU
         + body
     )
+    if bpdu.type is BpduType.RST and bpdu.serial:
+        frame += _SERIALS + bpdu.serial.to_bytes(3, "big") + bpdu.answers.to_bytes(3, "big")
     return frame.ljust(MIN_FRAME, b"\0")
 
 
@@ -201,8 +209,16 @@ def decode(frame: bytes) -> Bpdu:
     if kind == BpduType.RST.value and version >= 2:
         if len(body) < _CONFIG.size + 1:
             raise BpduError("too-short")
-        return _decode_config(body, version, BpduType.RST)
+        bpdu = _decode_config(body, version, BpduType.RST)
+        return _numbered(bpdu, frame[_HEADER + length :])
     raise BpduError("unknown-type")
+
+
+def _numbered(bpdu: Bpdu, padding: bytes) -> Bpdu:
+    if len(padding) < 7 or not padding.startswith(_SERIALS):
+        return bpdu
+    serial, answers = (int.from_bytes(padding[at : at + 3], "big") for at in (1, 4))
+    return replace(bpdu, serial=serial, answers=answers)
 
 
 def _decode_config(body: bytes, version: int, kind: BpduType) -> Bpdu:

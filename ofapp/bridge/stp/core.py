@@ -66,6 +66,7 @@ class Core:
 
     def add(self, port: Port) -> None:
         """Take in a port, new or revived."""
+        port.serial = port.unanswered = self.own.first_serial()
         self.ports[port.port_no] = port
         self.numbers.add(port.number)
         for candidates in self._candidates:

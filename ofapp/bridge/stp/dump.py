@@ -42,7 +42,8 @@ _FORMAT = 2
 # What comes by other ways, is of the moment only, or counts since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
-_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"}
+_SERIALS = {"serial", "unanswered", "heard"}
+_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SERIALS
 _NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
 _KEPT = [name for name in Port.__slots__ if name not in _NOT_KEPT]
 

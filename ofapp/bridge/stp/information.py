@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from ofapp.bridge.stp.answers import forget_answers, is_answer
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.neighbour import speaks_for_all
@@ -70,6 +71,8 @@ def _update(core: Core, port: Port) -> None:
     # information that got worse must lose the agreement that was given to the better one.
     better = port.info_is is InfoIs.MINE and port.designated_priority <= port.port_priority
     port.agreed = port.agreed and better
+    if not better:
+        forget_answers(port)
     told = port.info_is is InfoIs.MINE or core.running(port.told_until)
     if told and not better:
         # An agreement to the old information may be under way: see transmit.AGREEMENT_DELAY. It
@@ -161,7 +164,7 @@ def _record_agreement(core: Core, port: Port, message: Bpdu) -> None:
         and port.point_to_point
         and message.agreement
         and speaks_for_all(core, port, message)
-        and not core.running(port.agreement_from)
+        and is_answer(core, port, message)
     )
     if port.agreed:
         port.proposing = False

@@ -58,6 +58,16 @@ def forget_strangers(core: Core, port: Port) -> None:
         core.ask_reselect(port)
 
 
+def is_late(core: Core, port: Port) -> bool:
+    """Whether the peer is silent and nevertheless there: a bridge of this controller, which is busy
+    and has not come to say anything.
+
+    17.25 would take the port for an edge after three seconds.
+    """
+    known = port.point_to_point and core.running(port.peer_until)
+    return known and bool(port.peer) and core.own.find(port.peer) is not None
+
+
 def speaks_for_all(core: Core, port: Port, message: Bpdu) -> bool:
     """Whether an agreement from its sender is one of all the bridges behind the port."""
     sender = message.vector.bridge & ADDRESS_MASK

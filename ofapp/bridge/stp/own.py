@@ -23,8 +23,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from ofapp.bridge.stp.bpdu import MAX_SERIAL
 from ofapp.bridge.stp.port import Port
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector
+
+_STRIDE = 0x9E3779
+"""The golden ratio's part of `MAX_SERIAL`: multiples of it lie as far from each other as can be."""
 
 
 class Tree(Protocol):
@@ -45,10 +49,18 @@ class OwnTrees:
 
     One whose switch is away has left: nobody knows what becomes of it, so it counts as somebody
     else's until it is back.  So do two with the same address.
+
+    life: another one for each run of the controller, whose BPDUs answer none of an earlier one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, life: int = 0) -> None:
         self._trees: dict[int, list[Tree]] = {}
+        self._begun = life
+
+    def first_serial(self) -> int:
+        """From which a port is to number its BPDUs: far from those of any other."""
+        self._begun += 1
+        return self._begun * _STRIDE % MAX_SERIAL
 
     def join(self, tree: Tree) -> None:
         """It runs; more than once does no harm."""

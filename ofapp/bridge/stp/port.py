@@ -102,6 +102,7 @@ class Port:
         "forward_transitions",
         "forwarding",
         "guard_counts",
+        "heard",
         "hello_when",
         "info_is",
         "learn",
@@ -146,6 +147,7 @@ class Port:
         "self_loop_until",
         "send_rstp",
         "sent",
+        "serial",
         "stance",
         "state",
         "state_reason",
@@ -160,6 +162,7 @@ class Port:
         "transition",
         "tx_count",
         "tx_decrement",
+        "unanswered",
         "unheard",
         "updt_info",
         "wake",
@@ -180,6 +183,8 @@ class Port:
         self.drops: Counter[str] = Counter()
         self.drops_told: set[str] = set()
         self.stance: tuple[object, ...] = ()
+        # See `answers`: the last one sent, that up to which no answer counts, the neighbour's last
+        self.serial = self.unanswered = self.heard = 0
         self.forward_transitions = 0
         self.configure(params, link)
         self.begin()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.bpdu import BpduType
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.neighbour import is_late
 from ofapp.bridge.stp.params import MIGRATE_TIME
 from ofapp.bridge.stp.port import HELD, Migration, Port
 
@@ -14,7 +15,7 @@ def port_receive(core: Core, port: Port) -> None:
     if not port.enabled:
         port.rcvd_bpdu = port.rcvd_rstp = port.rcvd_stp = port.rcvd_msg = False
         port.edge_delay_while = HELD
-        port.peer = 0
+        port.peer = port.heard = 0
     elif port.rcvd_bpdu:
         assert port.msg is not None
         # updtBPDUVersion (17.21.22)
@@ -77,6 +78,7 @@ def bridge_detection(core: Core, port: Port) -> None:
         and port.send_rstp
         and port.proposing
         and not core.running(port.edge_delay_while)
+        and not is_late(core, port)
     ):
         port.oper_edge = True
         told = PortNumber(port.port_no), ": no bridge heard, taken for an edge"

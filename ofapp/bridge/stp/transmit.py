@@ -7,6 +7,7 @@ port, and that BPDU tells the truth about the ports: an agreement follows the bl
 from __future__ import annotations
 
 from ofapp.bridge.event import PortNumber, Severity
+from ofapp.bridge.stp.answers import number
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import SendBpdu
@@ -99,6 +100,7 @@ def _run_down(core: Core, port: Port) -> None:
 
 def _what_to_send(core: Core, port: Port) -> Bpdu | None:
     if port.send_rstp:  # TRANSMIT_RSTP, txRstp (17.21.20)
+        serial, answers = number(port)
         return Bpdu(
             BpduType.RST,
             port.designated_priority,
@@ -110,6 +112,8 @@ def _what_to_send(core: Core, port: Port) -> Bpdu | None:
             forwarding=port.forwarding,
             agreement=port.agree,
             version=2,
+            serial=serial,
+            answers=answers,
         )
     if port.role is Role.ROOT:  # TRANSMIT_TCN, txTcn (17.21.21)
         # newInfo is also set by an agreement, which STP has no words for: no change, no TCN.

@@ -350,6 +350,8 @@ class SpanningTree:
         if not hear_from(core, port, bpdu):
             port.drops["stranger"] += 1
             return
+        if bpdu.serial:
+            port.heard = bpdu.serial
         port.msg = bpdu
         port.rcvd_bpdu = True
 

@@ -107,7 +107,7 @@ class Delivery:
         if waiting is not None:
             self.way, self._waiting = Way.BARRIER, waiting
             sent = time.monotonic()
-            self._ask_barrier(lambda: self._closed(time.monotonic() - sent))
+            self._ask_barrier(lambda: self._closed(time.monotonic() - sent), urgent=True)
         elif self._window.sent(len(messages)):
             mark, asked = self._window.mark(), time.monotonic()
             self._ask_barrier(lambda: self._answered(mark, asked))
@@ -127,6 +127,6 @@ class Delivery:
             self._opened.set()
             self._ready()
 
-    def _ask_barrier(self, passed: Callable[[], None]) -> None:
+    def _ask_barrier(self, passed: Callable[[], None], urgent: bool = False) -> None:
         request = parser.OFPBarrierRequest(self._channel)
-        ask_once(self._channel, request, lambda _reply: passed())
+        ask_once(self._channel, request, lambda _reply: passed(), urgent)

@@ -204,14 +204,22 @@ class Channel(controller.Datapath):  # type: ignore[misc]
 
     # Requests
 
-    def request(self, xid: int, message: bytes, on_reply: Callable[[bytes], None]) -> None:
-        """Send a message whose replies (all that carry `xid`, whole messages) go to `on_reply`."""
+    def request(
+        self, xid: int, message: bytes, on_reply: Callable[[bytes], None], urgent: bool = False
+    ) -> None:
+        """Send a message whose replies (all that carry `xid`, whole messages) go to `on_reply`.
+
+        urgent: they do so out of turn, before what was read earlier.
+        """
         self._replies[xid] = on_reply
+        if urgent:
+            self._inbox.urgent.add(xid)
         self.send(message)
 
     def end_request(self, xid: int) -> None:
         """No more replies are wanted."""
         self._replies.pop(xid, None)
+        self._inbox.urgent.discard(xid)
 
     def unread(self, count: int) -> None:
         """Whoever asked has so many bytes more, or fewer, that it has not looked at yet."""
@@ -357,7 +365,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 self.listener.on_lag(lags)
 
     def _echo(self, message: Message) -> None:
-        """Answered here: apps hear nothing of it."""
+        """Answered here, as are urgent answers: apps hear nothing of it."""
         type_, xid, data = message
         if type_ == ofp.OFPT_ECHO_REQUEST:
             self.send(data[:1] + _ECHO_REPLY + data[2:])

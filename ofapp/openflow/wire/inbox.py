@@ -79,10 +79,12 @@ class Inbox:
     """The lanes of one connection: `feed` puts in, the `take_` methods take out.
 
     weight: bytes that wait, about; counters: gets what is malformed.
+    urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
     """
 
     def __init__(self, counters: Counter[str]) -> None:
         self.weight = 0
+        self.urgent: set[int] = set()
         self._echoes: list[Message] = []
         self._frames: deque[Frame] = deque()
         self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with whom it is about
@@ -140,7 +142,7 @@ class Inbox:
     # What waits
 
     def take_echoes(self) -> list[Message]:
-        """The echo requests and replies."""
+        """The echo requests and replies, and the urgent answers."""
         echoes, self._echoes = self._echoes, []
         return echoes
 
@@ -222,9 +224,9 @@ class Inbox:
         self._bulk.append((data, begin, end))
 
     def _put(self, message: Message) -> None:
-        type_, _, data = message
+        type_, xid, data = message
         port = None
-        if type_ in (ofp.OFPT_ECHO_REQUEST, ofp.OFPT_ECHO_REPLY):
+        if type_ in (ofp.OFPT_ECHO_REQUEST, ofp.OFPT_ECHO_REPLY) or xid in self.urgent:
             self._echoes.append(message)
             return
         if type_ == ofp.OFPT_PACKET_IN and (is_bpdu(data, 0) or is_snooped(data, 0)):

@@ -152,10 +152,12 @@ def ask(channel: Channel, message: Any, arrived: Callable[[list[bytes]], None]) 
     channel.request(xid, codec.serialize(message), on_reply)
 
 
-def ask_once(channel: Channel, message: Any, arrived: Callable[[bytes], None]) -> int:
+def ask_once(
+    channel: Channel, message: Any, arrived: Callable[[bytes], None], urgent: bool = False
+) -> int:
     """Send a request that has one reply and do not wait; gives its xid, to end it before that.
 
-    arrived: gets the whole reply, at its place in the stream.
+    arrived: gets the whole reply, at its place in the stream; urgent: as soon as it is read.
     """
     xid = int(channel.set_xid(message))
 
@@ -163,7 +165,7 @@ def ask_once(channel: Channel, message: Any, arrived: Callable[[bytes], None]) -
         channel.end_request(xid)
         arrived(reply)
 
-    channel.request(xid, codec.serialize(message), on_reply)
+    channel.request(xid, codec.serialize(message), on_reply, urgent)
     return xid
 
 

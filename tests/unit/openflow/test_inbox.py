@@ -97,6 +97,15 @@ def test_answers_and_ports_come_before_what_is_said_in_bulk() -> None:
     assert kinds(everything(inbox)) == "mmmxxx"
 
 
+def test_an_answer_that_spanning_tree_waits_for_comes_before_all_else() -> None:
+    inbox, _ = sorted_into(b"")
+    xid = int.from_bytes(BARRIER[4:8], "big")
+    inbox.urgent.add(xid)
+    inbox.feed(port_status(4) * 3 + BARRIER)
+    assert [answer.xid for answer in inbox.take_echoes()] == [xid]
+    assert kinds(everything(inbox)) == "mmm"
+
+
 def test_a_bpdu_does_not_overtake_news_of_its_own_port() -> None:
     stream = port_status(3) + frame(3, b"a") + frame(4, b"b") + ERROR + frame(3, b"c")
     found = everything(sorted_into(stream)[0])

@@ -30,7 +30,7 @@ from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
 from ofapp.controller.absentees import Absentees
 from ofapp.controller.tree_memory import SETTLING, TreeMemory
-from ofapp.openflow.switch.grace import MOST, grace
+from ofapp.openflow.switch.grace import grace
 
 FORWARDING = PortState.FORWARDING
 
@@ -275,7 +275,7 @@ class Fabric:
         if switch.held.get(port) is FORWARDING:
             follow()
         else:
-            self.at(self.now + min(late, MOST), follow)
+            self.at(self.now + late, follow)
 
     def _transmit(self, switch: Switch, port: int, frame: bytes) -> None:
         cable = switch.cables[port]
@@ -357,7 +357,7 @@ class Fabric:
         """later: the switches that connect after so many seconds."""
         self.alive = True
         self.work_until = self.now
-        self.bridges, self.sessions, self.trees = {}, {}, OwnTrees()
+        self.bridges, self.sessions, self.trees = {}, {}, OwnTrees(self.life << 12)
         self.absentees = Absentees(self.bridges, self._apply, self.disk.texts, self.now)
         self.memory = TreeMemory(self.disk, self.bridges, self.sessions)  # type: ignore[arg-type]
         self._keep(self.life)
