@@ -10,6 +10,10 @@ from ofapp.api.base import BridgePath, DatapathId, PortRef, Vid, json_number
 from ofapp.api.changes import Change, changes_of
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
 
+RouterReason = Literal[
+    "permanent", "query", "pim_hello", "mrd_advertisement", "restored", "topology-change"
+]
+
 
 class MulticastVlanPath(BridgePath):
     """Which VLAN of which bridge."""
@@ -80,10 +84,8 @@ class RouterPort(BaseModel):
     """A port that gets every group."""
 
     port: PortRef
-    reasons: list[Literal["permanent", "query", "pim", "mrd", "restored", "topology-change"]] = (
-        Field(
-            description="restored: the switch had it so; topology-change: a router may have moved"
-        )
+    reasons: list[RouterReason] = Field(
+        description="restored: the switch had it so; topology-change: a router may have moved"
     )
     timer: float | None = Field(description="seconds left; null for a permanent one")
     routers: list[str] = Field(description="addresses heard here")

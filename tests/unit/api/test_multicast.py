@@ -66,6 +66,16 @@ def test_a_router_port_says_why_and_how_long(client: Any) -> None:
     assert 235 < router.timer < 246
 
 
+def test_a_router_is_told_however_it_was_heard(
+    client: Any, network: Network, bridge: Bridge
+) -> None:
+    """By a PIM hello, too: what an answer's model does not know would be no answer."""
+    effects = bridge.snooped(2, V4.hello(src="10.0.0.6"), time.monotonic())
+    network.dispatcher.apply(bridge, effects)
+    ports = client.get(MULTICAST).json["vlans"][0]["ipv4"]["router_ports"]
+    assert [port["reasons"] for port in ports] == [["pim_hello"], ["query"]]
+
+
 def test_without_a_querier_multicast_floods_and_it_says_why(client: Any) -> None:
     told = family(client, 7)
     assert (told.forwarding, told.unregistered) == ("flood", None)
