@@ -11,7 +11,8 @@ the models.
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -107,6 +108,20 @@ class Input(BaseModel):
     """Nothing that is not known: a misspelt filter must not select everything."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
+        """As pydantic makes it, the plain one once only.
+
+        flask-openapi3 asks for a query's at each request, and each leaves a hundred objects that
+        only the garbage collector finds.
+        """
+        return super().model_json_schema(*args, **options) if args or options else _schema(cls)
+
+
+@cache
+def _schema(model: type[Input]) -> dict[str, Any]:
+    return super(Input, model).model_json_schema()
 
 
 class NoQuery(Input):

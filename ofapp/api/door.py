@@ -177,10 +177,13 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         if guest is None:
             return
         self._guest = guest
+        self.environ: dict[str, Any] = {}
         try:
             super().handle()
         finally:
             door.leave(self.client_address, guest)
+            guest.enter(Stage.IDLE)
+            self.environ.clear()  # it leads back here: only the garbage collector would find it
 
     def _read_request_line(self) -> Any:
         self._guest.enter(Stage.IDLE)

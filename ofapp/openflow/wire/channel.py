@@ -156,6 +156,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             for thread in threads:
                 hub.kill(thread)
             self.is_active = False
+            self._outbox.end()
             # Megabytes, that need not wait for the garbage collector's next look at everything.
             self._inbox.clear()
             self._replies.clear()

@@ -13,6 +13,9 @@ from typing import Any
 from ofapp.common import hub
 
 
+def _nothing() -> None: ...
+
+
 class Outbox:
     """sent: called when something has gone out.
 
@@ -80,6 +83,7 @@ class Outbox:
     def end(self) -> None:
         """Nothing can be sent any more."""
         self._ended = True
+        self._sent = _nothing  # who was told holds this: only the garbage collector would find both
         self._parts = []
         self.size = 0
         self._drained.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import json
 import os
 import resource
@@ -225,3 +226,24 @@ def test_a_listener_that_is_closed_ends() -> None:
     listening: Any = SimpleNamespace(accept=accept)
     with pytest.raises(OSError, match="closed"):
         Door(listening, EventLog().tell, Counter()).accept()
+
+
+def test_who_was_served_leaves_next_to_nothing_to_the_garbage_collector(server: Server) -> None:
+    """Its look at everything stops everybody: clients by the thousand must not bring it about."""
+
+    def visit() -> None:
+        server.get()
+        broken = server.connect(sent=b"GET /v1/bridges HT\r\n\r\n")
+        while broken.recv(65536):  # until it is hung up on
+            pass
+
+    visit()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(20):
+            visit()
+        server.stack.close()
+        assert gc.collect() < 20 * 40  # of what werkzeug and the client leave; 230 before
+    finally:
+        gc.enable()

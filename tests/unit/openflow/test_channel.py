@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import struct
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -340,3 +342,22 @@ def test_an_error_in_what_hears_ends_the_connection_and_is_told() -> None:
     assert heard.log == [("fault", "what nobody thought of")]
     assert made.state == DEAD_DISPATCHER
     assert Channel.open == 0
+
+
+def test_a_connection_that_has_ended_is_not_left_to_the_garbage_collector() -> None:
+    def silence(_size: int) -> bytes:
+        hub.sleep(0)  # while its other greenlets begin
+        return b""
+
+    made, _ = channel([])
+    made.socket.recv = silence
+    gone = weakref.ref(made)
+    gc.disable()
+    try:
+        made.serve()
+        del made
+        for _ in range(5):  # in which its greenlets end
+            hub.sleep(0)
+        assert gone() is None
+    finally:
+        gc.enable()
