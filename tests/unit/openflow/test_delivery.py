@@ -32,7 +32,9 @@ class Switch:
         message.set_xid(len(self.replies) + 1)
         return len(self.replies) + 1
 
-    def request(self, xid: int, _data: bytes, on_reply: Callable[[bytes], None]) -> None:
+    def request(
+        self, xid: int, _data: bytes, on_reply: Callable[[bytes], None], _urgent: bool = False
+    ) -> None:
         self.replies[xid] = on_reply
 
     def end_request(self, xid: int) -> None:
