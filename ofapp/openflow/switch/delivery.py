@@ -54,6 +54,7 @@ class Delivery:
         self._waiting: list[Effect] = []  # for a barrier's reply
         self._unsent: list[Effect] = []  # frames, until the way is open
         self._opened = hub.Event()
+        self._passes = hub.Event()
 
     def send(self, effects: list[Effect]) -> None:
         """Carry effects out, now or in their turn."""
@@ -80,6 +81,7 @@ class Delivery:
         self.way = Way.ENDED
         self._waiting.clear()
         self._unsent.clear()
+        self._passes.set()
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
@@ -87,6 +89,12 @@ class Delivery:
             return False
         self._ask_barrier(done)
         return True
+
+    def await_barrier(self) -> None:
+        """Let what waits for a barrier have its turn: what is asked next is done at once then."""
+        if self.way is Way.BARRIER:
+            self._passes.clear()
+            self._passes.wait(PATIENCE)
 
     def drain(self) -> None:
         """Wait until the switch has answered enough to be told more; RequestError."""
@@ -120,6 +128,7 @@ class Delivery:
         if self.way is Way.BARRIER:
             effects, self._waiting, self.way = self._waiting, [], Way.OPEN
             self._send(effects)
+            self._passes.set()
 
     def _answered(self, mark: int, asked: float) -> None:
         self._window.answered(mark, asked, time.monotonic())

@@ -205,6 +205,7 @@ class Session:
         self._live(Step.LOOKED)
         self._intake.opened = True
         self._catch_up()
+        self._delivery.await_barrier()
         if self._upkeep.refusals.in_line and self._live(Step.SOUND):
             self._tell(Event("bridge.ready", "the switch is in line"))
             self._heed(self.bridge, InLine())

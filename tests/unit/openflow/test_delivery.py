@@ -90,6 +90,22 @@ def test_what_is_behind_a_barrier_waits_in_order(delivery: Delivery, switch: Swi
     assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND, THIRD])
 
 
+def test_who_waits_for_a_barrier_goes_on_when_it_is_answered(
+    switch: Switch, delivery: Delivery
+) -> None:
+    delivery.await_barrier()  # there is none
+    delivery.open()
+    delivery.send([Barrier(), SECOND])
+    passed: list[bool] = []
+    waiting = hub.spawn(lambda: passed.append(delivery.await_barrier() is None))
+    hub.sleep(0)
+    assert not passed
+    switch.answer()
+    waiting.wait()
+    assert passed
+    assert switch.written == [SECOND]
+
+
 def test_a_barrier_behind_a_barrier(delivery: Delivery, switch: Switch) -> None:
     delivery.open()
     delivery.send([Barrier(), FIRST, Barrier(), SECOND])
