@@ -1,0 +1,10 @@
+"""Link aggregation: several physical ports that are one logical port of the bridge.
+
+    params    what can be set
+
+LACP itself (IEEE 802.1AX-2020 clause 6) is `ofapp.bridge.lacp`, which knows nothing of bridges.
+"""
+
+from ofapp.bridge.lag.params import LagParams
+
+__all__ = ["LagParams"]
