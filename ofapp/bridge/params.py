@@ -15,6 +15,7 @@ from typing_extensions import Doc
 
 from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
+from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.policy import Limit, Policies, PortPolicy, Rate
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans
 
@@ -48,6 +49,7 @@ class BridgeParams:
     vlans: VLANs that the configuration names, whether a port is said to be in them or not.
     numbered: parameters by port number, for ports that `ports` does not name in full.
     policies: VLAN limits, mirrors, access lists.
+    lags: aggregations, by their names.
     """
 
     ageing_time: Annotated[
@@ -72,6 +74,7 @@ class BridgeParams:
     numbered: Mapping[int, PortParams] = field(default_factory=dict)
     policies: Policies = field(default_factory=Policies)
     vlans: frozenset[int] = frozenset()
+    lags: Mapping[str, LagParams] = field(default_factory=dict)
 
     def port(self, name: str, number: int = 0) -> PortParams:
         """The parameters of the port called `name`, with this number."""

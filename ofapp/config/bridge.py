@@ -29,6 +29,7 @@ from ofapp.config.base import (
     port_number,
 )
 from ofapp.config.derived import core_values, fields_of
+from ofapp.config.lag import Lag, LagName
 from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
 from ofapp.config.port import Port
 from ofapp.config.stp import StpBridge
@@ -133,6 +134,9 @@ class Bridge(BridgeSettings):
     """One bridge; what is not given is as in `defaults`."""
 
     description: Text = Field("", description="for people")
+    lags: dict[LagName, Lag] = Field(
+        {}, description="aggregations, each one port of the bridge, by a name of your own"
+    )
     mirrors: dict[VlanName, Mirror] = Field({}, description="by a name of your own")
     static: tuple[Static, ...] = Field((), description="addresses that neither move nor age")
     mdb: tuple[MdbEntry, ...] = Field((), description="multicast groups that ports get for good")
@@ -205,6 +209,7 @@ class Bridge(BridgeSettings):
             numbered={n: own for key, own in ports.items() if (n := port_number(key)) is not None},
             policies=self._policies(),
             vlans=frozenset(self.vlans),
+            lags={name: lag.params() for name, lag in self.lags.items()},
         )
 
     def _policies(self) -> policy.Policies:

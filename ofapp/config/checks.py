@@ -129,6 +129,52 @@ def _twice(bridge: Bridge) -> Iterator[Fault]:
         seen.add(group)
 
 
+def _lags(bridge: Bridge) -> Iterator[Fault]:
+    """Members are no ports of the bridge: whatever is said of one belongs to its aggregation."""
+    lag_of: dict[str, str] = {}
+    for name, lag in bridge.lags.items():
+        for at, member in enumerate(lag.members):
+            path: Path = ("lags", name, "members", at)
+            if member in bridge.lags:
+                what = "itself" if member == name else "an aggregation, too"
+                yield path, f"{member} is {what}: members are ports"
+            elif lag_of.setdefault(member, name) != name:
+                yield path, f"{member} is a member of {lag_of[member]} already"
+    for path, port in _named_ports(bridge):
+        if port in lag_of:
+            name = lag_of[port]
+            what = f"{port} is a member of {name}, which is one port of the bridge: write {name}"
+            yield path, what
+
+
+def local_members(key: str, bridge: Bridge) -> Iterator[Fault]:
+    """The LOCAL port, which has the bridge's name: that is the key where the file says it."""
+    for name, lag in bridge.lags.items():
+        if key in lag.members:
+            path = ("lags", name, "members", lag.members.index(key))
+            yield path, f"{key} is the bridge's own port (LOCAL), and no link"
+        if key == name:
+            what = f"{key} is the name of the bridge's own port (LOCAL): take another"
+            yield ("lags", name), what
+
+
+def _named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
+    """Wherever the file speaks of one port, but as a member."""
+    yield from ((("ports", key), key) for key in bridge.ports)
+    yield from ((("static", at, "port"), entry.port) for at, entry in enumerate(bridge.static))
+    yield from ((("mdb", at, "port"), entry.port) for at, entry in enumerate(bridge.mdb))
+    for name, mirror in bridge.mirrors.items():
+        yield ("mirrors", name, "to"), mirror.to
+        for way in ("ingress", "egress", "both"):
+            sources = getattr(mirror, way)
+            if sources != "all":
+                yield from ((("mirrors", name, way), source) for source in sources)
+    for name, acl in bridge.acls.items():
+        for at, rule in enumerate(acl):
+            if rule.mirror is not None:
+                yield ("acls", name, at, "mirror"), rule.mirror
+
+
 def _membership(bridge: Bridge) -> Iterator[Fault]:
     entries: list[tuple[Path, Static | MdbEntry]] = []
     entries += [(("static", at), static) for at, static in enumerate(bridge.static)]
@@ -160,5 +206,6 @@ _CHECKS: tuple[Callable[[Bridge], Iterable[Fault]], ...] = (
     _ports,
     _acls,
     _mirrors,
+    _lags,
     _twice,
 )

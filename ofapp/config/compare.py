@@ -45,7 +45,7 @@ def carried(filed: Bridge, running: Bridge, new: Bridge, numbers: Numbers = _NON
     file has changed the same value.
 
     filed: what the file said until now; running: what holds.  Where old and new do not go together
-    all that was set at run time in that section (`stp`, one port, one VLAN) is left out.
+    all that was set at run time in that section (`stp`, one port, VLAN or aggregation) is left out.
     """
     named = _named(filed, running)
     before, now = _flat(filed, named, numbers), _flat(running, named, numbers)
@@ -68,7 +68,7 @@ def carried(filed: Bridge, running: Bridge, new: Bridge, numbers: Numbers = _NON
 
 
 def _section_of(path: _Path) -> _Path:
-    return path[: 2 if path[0] in ("ports", "vlans") else 1]
+    return path[: 2 if path[0] in ("ports", "vlans", "lags") else 1]
 
 
 def _with(bridge: Bridge, own: Mapping[_Path, Any], numbers: Numbers) -> Bridge | None:

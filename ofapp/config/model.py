@@ -142,7 +142,8 @@ class Config(Model):
         found = [(("defaults", *path), what) for path, what in checks.faults(self._of(None))]
         told = {(path[1:], what) for path, what in found}
         for key in self.bridges:
-            for path, what in checks.faults(self._of(key)):
+            bridge = self._of(key)
+            for path, what in (*checks.faults(bridge), *checks.local_members(key, bridge)):
                 if (path, what) not in told:
                     found.append((("bridges", key, *path), what))
         if found:
