@@ -1,0 +1,44 @@
+"""An actor goes on after it was away: its controller was not there, its switch was.
+
+The switch cannot speak LACP by itself. While the controller is away its members stay as they were:
+those that collect go on collecting, the others go on distributing, and the switch itself steps over
+those whose link fails; a member whose partner goes silent or changes its mind is noticed by nobody.
+
+What counts is how long the partner waits for an LACPDU, and that is for the partner to say, by the
+bit LACP_Timeout that it sends (6.4.7), not for `rate`, which is how long this system waits:
+
+    partner's timeout   it waits   it is told each   the controller may be away for
+    long (slow)         90 s       30 s              60 s at least, 90 s at most
+    short (fast)        3 s        1 s               2 s at least, 3 s at most
+
+The least is for a controller that went just before it would have spoken again. A partner that
+has waited in vain takes its member out of use (EXPIRED), three seconds later it knows of no partner
+any more (DEFAULTED): from the first on frames are lost in both directions, as it neither sends
+there nor takes in what this switch still sends there. So a partner with the short timeout survives
+a restart of the controller only if that takes less than two seconds; Linux's bonding, Open vSwitch
+and teamd have the long one unless they are told otherwise.
+
+Within that time a bond does not lose a frame: what was dumped is what the partner knows (in sync,
+collecting, distributing), nothing is changed in the switch, and the first LACPDU after the
+return, which leaves at once by every member, says it again. This actor's own timers begin anew,
+for it was deaf. That is safe: an LACPDU carries what its sender believes of its receiver, so a
+partner that has changed its mind meanwhile finds the LACPDU wrong and answers at once (update_NTT,
+6.4.9), and one that is gone is found so after the timeout, as if it had gone at the return.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.lacp.core import Core
+from ofapp.bridge.lacp.port import HELD, SHORT_TIMEOUT_TIME, Churn, Port, Receive
+
+
+def come_back(core: Core, port: Port) -> None:
+    """What begins anew for a member when its actor goes on."""
+    if port.receive is Receive.CURRENT:
+        port.current_while = core.now + core.timeout
+    elif port.receive is Receive.EXPIRED:
+        port.current_while = core.now + SHORT_TIMEOUT_TIME
+    for machine in (port.actor_churn, port.partner_churn):
+        machine.state, machine.timer = Churn.MONITOR, HELD
+    port.ntt = True
+    core.mark(port)

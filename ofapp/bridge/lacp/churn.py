@@ -1,0 +1,48 @@
+"""The Churn Detection machines (802.1AX, 6.4.17): an end that does not get in sync in a minute.
+
+One for the actor and one for the partner.  They decide nothing: churn is for people to see.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Severity
+from ofapp.bridge.lacp.core import Core
+from ofapp.bridge.lacp.information import State
+from ofapp.bridge.lacp.port import (
+    CHURN_DETECTION_TIME,
+    HELD,
+    Churn,
+    ChurnDetection,
+    Port,
+    Selected,
+)
+
+
+def churn_machines(core: Core, port: Port) -> None:
+    """Run both machines until they rest."""
+    if churn_machine(core, port, port.actor_churn, port.synchronization):
+        _tell(core, port, "actor", "this system has not taken the member into use for a minute")
+    in_sync = port.partner_says(State.SYNCHRONIZATION)
+    if churn_machine(core, port, port.partner_churn, in_sync):
+        _tell(core, port, "partner", "the partner has not taken the member into use for a minute")
+
+
+def churn_machine(core: Core, port: Port, machine: ChurnDetection, in_sync: bool) -> bool:
+    """Run one machine; whether it has just found churn."""
+    if not port.enabled:
+        machine.state, machine.timer = Churn.MONITOR, HELD
+    elif in_sync:
+        machine.state, machine.timer = Churn.NONE, HELD
+    elif machine.state is Churn.NONE or (machine.state is Churn.MONITOR and machine.timer == HELD):
+        machine.state, machine.timer = Churn.MONITOR, core.now + CHURN_DETECTION_TIME
+    elif machine.state is Churn.MONITOR and core.runs_out(machine.timer):
+        machine.state, machine.timer = Churn.CHURN, HELD
+        machine.count += 1
+        return True
+    return False
+
+
+def _tell(core: Core, port: Port, side: str, text: str) -> None:
+    """Nobody has to hear of churn on a member that stands by, or where nobody speaks LACP."""
+    if port.selected is not Selected.STANDBY and core.heard(port):
+        core.tell("lacp.churn", text, port, Severity.WARNING, side=side)

@@ -1,0 +1,128 @@
+"""An actor to plain data and back, for a controller that is restarted: see `absence`.
+
+What each end of a link says is kept, and where the Receive and the Mux machine stand; that is all
+an LACPDU says.  Timers begin anew (`Actor.go_on`), and so do counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ofapp.bridge.lacp.actor import MAX_PORT, Actor
+from ofapp.bridge.lacp.core import Core, LagId
+from ofapp.bridge.lacp.information import Information, State, System
+from ofapp.bridge.lacp.port import Mux, Port, Receive, Selected
+from ofapp.bridge.mac import MAC_MASK
+from ofapp.bridge.stp.dumped import flag, whole
+from ofapp.bridge.stp.params import Link
+
+if TYPE_CHECKING:
+    from ofapp.bridge.lag.params import LagParams
+
+_FORMAT = 1
+_ATTACHED = (Mux.ATTACHED, Mux.COLLECTING, Mux.DISTRIBUTING)
+
+
+class OtherIdentityError(ValueError):
+    """It is a dump, but of what the partner would take for another system or aggregation."""
+
+
+def dump(actor: Actor) -> dict[str, Any]:
+    """The actor as JSON-serialisable data."""
+    core = actor._core
+    return {
+        "format": _FORMAT,
+        "identity": _identity(core),
+        "lag_id": core.lag_id,
+        "fallback": core.fallback,
+        "ports": [_dump_port(port) for port in core.ports.values()],
+    }
+
+
+def revive(
+    name: str, params: LagParams, address: int, admin_key: int, data: Mapping[str, Any]
+) -> Actor:
+    """The actor that was dumped, with the members and links that it had then; to be told of what
+    has changed since by `Actor.remove`, `add` and `set_link`, after `Actor.go_on`.
+
+    Members that may be used are those that were. Parameters other than what the partner is told as
+    this system's and its ports' identity may have changed.
+
+    Raises ValueError when the data are not a dump of this version's, whatever else they are, and
+    OtherIdentityError.
+    """
+    actor = Actor(name, params, address, admin_key)
+    core = actor._core
+    try:
+        if data["format"] != _FORMAT:
+            raise ValueError(f"format {data['format']!r} is not {_FORMAT}")
+        if [*data["identity"]] != _identity(core):
+            raise OtherIdentityError("the system's identifier, the key or the priority was another")
+        for item in data["ports"]:
+            port = _revive_port(item)
+            if port.port_no in core.ports:
+                raise ValueError(f"port {port.port_no} is there twice")
+            core.add(port)
+        core.lag_id = None if data["lag_id"] is None else _lag_id(data["lag_id"])
+        fallback = data["fallback"]
+        core.fallback = None if fallback is None else whole("fallback", fallback, MAX_PORT)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"not a dump of an aggregation: {error!r}") from error
+    return actor
+
+
+def _identity(core: Core) -> list[int]:
+    return [*core.system, core.admin_key, core.params.port_priority]
+
+
+def _dump_port(port: Port) -> dict[str, Any]:
+    partner = port.partner
+    return {
+        "port_no": port.port_no,
+        "address": port.address,
+        "link": [port.link.up, port.link.speed_mbps, port.link.full_duplex],
+        "receive": port.receive.value,
+        "mux": port.mux.value,
+        "defaulted": port.defaulted,
+        "partner": [*partner.system, *partner[1:-1], int(partner.state)],
+    }
+
+
+def _revive_port(item: Mapping[str, Any]) -> Port:
+    port_no = whole("port_no", item["port_no"], MAX_PORT)
+    if not port_no:
+        raise ValueError("no port has the number 0")
+    up, speed, duplex = item["link"]
+    link = Link(flag("link", up), whole("link", speed), flag("link", duplex))
+    port = Port(port_no, whole("address", item["address"], MAC_MASK), link)
+    port.partner = _information(item["partner"])
+    port.defaulted = flag("defaulted", item["defaulted"])
+    port.receive = Receive(item["receive"])
+    if port.enabled is (port.receive is Receive.PORT_DISABLED):
+        raise ValueError(f"port {port_no}: its link and its state do not go together")
+    mux = Mux(item["mux"])
+    if mux in _ATTACHED:  # whoever waited waits anew
+        port.mux, port.selected = mux, Selected.SELECTED
+    return port
+
+
+def _information(plain: Any) -> Information:
+    priority, address, key, port_priority, port, state = plain
+    return Information(
+        System(_two_octets(priority), whole("partner", address, MAC_MASK)),
+        _two_octets(key),
+        _two_octets(port_priority),
+        _two_octets(port),
+        State(whole("partner", state, 0xFF)),
+    )
+
+
+def _lag_id(plain: Any) -> LagId:
+    key, (priority, address), partner_key, port = plain
+    system = System(_two_octets(priority), whole("lag_id", address, MAC_MASK))
+    return LagId(_two_octets(key), system, _two_octets(partner_key), _two_octets(port))
+
+
+def _two_octets(plain: Any) -> int:
+    return whole("partner", plain, 0xFFFF)

@@ -1,0 +1,116 @@
+"""The Mux machine (802.1AX, 6.4.15), with independent control of collecting and distributing.
+
+Independent, because the switch can do both by themselves, collecting by a rule and distributing by
+a group: a member takes frames in before its partner may send any, and sends none before its partner
+takes them in, so no frame is lost when a member comes up.  With a partner of coupled control, which
+does both at once, it is the same: that one says Collecting in the same breath as Distributing.
+
+Two things are not in the standard. A member waits at most one Aggregate_Wait_Time for others that
+are to be attached with it, so that one whose partner changes all the time does not hold them up.
+And a member that has begun to collect or to distribute too often lately is held back for a while.
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Severity
+from ofapp.bridge.lacp.core import Core
+from ofapp.bridge.lacp.information import State
+from ofapp.bridge.lacp.port import (
+    AGGREGATE_WAIT_TIME,
+    HELD,
+    MAX_OPENINGS,
+    OPENINGS_PERIOD,
+    Mux,
+    Port,
+    Selected,
+)
+
+
+def mux_machine(core: Core, port: Port) -> bool:
+    """Run the machine until it rests; whether it has moved."""
+    moved = False
+    while (state := next_mux(core, port)) is not None and _may_enter(core, port, state):
+        _enter(core, port, state)
+        moved = True
+    return moved
+
+
+def next_mux(core: Core, port: Port) -> Mux | None:
+    """Where the machine goes from here, None if it rests."""
+    selected = port.selected is Selected.SELECTED
+    synchronized = selected and port.partner_says(State.SYNCHRONIZATION)
+    collected = synchronized and port.partner_says(State.COLLECTING)
+    match port.mux:
+        case Mux.DETACHED if port.selected is not Selected.UNSELECTED:
+            return Mux.WAITING
+        case Mux.WAITING if port.selected is Selected.UNSELECTED:
+            return Mux.DETACHED
+        case Mux.WAITING if selected and is_ready(core, port):
+            return Mux.ATTACHED
+        case Mux.ATTACHED if not selected:
+            return Mux.DETACHED
+        case Mux.ATTACHED if synchronized:
+            return Mux.COLLECTING
+        case Mux.COLLECTING if not synchronized:
+            return Mux.ATTACHED
+        case Mux.COLLECTING if collected:
+            return Mux.DISTRIBUTING
+        case Mux.DISTRIBUTING if not collected:
+            return Mux.COLLECTING
+    return None
+
+
+def is_ready(core: Core, port: Port) -> bool:
+    """Ready (6.4.8): have all that wait to be attached waited for their time?"""
+    if not core.runs_out(port.wait_while):
+        return False
+    return core.runs_out(port.wait_while + AGGREGATE_WAIT_TIME) or all(
+        core.runs_out(other.wait_while)
+        for other in core.ports.values()
+        if other.mux is Mux.WAITING and other.selected is Selected.SELECTED
+    )
+
+
+def is_held_back(core: Core, port: Port) -> bool:
+    """Is a member kept from opening, as it has too often lately?"""
+    return not core.runs_out(port.held_until)
+
+
+def _may_enter(core: Core, port: Port, state: Mux) -> bool:
+    opens = (port.mux, state) in (
+        (Mux.ATTACHED, Mux.COLLECTING),
+        (Mux.COLLECTING, Mux.DISTRIBUTING),
+    )
+    if not opens or port.openings.take(core.now):
+        return True
+    if not is_held_back(core, port):
+        port.held_until = port.openings.free_at
+        port.held_back += 1
+        core.tell(
+            "lacp.held_back",
+            f"the partner has changed its mind {MAX_OPENINGS} times in {OPENINGS_PERIOD:g} s;"
+            " the member waits until that is over",
+            port,
+            Severity.WARNING,
+            count=port.held_back,
+        )
+    return False
+
+
+def _enter(core: Core, port: Port, state: Mux) -> None:
+    before = port.mux
+    core.set_mux(port, state)
+    match state:
+        case Mux.DETACHED | Mux.ATTACHED:
+            port.ntt = True
+        case Mux.WAITING:
+            port.wait_while = core.now + AGGREGATE_WAIT_TIME
+        case Mux.COLLECTING:
+            port.ntt = True
+            if before is Mux.DISTRIBUTING:
+                core.tell("lacp.member", "is no longer in use", port, in_use=False)
+        case Mux.DISTRIBUTING:
+            core.tell("lacp.member", "is in use", port, in_use=True)
+    if before is Mux.WAITING:
+        port.wait_while = HELD
+        core.mark_all()  # who waits for all that wait

@@ -1,0 +1,164 @@
+"""The Receive machine (802.1AX, 6.4.12) and its functions (6.4.9).
+
+What a partner says is believed for as long as this system has asked it to speak within, then its
+member neither collects nor distributes (EXPIRED), and after three seconds more it is forgotten
+(DEFAULTED).
+"""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import Severity
+from ofapp.bridge.lacp.core import Core
+from ofapp.bridge.lacp.information import NO_PARTNER, Information, State
+from ofapp.bridge.lacp.port import HELD, SHORT_TIMEOUT_TIME, Port, Receive, Selected
+from ofapp.bridge.lacp.slow import Lacpdu
+from ofapp.bridge.mac import format_mac
+
+_TOLD_BITS = State.ACTIVITY | State.TIMEOUT | State.SYNCHRONIZATION | State.AGGREGATION
+
+
+def receive_machine(core: Core, port: Port) -> bool:
+    """Run the machine until it rests; whether it has moved."""
+    moved = False
+    while (state := next_receive(core, port)) is not None:
+        _enter(core, port, state)
+        moved = True
+    return moved
+
+
+def next_receive(core: Core, port: Port) -> Receive | None:
+    """Where the machine goes from here, None if it rests.
+
+    INITIALIZE is left at once, so it has no state of its own: see `begin`.
+    """
+    if not port.enabled and port.receive is not Receive.PORT_DISABLED:
+        return Receive.PORT_DISABLED
+    match port.receive:
+        case Receive.PORT_DISABLED if port.port_moved:
+            return Receive.PORT_DISABLED
+        case Receive.PORT_DISABLED if port.enabled:
+            return Receive.EXPIRED if port.lacp_enabled else Receive.LACP_DISABLED
+        case Receive.LACP_DISABLED if port.lacp_enabled:
+            return Receive.PORT_DISABLED
+        case Receive.EXPIRED | Receive.DEFAULTED | Receive.CURRENT if port.pdu is not None:
+            return Receive.CURRENT
+        case Receive.EXPIRED if core.runs_out(port.current_while):
+            return Receive.DEFAULTED
+        case Receive.CURRENT if core.runs_out(port.current_while):
+            return Receive.EXPIRED
+    return None
+
+
+def _enter(core: Core, port: Port, state: Receive) -> None:
+    before, port.receive = port.receive, state
+    match state:
+        case Receive.PORT_DISABLED:
+            port.current_while = HELD
+            port.pdu = None
+            _unselect(core, port)
+            _synchronize(port, False)
+            if port.port_moved:  # INITIALIZE
+                port.port_moved = False
+                _record_default(port)
+        case Receive.EXPIRED:
+            _synchronize(port, False)
+            port.partner = port.partner._replace(state=port.partner.state | State.TIMEOUT)
+            port.current_while = core.now + SHORT_TIMEOUT_TIME
+            core.reselect = True
+            if before is Receive.PORT_DISABLED:
+                port.ntt = True  # the partner need not wait a second for the first one
+            elif before is Receive.CURRENT:
+                silence = f"the partner has been silent for {core.timeout:g} s"
+                core.tell("lacp.expired", silence, port, Severity.WARNING, seconds=core.timeout)
+        case Receive.LACP_DISABLED:
+            _unselect(core, port)
+            _record_default(port)
+        case Receive.DEFAULTED:
+            port.current_while = HELD
+            if not port.defaulted:
+                core.tell("lacp.defaulted", "nobody speaks LACP any more", port, Severity.WARNING)
+            if port.partner.identity != NO_PARTNER.identity:  # update_Default_Selected
+                _unselect(core, port)
+            _record_default(port)
+            core.reselect = True
+        case Receive.CURRENT:
+            pdu, port.pdu = port.pdu, None
+            assert pdu is not None
+            if before is not Receive.CURRENT:
+                core.reselect = True
+            _update_selected(core, port, pdu)
+            own = core.actor(port)
+            _update_ntt(port, own, pdu.partner)
+            _record_pdu(core, port, own, pdu)
+            port.current_while = core.now + core.timeout
+
+
+def _unselect(core: Core, port: Port) -> None:
+    port.selected = Selected.UNSELECTED
+    core.reselect = True
+
+
+def _record_default(port: Port) -> None:
+    """recordDefault."""
+    port.partner = NO_PARTNER
+    port.defaulted = True
+
+
+def _update_selected(core: Core, port: Port, pdu: Lacpdu) -> None:
+    """update_Selected: is it still the port, and the aggregation, that was heard before?"""
+    old, new = port.partner, pdu.actor
+    if old.identity == new.identity:
+        return
+    _unselect(core, port)
+    _moved(core, port, new)
+    whom = f"{new.system}, key {new.key}, port {new.port}"
+    data = {
+        "partner_system": format_mac(new.system.address),
+        "partner_system_priority": new.system.priority,
+        "partner_key": new.key,
+        "partner_port": new.port,
+    }
+    if new.system == core.system:
+        core.tell("lacp.loop", f"hears this same system, port {new.port}", port, Severity.WARNING)
+    elif port.defaulted:
+        core.tell("lacp.partner", f"the partner is {whom}", port, **data)
+    else:
+        core.tell("lacp.partner", f"the partner is another one: {whom}", port, **data)
+
+
+def _moved(core: Core, port: Port, new: Information) -> None:
+    """port_moved: the partner's port is here now, and so no longer behind a dead link."""
+    for other in core.ports.values():
+        there = other.partner
+        if (
+            other is not port
+            and other.receive is Receive.PORT_DISABLED
+            and not other.defaulted
+            and (there.system, there.port) == (new.system, new.port)
+        ):
+            other.port_moved = True
+            core.mark(other)
+
+
+def _update_ntt(port: Port, own: Information, told: Information) -> None:
+    """update_NTT: whoever has a wrong notion of this port is told the right one."""
+    if own[:4] != told[:4] or (own.state ^ told.state) & _TOLD_BITS:
+        port.ntt = True
+
+
+def _record_pdu(core: Core, port: Port, own: Information, pdu: Lacpdu) -> None:
+    """recordPDU: the partner is in sync if it speaks of this very port, or is an individual link,
+    and if one of the two will go on speaking."""
+    said = pdu.actor
+    port.defaulted = False
+    port.partner = said
+    speaks = said.state & State.ACTIVITY or (core.active and pdu.partner.state & State.ACTIVITY)
+    known = pdu.partner.identity == own.identity or not said.aggregatable
+    _synchronize(port, bool(said.state & State.SYNCHRONIZATION and known and speaks))
+
+
+def _synchronize(port: Port, whether: bool) -> None:
+    state = port.partner.state & ~State.SYNCHRONIZATION
+    if whether:
+        state |= State.SYNCHRONIZATION
+    port.partner = port.partner._replace(state=state)
