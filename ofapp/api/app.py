@@ -18,6 +18,7 @@ from ofapp.api import (
     config,
     events,
     fdb,
+    health,
     mdb,
     metrics,
     multicast,
@@ -72,6 +73,7 @@ def create_app(
             _check_form()
 
     for routes in (
+        health,
         bridges,
         ports,
         fdb,

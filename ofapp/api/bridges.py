@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery
-from ofapp.api.lookup import by_number, find_bridge, port_ref
-from ofapp.api.ports import PortList, port_view
+from ofapp.api.lookup import find_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.bridge.answers import fdb_counts, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
@@ -172,12 +171,5 @@ def blueprint(network: Network) -> APIBlueprint:
             raise field_problem(409, error.field, str(error)) from None
         saved.wait()
         return Response(status=204)
-
-    @api.get("/<dpid>/ports", responses={200: PortList, **documented(404)})
-    def ports(path: BridgePath, query: NoQuery) -> Response:
-        """A bridge's ports, by number."""
-        bridge = find_bridge(network, path.dpid)
-        known = [port_view(network, bridge, port) for port in by_number(bridge)]
-        return answer(PortList(ports=known))
 
     return api

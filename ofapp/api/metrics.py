@@ -7,15 +7,21 @@ from collections.abc import Iterator, Mapping
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from ofapp.api import metrics_acl, metrics_multicast, metrics_stp
+from ofapp.api import (
+    metrics_acl,
+    metrics_controller,
+    metrics_multicast,
+    metrics_ports,
+    metrics_stp,
+)
 from ofapp.api.base import NoQuery
 from ofapp.api.problems import COMMON
-from ofapp.bridge.answers import fdb_counts, port_limit, vlan_limits
+from ofapp.bridge.answers import fdb_counts, vlan_limits
 from ofapp.common.printable import printable
 from ofapp.controller.network import Network
 
@@ -40,7 +46,8 @@ class NetworkCollector(Collector):
 
     def _families(self) -> Iterator[Metric]:
         yield from self._bridges()
-        yield from self._ports()
+        yield from metrics_ports.families(self._network)
+        yield from metrics_controller.families(self._network)
         yield from metrics_multicast.families(self._network)
         yield from metrics_stp.families(self._network)
         yield from metrics_acl.families(self._network)
@@ -123,43 +130,14 @@ class NetworkCollector(Collector):
         yield from (connected, in_line, entries, limit, learning, channel, drops)
         yield from (held, in_vlan, vlan_refused, standby)
 
-    def _ports(self) -> Iterator[Metric]:
-        about = ["datapath_id", "bridge", "port"]
-        up = GaugeMetricFamily("ofapp_port_up", "1 = the link is up.", labels=about)
-        learned = GaugeMetricFamily("ofapp_port_fdb_learned", "Learned entries.", labels=about)
-        refused = CounterMetricFamily(
-            "ofapp_port_fdb_refused", "Sightings not learned: the port is full.", labels=about
-        )
-        rate = GaugeMetricFamily(
-            "ofapp_port_packet_in_rate",
-            "Frames of unknown sources a second that the port may show to the controller now.",
-            labels=about,
-        )
-        held_back = CounterMetricFamily(
-            "ofapp_port_held_back",
-            "Frames that came too fast for the controller and were kept from it.",
-            labels=[*about, "kind"],
-        )
-        for datapath_id, bridge in self._network.bridges.items():
-            session = self._network.sessions.get(datapath_id)
-            for port in bridge.ports:
-                labels = [f"{datapath_id:016x}", bridge.name, port.name]
-                up.add_metric(labels, port.up)
-                one = port_limit(bridge, port.number)
-                learned.add_metric(labels, one.learned)
-                refused.add_metric(labels, one.refused)
-                rate.add_metric(labels, bridge.sighting_rate(port.number))
-                if session is not None:
-                    for kind, ports in session.held_back.items():
-                        held_back.add_metric([*labels, kind], ports.get(port.number, 0))
-        yield from (up, learned, refused, rate, held_back)
-
 
 def blueprint(network: Network, ended: Mapping[str, int]) -> APIBlueprint:
     """The route on a network; ended: connections that the API's server has ended, by why."""
     api = APIBlueprint("metrics", __name__, abp_tags=[TAG], abp_responses=COMMON)
     registry = CollectorRegistry(auto_describe=False)
     registry.register(NetworkCollector(network, ended))
+    ProcessCollector(registry=registry)
+    GCCollector(registry=registry)
 
     @api.get(
         "/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -35,6 +36,11 @@ from ofapp.config.membership import joined, left, said
 from ofapp.config.port import Port as PortOfFile
 from ofapp.config.port import PortVlan, Storm
 from ofapp.controller.network import Network
+from ofapp.openflow.switch.port_counters import ask_all
+from ofapp.openflow.switch.session import Session
+
+PATIENCE = 5.0
+"""Seconds that a switch may take to tell what its ports have counted."""
 
 TAG = Tag(name="ports", description="What ports may, and their VLANs.")
 
@@ -122,6 +128,26 @@ LimitedKind = Literal["sighting", "bpdu", "snooped", "broadcast", "multicast", "
 """Kinds of frames whose rate is kept: see `Copy` in `ofapp.openflow.pipeline.meters`."""
 
 
+class PortQuery(Input):
+    """What to tell of ports."""
+
+    counters: bool = Field(False, description="ask the switch what its ports have counted")
+
+
+class PortCounters(BaseModel):
+    """Since the switch began to count; null for what it does not count."""
+
+    rx_frames: int | None
+    tx_frames: int | None
+    rx_bytes: int | None
+    tx_bytes: int | None
+    rx_dropped: int | None
+    tx_dropped: int | None
+    rx_errors: int | None
+    tx_errors: int | None
+    age: float = Field(description="seconds since the switch told them")
+
+
 class Port(BaseModel):
     """A port of a bridge."""
 
@@ -130,6 +156,11 @@ class Port(BaseModel):
     local: bool = Field(description="the port of the host that the switch runs on")
     mac: str
     up: bool
+    speed_mbps: int = Field(description="0 when the switch does not say")
+    full_duplex: bool
+    link_changes: int = Field(
+        description="times that the link came up or went down since the controller knows the port"
+    )
     state: Literal["disabled", "discarding", "learning", "forwarding"] = Field(
         description="what becomes of frames (802.1D-2004 7.4); disabled = the link is down"
     )
@@ -145,6 +176,9 @@ class Port(BaseModel):
     held_back: dict[LimitedKind, int] = Field(
         description="frames that came too fast for the controller and were kept from it, or were"
         " above the port's storm limits, by kind, as of the last sweep of the present connection"
+    )
+    counters: PortCounters | None = Field(
+        description="null unless asked for, and when the switch does not answer"
     )
 
 
@@ -228,10 +262,21 @@ def blueprint(network: Network) -> APIBlueprint:
             raise field_problem(409, error.field, str(error)) from None
         return answer(_detail(network, bridge, port))
 
+    @api.get("/ports", responses={200: PortList, **documented(404)})
+    def ports(path: BridgePath, query: PortQuery) -> Response:
+        """A bridge's ports, by number."""
+        bridge = find_bridge(network, path.dpid)
+        if query.counters:
+            _ask(network, bridge)
+        known = [port_view(network, bridge, port, query.counters) for port in by_number(bridge)]
+        return answer(PortList(ports=known))
+
     @api.get("/ports/<port>", responses={200: PortDetail, **documented(404)})
-    def show(path: PortPath, query: NoQuery) -> Response:
+    def show(path: PortPath, query: PortQuery) -> Response:
         """A port, and what it is told."""
-        return answer(_detail(network, *find(path)))
+        if query.counters:
+            _ask(network, find_bridge(network, path.dpid))
+        return answer(_detail(network, *find(path), query.counters))
 
     @api.patch(
         "/ports/<port>",
@@ -289,8 +334,8 @@ def blueprint(network: Network) -> APIBlueprint:
     return api
 
 
-def port_view(network: Network, bridge: Bridge, port: CorePort) -> Port:
-    """How a port is."""
+def port_view(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> Port:
+    """How a port is; counters: with what the switch has told last of what it has counted."""
     session = network.sessions.get(bridge.datapath_id)
     held_back: Mapping[Any, Mapping[int, int]] = {} if session is None else session.held_back
     state, limit = bridge.desired_port(port.number).state, port_limit(bridge, port.number)
@@ -300,6 +345,9 @@ def port_view(network: Network, bridge: Bridge, port: CorePort) -> Port:
         local=port.number == LOCAL_PORT,
         mac=format_mac(port.mac),
         up=port.up,
+        speed_mbps=port.speed_mbps,
+        full_duplex=port.full_duplex,
+        link_changes=bridge.ports.link_changes[port.number],
         state="disabled" if state is None else state.value,
         learned=limit.learned,
         limit=limit.most,
@@ -307,13 +355,29 @@ def port_view(network: Network, bridge: Bridge, port: CorePort) -> Port:
         dropping=limit.dropping,
         packet_in_rate=bridge.sighting_rate(port.number),
         held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
+        counters=_counters(session, port.number) if counters else None,
     )
 
 
-def _detail(network: Network, bridge: Bridge, port: CorePort) -> PortDetail:
+def _counters(session: Session | None, number: int) -> PortCounters | None:
+    told = None if session is None else session.port_counters
+    count = None if told is None else told.latest.get(number)
+    if told is None or told.at is None or count is None:
+        return None
+    return PortCounters(**count._asdict(), age=round(time.monotonic() - told.at, 3))
+
+
+def _ask(network: Network, bridge: Bridge) -> None:
+    session = network.sessions.get(bridge.datapath_id)
+    if session is not None:
+        ask_all([session.port_counters], PATIENCE)
+
+
+def _detail(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> PortDetail:
     settings = network.running.port(bridge, port)
     told = settings.model_dump(mode="json", exclude_defaults=True)
-    return PortDetail(**port_view(network, bridge, port).model_dump(), settings=told)
+    view = port_view(network, bridge, port, counters)
+    return PortDetail(**dict(view), settings=told)
 
 
 def _vlans(network: Network, bridge: Bridge) -> VlanStatus:

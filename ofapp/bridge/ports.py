@@ -6,6 +6,7 @@ runs, so whatever must outlast that (static entries, parameters) goes by name.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -34,10 +35,12 @@ class PortTable:
     """The ports by number, with a look-up by name.
 
     refused: there was no room for one, which nobody has been told to be over.
+    link_changes: how often each port's link has come up or gone down, by number.
     """
 
     def __init__(self) -> None:
         self.refused = False
+        self.link_changes: Counter[int] = Counter()
         self._by_number: dict[int, Port] = {}
         self._by_name: dict[str, int] = {}
 
@@ -67,12 +70,16 @@ class PortTable:
 
     def put(self, port: Port) -> None:
         """Add a port or replace the one of the same number."""
+        old, changes = self._by_number.get(port.number), self.link_changes[port.number]
         self.drop(port.number)
+        if old is not None and old.name == port.name:
+            self.link_changes[port.number] = changes + (old.up != port.up)
         self._by_number[port.number] = port
         self._by_name[port.name] = port.number
 
     def drop(self, number: int) -> Port | None:
         """Take a port out; None when there was none."""
+        self.link_changes.pop(number, None)
         port = self._by_number.pop(number, None)
         if port is not None and self._by_name.get(port.name) == number:
             del self._by_name[port.name]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.pausable import UNLIVED
 from ofapp.common import hub
+from ofapp.common.histogram import Histogram
 from ofapp.controller.events import EventLog
 from ofapp.openflow.switch.session import Session
 
@@ -15,12 +16,17 @@ BEAT = 0.25
 """Seconds between signs of life (see `ofapp.bridge.pausable`)."""
 
 
+LATENESS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+"""Seconds."""
+
+
 class Heartbeat:
-    """For the bridges of all sessions."""
+    """For the bridges of all sessions.  lateness: by how much each sign of life came late."""
 
     def __init__(self, sessions: Mapping[int, Session], events: EventLog) -> None:
         self._sessions = sessions
         self._events = events
+        self.lateness = Histogram(LATENESS)
 
     def run(self) -> None:
         """For ever."""
@@ -29,6 +35,7 @@ class Heartbeat:
             now = time.monotonic()
             for session in self._sessions.values():
                 session.bridge.beat(now)
+            self.lateness.observe(max(now - last - BEAT, 0.0))
             if now - last - BEAT > UNLIVED:
                 seconds = round(now - last, 1)
                 message = f"the controller stood still for {seconds} s, which no protocol has lived"

@@ -41,6 +41,7 @@ class Network:
 
     own: the number of this controller, by which it has leases of switches.
     find: the place of the configuration file, None while there is none.
+    started: when it was made, in seconds since the epoch.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Network:
         own: int = 1,
         find: Callable[[], Path | None] = lambda: None,
     ) -> None:
+        self.started = time.time()
         registry = Registry()
         self.bridges, self.sessions, self.away = registry.bridges, registry.sessions, registry.away
         self.find = registry.find
@@ -68,6 +70,7 @@ class Network:
         self.connections = Connections(registry, lifetime, dispatcher, running, own)
         self.changes = RequestedChanges(dispatcher, running, entries, lifetime, self.reloader)
         self._state = state
+        self.heartbeat = Heartbeat(self.sessions, events)
         self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)
 
         events.audience_changed = lifetime.set_traces
@@ -82,7 +85,7 @@ class Network:
         self.reloader.start()
         for loop in (
             self._memory.run,
-            Heartbeat(self.sessions, self.events).run,
+            self.heartbeat.run,
             Throttle(self.sessions).run,
             self.lifetime.run,
             self.reloader.watch,

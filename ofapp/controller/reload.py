@@ -95,6 +95,7 @@ class Reloader:
     accepted: keeps how much the file said that was last accepted: reloaded, or read at a start and
     not cut short.
     find: the file's place, None while there is none; asked each time, as a file may be made later.
+    loaded: when it was read last, in seconds since the epoch; valid: the last attempt took it.
     """
 
     bridges: Mapping[int, Bridge]
@@ -104,6 +105,7 @@ class Reloader:
     accepted: AcceptedFile
     find: Callable[[], Path | None]
     loaded: float = field(default_factory=time.time)
+    valid: bool = True
 
     def __post_init__(self) -> None:
         self._extent = extent(self.config)
@@ -214,6 +216,7 @@ class Reloader:
         self._extent = extent(config)
         self.accepted.save(self._extent)
         self.loaded = time.time()
+        self.valid = True
         for plan in plans:
             self.running.set(plan.bridge.datapath_id, plan.new)
             self.transition.settled(plan.bridge)
@@ -235,6 +238,7 @@ class Reloader:
         self.events.tell(None, Event("config.reloaded", message, data=data))
 
     def _refused(self, error: ConfigError) -> None:
+        self.valid = False
         message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
         data = {"errors": [str(fault) for fault in error.faults]}
         event = Event("config.refused", message, Severity.ERROR, data=data)

@@ -114,3 +114,23 @@ def test_each_port_has_a_meter_for_each_kind_of_copy(bridge: Bridge) -> None:
         assert {meter_id(port, kind) for port in (1, 2, 3, LOCAL)} < set(meters)
     assert len(meters) == 8
     assert all("pktps" in text for text in meters.values())
+
+
+def test_what_the_switch_has_counted(bridge: Bridge, controller: Controller) -> None:
+    """Over the API and for Prometheus."""
+
+    def counted(of: Bridge) -> dict[str, int]:
+        ports = controller.get(f"/v1/bridges/{of.dpid16}/ports?counters=true")["ports"]
+        (port,) = (port for port in ports if port["number"] == 1)
+        found: dict[str, int] = port["counters"]
+        return found
+
+    assert counted(bridge)["rx_frames"] == 0
+    frame = frames.arp_request(A)
+    bridge.send(1, frame)
+    wait_for(lambda: counted(bridge)["rx_frames"] == 1, "the frame to be counted")
+    assert counted(bridge)["rx_bytes"] >= len(frame)
+    name = f"{bridge.name}p1"
+    metric = f'ofapp_port_receive_frames_total{{bridge="{bridge.name}"'
+    lines = [line for line in controller.get("/metrics").splitlines() if metric in line]
+    assert any(f'port="{name}"' in line and line.endswith(" 1.0") for line in lines), lines

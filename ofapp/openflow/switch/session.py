@@ -24,6 +24,7 @@ from ofapp.openflow.switch.delivery import Delivery
 from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.phase import Phase, Step, after
+from ofapp.openflow.switch.port_counters import PortCounters
 from ofapp.openflow.switch.port_status import heed
 from ofapp.openflow.switch.program import Changes, Program
 from ofapp.openflow.switch.removals import Removals
@@ -40,6 +41,10 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
+KINDS = ("sighting", "bpdu", "snooped")
+"""What frames come to the controller for, as `pipeline.meters.Copy` calls it."""
+
+
 class Heeds(Protocol):
     """Who carries out what is not for the switch: events, and what has to be remembered."""
 
@@ -51,6 +56,8 @@ class Session:
 
     ownership: whether this controller may look after the switch.
     adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
+    port_counters: frames, bytes and errors at its ports; packet_ins: frames for the controller, by
+    what for, since this connection began.
     """
 
     def __init__(
@@ -64,6 +71,8 @@ class Session:
         self.channel = channel
         self.bridge = bridge
         self.phase = Phase.STANDBY
+        self.port_counters = PortCounters(channel, bridge)
+        self.packet_ins: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
         self._heed = tell
         self._ownership = ownership
         self._standby = Standby(ownership, self._tell)
@@ -242,6 +251,7 @@ class Session:
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
         """Addresses were seen, others aged out."""
+        self.packet_ins["sighting"] += len(samples)
         learning = self.bridge.learning
         effects: list[Effect] = []
         for notice in expired:
@@ -274,10 +284,12 @@ class Session:
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
+        self.packet_ins["bpdu"] += len(frames)
         self.apply(self.bridge.bpdus(frames, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
+        self.packet_ins["snooped"] += 1
         self.apply(self.bridge.snooped(port, frame, time.monotonic()))
 
     def on_port_news(self, messages: list[bytes]) -> None:

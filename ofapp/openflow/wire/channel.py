@@ -28,6 +28,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
 from ofapp.openflow.wire.bundle import is_reply
+from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.flow_removed import Expired, is_deletion
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.multipart import has_more, tells_ports
@@ -124,6 +125,12 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._waits_since: float | None = None
         self._lags = False
         super().__init__(socket, address)
+        self.unreplied_echo_requests = Unreplied()
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds until the switch replied to the last echo request; None before the first."""
+        return self.unreplied_echo_requests.round_trip
 
     @property
     def dead(self) -> bool:

@@ -5,6 +5,8 @@ A switch that is busy for some seconds must not lose its place to whoever asks f
 
 from __future__ import annotations
 
+import time
+
 INTERVAL = 5.0
 """Seconds between echo requests to a switch."""
 
@@ -13,3 +15,25 @@ UNREPLIED = 2
 
 GIVEN_UP = INTERVAL * (UNREPLIED + 1)
 """Seconds of silence after which a switch is given up."""
+
+
+class Unreplied(list[int]):
+    """os-ken's list of the echo requests that have no reply yet, which also takes the time.
+
+    round_trip: seconds that the last reply took to come, None before the first.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.round_trip: float | None = None
+        self._asked: dict[int, float] = {}
+
+    def append(self, xid: int) -> None:
+        """A request is being sent."""
+        self._asked[xid] = time.monotonic()
+        super().append(xid)
+
+    def remove(self, xid: int) -> None:
+        """It was replied to; ValueError when it is none of these."""
+        super().remove(xid)
+        self.round_trip = time.monotonic() - self._asked.pop(xid)

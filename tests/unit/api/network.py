@@ -20,6 +20,7 @@ from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.acl_counters import AclCounters
 from ofapp.openflow.wire.flow_stats import FlowStats
+from ofapp.openflow.wire.port_stats import PortCount
 from tests.unit.multicast.lan import V4, ip
 
 DPID = "0000000000000001"
@@ -162,10 +163,19 @@ def acl_network() -> Network:
     return network
 
 
+def told_counters() -> Any:
+    """What a switch has counted at port 1: 1 to 8; at port 2 it counts no errors."""
+    latest = {1: PortCount(*range(1, 9)), 2: PortCount(*range(1, 7), None, None)}
+    silent = SimpleNamespace(ask=lambda: None, wait=lambda patience: None)
+    return SimpleNamespace(latest=latest, at=time.monotonic(), **vars(silent))
+
+
 def _session(**more: object) -> Any:
     """What the API asks of a session in line."""
     return SimpleNamespace(
-        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}),
+        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}, round_trip=0.002),
+        port_counters=told_counters(),
+        packet_ins={"sighting": 4, "bpdu": 5, "snooped": 6},
         in_line=True,
         refused=[],
         owner=None,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.controller.network import Network
-from tests.unit.api.network import DPID, FULL, mac
+from tests.unit.api.network import DPID, FULL, mac, told_counters
 
 BR0 = {"datapath_id": DPID, "bridge": "br0"}
 BR1 = {"datapath_id": FULL, "bridge": "br1"}
@@ -50,7 +52,11 @@ def test_events_by_kind(client: Any) -> None:
 
 def test_a_connection(client: Any, network: Network) -> None:
     network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
-        channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
+        channel=SimpleNamespace(
+            address=("192.0.2.7", 4711), counters={"malformed_messages": 3}, round_trip=0.002
+        ),
+        port_counters=told_counters(),
+        packet_ins={"sighting": 4, "bpdu": 5, "snooped": 6},
         in_line=True,
         refused=[],
         owner=None,
@@ -64,3 +70,43 @@ def test_a_connection(client: Any, network: Network) -> None:
     for kind, count in (("sighting", 5), ("bpdu", 0), ("snooped", 7)):
         labels = BR0 | {"port": "eth1", "kind": kind}
         assert value(client, "ofapp_port_held_back_total", **labels) == count
+    assert value(client, "ofapp_channel_echo_round_trip_seconds", **BR0) == 0.002
+    assert value(client, "ofapp_packet_ins_total", **BR0, kind="bpdu") == 5
+    port = BR0 | {"port": "eth1"}
+    assert value(client, "ofapp_port_receive_frames_total", **port) == 1
+    assert value(client, "ofapp_port_transmit_errors_total", **port) == 8
+    assert value(client, "ofapp_port_transmit_bytes_total", **BR0, port="eth2") == 4
+    assert value(client, "ofapp_port_transmit_errors_total", **BR0, port="eth2") is None
+    assert value(client, "ofapp_port_receive_frames_total", **BR1, port="eth1") is None
+
+
+def test_a_bridge_that_is_gone_is_exported_no_more(client: Any, network: Network) -> None:
+    assert "br1" in client.get("/metrics").text
+    assert client.delete(f"/v1/bridges/{FULL}").status_code == 204
+    assert "br1" not in client.get("/metrics").text
+
+
+def test_the_controller(client: Any, network: Network) -> None:
+    network.heartbeat.lateness.observe(0.03)
+    network.heartbeat.lateness.observe(60)
+    for bound, count in (("0.025", 0), ("0.05", 1), ("2.5", 1), ("+Inf", 2)):
+        assert value(client, "ofapp_loop_lateness_seconds_bucket", le=bound) == count
+    assert value(client, "ofapp_loop_lateness_seconds_count") == 2
+    assert value(client, "ofapp_config_last_reload_successful") == 1
+    loaded = value(client, "ofapp_config_last_reload_success_timestamp_seconds")
+    assert loaded == network.reloader.loaded
+    assert value(client, "process_resident_memory_bytes")
+    assert f'ofapp_build_info{{eventlet="{version("eventlet")}"' in client.get("/metrics").text
+
+
+def test_a_refused_file(client: Any, network: Network, tmp_path: Path) -> None:
+    file = tmp_path / "ofapp.yaml"
+    network.reloader.find = lambda: file
+    file.write_text("nonsense: 1")
+    assert client.post("/v1/config/reload?dry_run=true").status_code == 409
+    assert value(client, "ofapp_config_last_reload_successful") == 1  # nobody wanted it to count
+    assert client.post("/v1/config/reload").status_code == 409
+    assert value(client, "ofapp_config_last_reload_successful") == 0
+    file.write_text("defaults: {stp: {enabled: false}}")
+    assert client.post("/v1/config/reload?force=true").status_code == 200
+    assert value(client, "ofapp_config_last_reload_successful") == 1

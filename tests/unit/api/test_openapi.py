@@ -27,6 +27,9 @@ def test_the_document_knows_every_route(client: Any) -> None:
     document = client.get("/openapi.json").json
     assert document["openapi"].startswith("3.")
     assert {
+        "/healthz",
+        "/readyz",
+        "/v1/version",
         "/v1/bridges",
         "/v1/config",
         "/v1/config/reload",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
 from ofapp.config.membership import joined, left, said
 from ofapp.controller.network import Network
-from tests.unit.api.network import DPID, mcast_network
+from tests.unit.api.network import DPID, mcast_network, told_counters
 
 BRIDGE = f"/v1/bridges/{DPID}"
 
@@ -44,6 +46,30 @@ def test_storm_control_is_taken_away_with_null(client: Any, bridge: Bridge) -> N
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (422, "vlan")
     assert "transparent" in answer.json["detail"]
     assert patch(client, "eth1", vlan="transparent").status_code == 200
+
+
+def test_what_a_switch_has_counted_is_told_to_who_asks(client: Any, network: Network) -> None:
+    assert client.get(f"{BRIDGE}/ports/eth1?counters=true").json["counters"] is None  # away
+    network.sessions[1] = SimpleNamespace(held_back={}, port_counters=told_counters())  # type: ignore[assignment]
+    assert client.get(f"{BRIDGE}/ports/eth1").json["counters"] is None  # not wanted
+    told = PortDetail.model_validate(client.get(f"{BRIDGE}/ports/eth2?counters=true").json)
+    assert told.counters is not None
+    assert (told.counters.rx_frames, told.counters.tx_frames) == (1, 2)
+    assert told.counters.tx_errors is None
+    ports = client.get(f"{BRIDGE}/ports?counters=true").json["ports"]
+    assert [port["counters"] is None for port in ports] == [False, False, True, True]
+
+
+def test_link_changes_are_counted(client: Any, bridge: Bridge) -> None:
+    port = bridge.ports.named("eth1")
+    assert port is not None
+    for up in (False, True, True):
+        bridge.put_port(replace(port, up=up, speed_mbps=1000), 1.0)
+    told = client.get(f"{BRIDGE}/ports/eth1").json
+    assert (told["link_changes"], told["speed_mbps"], told["full_duplex"]) == (2, 1000, True)
+    bridge.remove_port(port.number, 2.0)
+    bridge.put_port(port, 3.0)
+    assert client.get(f"{BRIDGE}/ports/eth1").json["link_changes"] == 0
 
 
 def test_a_port_that_is_shut_is_disabled(client: Any, bridge: Bridge) -> None:

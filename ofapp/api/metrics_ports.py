@@ -1,0 +1,93 @@
+"""Ports in Prometheus' form: what is known of them, and what their switches have counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from ofapp.bridge.answers import port_limit
+from ofapp.controller.network import Network
+from ofapp.openflow.switch.port_counters import ask_all
+
+PATIENCE = 1.0
+"""Seconds that switches may take to tell what their ports have counted; then what they told last
+has to do, and the next who asks gets the answer."""
+
+_COUNTED = {
+    "rx_frames": ("receive_frames", "Frames received."),
+    "rx_bytes": ("receive_bytes", "Bytes received."),
+    "rx_errors": ("receive_errors", "Frames received with errors."),
+    "rx_dropped": ("receive_dropped", "Frames received and dropped by the port."),
+    "tx_frames": ("transmit_frames", "Frames sent."),
+    "tx_bytes": ("transmit_bytes", "Bytes sent."),
+    "tx_errors": ("transmit_errors", "Frames not sent for errors."),
+    "tx_dropped": ("transmit_dropped", "Frames dropped instead of being sent."),
+}
+
+
+def families(network: Network) -> Iterator[Metric]:
+    """All families; of what is counted only ports of switches that are connected."""
+    yield from _known(network)
+    yield from _counted(network)
+
+
+def _known(network: Network) -> Iterator[Metric]:
+    about = ["datapath_id", "bridge", "port"]
+    up = GaugeMetricFamily("ofapp_port_up", "1 = the link is up.", labels=about)
+    speed = GaugeMetricFamily(
+        "ofapp_port_speed_bits_per_second", "Of the link, where the switch says it.", labels=about
+    )
+    changes = CounterMetricFamily(
+        "ofapp_port_link_changes", "Times that the link came up or went down.", labels=about
+    )
+    learned = GaugeMetricFamily("ofapp_port_fdb_learned", "Learned entries.", labels=about)
+    refused = CounterMetricFamily(
+        "ofapp_port_fdb_refused", "Sightings not learned: the port is full.", labels=about
+    )
+    rate = GaugeMetricFamily(
+        "ofapp_port_packet_in_rate",
+        "Frames of unknown sources a second that the port may show to the controller now.",
+        labels=about,
+    )
+    held_back = CounterMetricFamily(
+        "ofapp_port_held_back",
+        "Frames that came too fast for the controller and were kept from it.",
+        labels=[*about, "kind"],
+    )
+    for datapath_id, bridge in network.bridges.items():
+        session = network.sessions.get(datapath_id)
+        for port in bridge.ports:
+            labels = [f"{datapath_id:016x}", bridge.name, port.name]
+            up.add_metric(labels, port.up)
+            if port.speed_mbps:
+                speed.add_metric(labels, port.speed_mbps * 1_000_000)
+            changes.add_metric(labels, bridge.ports.link_changes[port.number])
+            one = port_limit(bridge, port.number)
+            learned.add_metric(labels, one.learned)
+            refused.add_metric(labels, one.refused)
+            rate.add_metric(labels, bridge.sighting_rate(port.number))
+            if session is not None:
+                for kind, ports in session.held_back.items():
+                    held_back.add_metric([*labels, kind], ports.get(port.number, 0))
+    yield from (up, speed, changes, learned, refused, rate, held_back)
+
+
+def _counted(network: Network) -> Iterator[Metric]:
+    about = ["datapath_id", "bridge", "port"]
+    found = {
+        name: CounterMetricFamily(f"ofapp_port_{called}", what, labels=about)
+        for name, (called, what) in _COUNTED.items()
+    }
+    ask_all([session.port_counters for session in network.sessions.values()], PATIENCE)
+    for datapath_id, session in network.sessions.items():
+        bridge = network.bridges[datapath_id]
+        for port in bridge.ports:
+            count = session.port_counters.latest.get(port.number)
+            if count is None:
+                continue
+            labels = [f"{datapath_id:016x}", bridge.name, port.name]
+            for name, value in count._asdict().items():
+                if value is not None:
+                    found[name].add_metric(labels, value)
+    yield from found.values()

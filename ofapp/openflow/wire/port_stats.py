@@ -1,0 +1,43 @@
+"""What a switch has counted at its ports (OpenFlow 1.3.5, 7.3.5.6), read at fixed offsets."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.openflow.wire.channel import Channel
+
+_STATS = struct.Struct("!I4x8Q32x8x")
+_UNKNOWN = (1 << 64) - 1
+
+
+class PortCount(NamedTuple):
+    """Of one port since the switch began to count; None for what it does not count."""
+
+    rx_frames: int | None
+    tx_frames: int | None
+    rx_bytes: int | None
+    tx_bytes: int | None
+    rx_dropped: int | None
+    tx_dropped: int | None
+    rx_errors: int | None
+    tx_errors: int | None
+
+
+def port_stats_request(channel: Channel, port: int = ofp.OFPP_ANY) -> Any:
+    """For the counters of one port, or of all."""
+    return parser.OFPPortStatsRequest(channel, 0, port)
+
+
+def read_port_stats(data: bytes) -> dict[int, PortCount]:
+    """Counters by port number; ValueError when the last are cut short."""
+    if len(data) % _STATS.size:
+        raise ValueError(f"{len(data)} octets of port counters of {_STATS.size} each")
+    found = {}
+    for number, *counts in _STATS.iter_unpack(data):
+        known = (None if count == _UNKNOWN else count for count in counts)
+        found[number] = PortCount(*known)
+    return found

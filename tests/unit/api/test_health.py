@@ -1,0 +1,30 @@
+"""Whether the controller works, as orchestrators and scripts ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ofapp
+from ofapp.common import hub
+
+
+def test_alive(client: Any) -> None:
+    assert client.get("/healthz").json == {"status": "ok"}
+
+
+def test_ready_once_switches_can_connect(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub.SwitchServer, "listening", hub.Event())
+    refused = client.get("/readyz")
+    assert (refused.status_code, refused.content_type) == (503, "application/problem+json")
+    hub.SwitchServer.listening.set()
+    told = client.get("/readyz")
+    assert told.json == {"status": "ok", "bridges": 2, "connected": 0, "in_line": 0}
+
+
+def test_the_version(client: Any) -> None:
+    told = client.get("/v1/version").json
+    assert told["version"] == ofapp.__version__
+    assert told["uptime"] >= 0
+    assert told["started"].endswith("Z")

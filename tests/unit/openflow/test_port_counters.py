@@ -1,0 +1,118 @@
+"""What a switch has counted at its ports: asked once, in slices where there are many."""
+
+from __future__ import annotations
+
+import struct
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ofapp.common import hub
+
+# isort: split
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.openflow.switch import port_counters
+from ofapp.openflow.switch.port_counters import AT_ONCE, SLICE, PortCounters
+from ofapp.openflow.wire.echoes import Unreplied
+from ofapp.openflow.wire.port_stats import PortCount, read_port_stats
+from tests.unit.openflow.test_channel import channel
+from tests.unit.openflow.test_requests import part, say
+
+_NOT_COUNTED = (1 << 64) - 1
+
+
+def stats(number: int, *counts: int) -> bytes:
+    """What a switch says of a port: eight counts, then those that nobody reads, then its age."""
+    return struct.pack("!I4x12QII", number, *counts, *[0] * (12 - len(counts)), 7, 0)
+
+
+def test_counters_are_read_in_their_order() -> None:
+    data = stats(1, 10, 20, 1000, 2000, 1, 2, 3, 4) + stats(0xFFFFFFFE, *[_NOT_COUNTED] * 8)
+    assert read_port_stats(data) == {
+        1: PortCount(10, 20, 1000, 2000, 1, 2, 3, 4),
+        0xFFFFFFFE: PortCount(*[None] * 8),
+    }
+    with pytest.raises(ValueError, match="octets"):
+        read_port_stats(data[:-1])
+
+
+def counters(ports: int) -> tuple[Any, PortCounters]:
+    made, _ = channel([])
+    numbers = [SimpleNamespace(number=number) for number in range(1, ports + 1)]
+    return made, PortCounters(made, SimpleNamespace(ports=numbers, name="br0"))  # type: ignore[arg-type]
+
+
+def asked(made: Any, sent: list[bytes]) -> list[int]:
+    """The ports that the switch has been asked for since."""
+    hub.sleep(0)
+    found = [int.from_bytes(message[16:20], "big") for message in sent]
+    sent.clear()
+    return found
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What is said to the switch."""
+    found: list[bytes] = []
+    monkeypatch.setattr(
+        "ofapp.openflow.wire.channel.Channel.send", lambda _, data: found.append(bytes(data))
+    )
+    return found
+
+
+def test_one_answer_serves_all_who_ask_at_about_the_same_time(sent: list[bytes]) -> None:
+    made, of = counters(2)
+    of.ask()
+    of.ask()
+    assert asked(made, sent) == [ofp.OFPP_ANY]
+    say(made, part(made, ofp.OFPMP_PORT_STATS, stats(1, 5) + stats(2, 6), more=False))
+    of.wait(1)
+    assert {number: count.rx_frames for number, count in of.latest.items()} == {1: 5, 2: 6}
+    of.ask()
+    assert asked(made, sent) == []
+    of.at = time.monotonic() - port_counters.FRESH
+    of.ask()
+    assert asked(made, sent) == [ofp.OFPP_ANY]
+
+
+def test_many_ports_are_asked_for_in_slices(sent: list[bytes]) -> None:
+    made, of = counters(AT_ONCE + 1)
+    of.ask()
+    told: list[int] = []
+    while slice_ := asked(made, sent):
+        assert len(slice_) <= SLICE
+        first = made.xid - len(slice_) + 1
+        for at, number in enumerate(slice_):
+            made.xid = first + at
+            say(made, part(made, ofp.OFPMP_PORT_STATS, stats(number, number), more=False))
+        told += slice_
+        end = time.monotonic() + 5
+        while not sent and not of._idle.is_set() and time.monotonic() < end:
+            hub.sleep(0.001)
+    assert told == [*range(1, AT_ONCE + 2)]
+    assert of.latest[AT_ONCE + 1].rx_frames == AT_ONCE + 1
+
+
+def test_a_switch_that_says_nonsense_leaves_what_was_known(sent: list[bytes]) -> None:
+    made, of = counters(2)
+    of.latest = {1: PortCount(*[1] * 8)}
+    of.ask()
+    assert asked(made, sent) == [ofp.OFPP_ANY]
+    say(made, part(made, ofp.OFPMP_PORT_STATS, b"short", more=False))
+    of.wait(1)
+    assert of.latest[1].rx_frames == 1
+    assert of.at is None
+
+
+def test_the_round_trip_of_echoes() -> None:
+    echoes = Unreplied()
+    assert echoes.round_trip is None
+    echoes.append(7)
+    echoes.remove(7)
+    assert echoes.round_trip is not None
+    assert 0 <= echoes.round_trip < 5
+    with pytest.raises(ValueError, match="list"):
+        echoes.remove(8)
