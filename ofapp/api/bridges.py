@@ -14,7 +14,7 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery
 from ofapp.api.lookup import find_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.answers import fdb_counts, vlan_limits
+from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.bridge.input_error import InputError
 from ofapp.controller.network import Network
@@ -125,7 +125,7 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
             refused=counts.refused,
             learned_by_port={
                 port_ref(bridge, number).name: count
-                for number, count in sorted(bridge.fdb.learned_by_port.items())
+                for number, count in sorted(learned_by_port(bridge).items())
             },
         ),
         counters=dict(sorted(counters.items())),

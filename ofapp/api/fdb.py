@@ -39,7 +39,7 @@ from ofapp.api.pagination import (
     page,
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
-from ofapp.bridge.answers import held_addresses, held_keys
+from ofapp.bridge.answers import fdb_tables, held_addresses, held_keys, static_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT, EntryType
 from ofapp.bridge.fdb import Entry as CoreEntry
@@ -144,7 +144,7 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
     """Shape: `Entry`, each."""
     now = time.monotonic()
     ports: dict[int, dict[str, Any]] = {}
-    static = bridge.static_entries.ports
+    static = static_entries(bridge)
     held = held_keys(bridge)
     entries = []
     for vlan, mac, found in rows:
@@ -258,12 +258,12 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, body.port, 409)
-        new = (path.vlan, path.mac) not in bridge.static_entries.ports
+        new = (path.vlan, path.mac) not in static_entries(bridge)
         try:
             saved = network.changes.fdb.add_static(bridge, path.vlan, path.mac, port.name)
         except InputError as error:
             raise field_problem(409, error.field, str(error)) from None
-        row = path.vlan, path.mac, bridge.fdb.tables[path.vlan][path.mac]
+        row = path.vlan, path.mac, fdb_tables(bridge)[path.vlan][path.mac]
         told = plain(_entries(bridge, [row])[0], 201 if new else 200)
         saved.wait()
         return told

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from ofapp.bridge.answers import snooping_counts
 from ofapp.bridge.multicast import Family
 from ofapp.controller.network import Network
 
@@ -48,15 +49,15 @@ def families(network: Network) -> Iterator[Metric]:
         labels=[*about, "port", "what"],
     )
     for datapath_id, bridge in network.bridges.items():
-        snapshot, snooper = network.multicast_snapshot(bridge), bridge.snooping
-        if snapshot is None or snooper is None:
+        snapshot, counts = network.multicast_snapshot(bridge), snooping_counts(bridge)
+        if snapshot is None:
             continue
         labels = [f"{datapath_id:016x}", bridge.name]
         entries.add_metric(labels, snapshot.entries)
         limit.add_metric(labels, snapshot.hash_max)
-        refused.add_metric(labels, snooper.counters["vlans_refused"])
-        changes.add_metric(labels, snooper.changes.heard)
-        delayed.add_metric(labels, snooper.changes.delayed)
+        refused.add_metric(labels, counts.vlans_refused)
+        changes.add_metric(labels, counts.changes_heard)
+        delayed.add_metric(labels, counts.changes_delayed)
         sizes = snapshot.groups()
         for (vid, family), size in sizes.items():
             if family is None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from ofapp.bridge.answers import local_addresses
+from ofapp.bridge.answers import fdb_tables, local_addresses, static_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import Entry, EntryType
 
@@ -73,10 +73,10 @@ def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Itera
         return
     static: dict[int, set[int]] = {}
     if selection.type is not None:
-        for vlan, mac in bridge.static_entries.ports:
+        for vlan, mac in static_entries(bridge):
             static.setdefault(vlan, set()).add(mac)
     for vlan in _vlans(bridge, selection, static, after[0]):
-        table = bridge.fdb.tables[vlan]
+        table = fdb_tables(bridge)[vlan]
         beyond = after[1] if vlan == after[0] else -1
         macs = _candidates(table, static.get(vlan, set()), selection)
         for mac in _first(limit, macs, beyond):
@@ -86,14 +86,14 @@ def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Itera
 def _vlans(
     bridge: Bridge, selection: Selection, static: Mapping[int, object], first: int
 ) -> list[int]:
-    tables, mac = bridge.fdb.tables, selection.mac
+    tables, mac = fdb_tables(bridge), selection.mac
     vlans: Iterable[int] = static if selection.type is EntryType.STATIC else tables
     if selection.vlan is not None:
         vlans = [selection.vlan] if selection.vlan in vlans else []
     return sorted(v for v in vlans if v >= first and (mac is None or mac in tables[v]))
 
 
-def _candidates(table: dict[int, Entry], static: set[int], selection: Selection) -> list[int]:
+def _candidates(table: Mapping[int, Entry], static: set[int], selection: Selection) -> list[int]:
     """The selected addresses of one VLAN, in no order."""
     mac, port = selection.mac, selection.port
     macs: Iterable[int]

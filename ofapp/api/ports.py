@@ -24,7 +24,7 @@ from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, documented, field_problem
-from ofapp.bridge.answers import port_limit, vlan_limits
+from ofapp.bridge.answers import learned_by_vlan, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
@@ -383,16 +383,16 @@ def _detail(network: Network, bridge: Bridge, port: CorePort, counters: bool = F
 def _vlans(network: Network, bridge: Bridge) -> VlanStatus:
     settings = network.running.of(bridge.datapath_id)
     limits = vlan_limits(bridge)
-    used = {vid for vid in bridge.fdb.tables if bridge.fdb.learned_in(vid)}
+    learned = learned_by_vlan(bridge)
     return VlanStatus(
         vlans=[
             Vlan(
                 vlan=vid,
                 name=settings.vlan(vid).name,
-                learned=bridge.fdb.learned_in(vid),
+                learned=learned.get(vid, 0),
                 limit=limits[vid].most if vid in limits else None,
             )
-            for vid in sorted(used | limits.keys() | settings.vlans.keys())
+            for vid in sorted(learned.keys() | limits.keys() | settings.vlans.keys())
         ],
         ports=[_membership(bridge, port) for port in by_number(bridge)],
     )

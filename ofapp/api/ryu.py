@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from operator import itemgetter
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -17,7 +18,7 @@ from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
 from ofapp.api.problems import COMMON, documented, field_problem
-from ofapp.bridge.answers import local_addresses
+from ofapp.bridge.answers import fdb_tables, local_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.input_error import InputError
@@ -86,8 +87,8 @@ def _find(network: Network, dpid: str) -> Bridge:
 def _table(bridge: Bridge) -> Response:
     """All of it at once, as the sample does; written in pieces, with turns for others."""
     known: dict[int, int] = {}
-    for vid in sorted(bridge.fdb.tables, reverse=True):
-        known.update((mac, entry.port) for mac, entry in bridge.fdb.tables[vid].items())
+    for _, table in sorted(fdb_tables(bridge).items(), key=itemgetter(0), reverse=True):
+        known.update((mac, entry.port) for mac, entry in table.items())
     known |= local_addresses(bridge)
     return Response(_pieces(list(known.items())), content_type="application/json")
 

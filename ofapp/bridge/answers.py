@@ -1,4 +1,8 @@
-"""What is asked of a bridge's addresses, answered as values: nobody looks into its parts for it."""
+"""What pages and lists ask of a bridge, answered as values: nobody looks into its parts for it.
+
+The tables of a large FDB are not copied for each page: they are given to be read, before anything
+else has its turn.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,12 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.bridge_queries import BridgeQueries
+from ofapp.bridge.fdb import Entry
 from ofapp.bridge.learning_limits import LearningLimit
 from ofapp.bridge.move_guard import Address
+from ofapp.bridge.multicast import SetUnregistered, VlanParams
+from ofapp.bridge.permanent_entries import PermanentEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,16 @@ class HeldAddress(NamedTuple):
     sightings: int
 
 
-def fdb_counts(bridge: Bridge) -> FdbCounts:
+class SnoopingCounts(NamedTuple):
+    """vlans_refused: for the limit of a port; changes: topology changes, and those of them that
+    came too soon after others to be asked about at once."""
+
+    vlans_refused: int = 0
+    changes_heard: int = 0
+    changes_delayed: int = 0
+
+
+def fdb_counts(bridge: BridgeQueries) -> FdbCounts:
     """How many of each there are."""
     learning = bridge.learning
     return FdbCounts(
@@ -63,19 +79,40 @@ def fdb_counts(bridge: Bridge) -> FdbCounts:
     )
 
 
-def port_limit(bridge: Bridge, port: int) -> Limited:
+def fdb_tables(bridge: BridgeQueries) -> Mapping[int, Mapping[int, Entry]]:
+    """The entries by VID and address, but for the bridge's own addresses; as they are now."""
+    return bridge.fdb.tables
+
+
+def static_entries(bridge: BridgeQueries) -> Mapping[Address, str]:
+    """The names of the ports that addresses were fixed to, whether the ports are there or not."""
+    return bridge.static_entries.ports
+
+
+def learned_by_port(bridge: BridgeQueries) -> dict[int, int]:
+    """How many addresses each port has learned."""
+    return bridge.addresses.by_port()
+
+
+def learned_by_vlan(bridge: BridgeQueries) -> dict[int, int]:
+    """How many have been learned in each VLAN, by VID; those with none are not in it."""
+    counts = {vid: bridge.fdb.learned_in(vid) for vid in bridge.fdb.tables}
+    return {vid: count for vid, count in counts.items() if count}
+
+
+def port_limit(bridge: BridgeQueries, port: int) -> Limited:
     """What a port has learned."""
     learned = bridge.fdb.learned_by_port.get(port, 0)
     return _limited(learned, bridge.learning.limits.ports.get(port))
 
 
-def vlan_limits(bridge: Bridge) -> dict[int, Limited]:
+def vlan_limits(bridge: BridgeQueries) -> dict[int, Limited]:
     """What the VLANs with a limit have learned, by VID."""
     limits = bridge.learning.limits.vlans
     return {vid: _limited(bridge.fdb.learned_in(vid), limits[vid]) for vid in sorted(limits)}
 
 
-def held_addresses(bridge: Bridge) -> dict[Address, HeldAddress]:
+def held_addresses(bridge: BridgeQueries) -> dict[Address, HeldAddress]:
     """Those that are held down, in the order in which that began."""
     return {
         address: HeldAddress(
@@ -86,14 +123,45 @@ def held_addresses(bridge: Bridge) -> dict[Address, HeldAddress]:
     }
 
 
-def held_keys(bridge: Bridge) -> Set[Address]:
+def held_keys(bridge: BridgeQueries) -> Set[Address]:
     """(VID, address) of each of them, without the rest."""
     return bridge.learning.move_guard.held.keys()
 
 
-def local_addresses(bridge: Bridge) -> dict[int, int]:
+def local_addresses(bridge: BridgeQueries) -> dict[int, int]:
     """The bridge's own addresses, and their port."""
     return dict(bridge.learning.local)
+
+
+def permanent_entries(bridge: BridgeQueries, port_name: str | None = None) -> list[PermanentEntry]:
+    """The permanent multicast entries, or those of one port, in the order of their making."""
+    entries = bridge.permanent_entries
+    return entries.all() if port_name is None else entries.on(port_name)
+
+
+def has_permanent(bridge: BridgeQueries, entry: PermanentEntry) -> bool:
+    """Whether there is a permanent entry for the same, whatever it excludes."""
+    return bridge.permanent_entries.has(entry)
+
+
+def snooping_counts(bridge: BridgeQueries) -> SnoopingCounts:
+    """Those of multicast snooping, zeros where it is off."""
+    snooping = bridge.snooping
+    if snooping is None:
+        return SnoopingCounts()
+    changes = snooping.changes
+    return SnoopingCounts(snooping.counters["vlans_refused"], changes.heard, changes.delayed)
+
+
+def vlan_snooping(bridge: BridgeQueries, vid: int) -> VlanParams | None:
+    """The parameters of snooping in a VLAN; None where it is off."""
+    return None if bridge.snooping is None else bridge.snooping.vlan_params(vid)
+
+
+def unregistered(bridge: BridgeQueries) -> list[SetUnregistered]:
+    """Where groups go that nobody has joined, in the VLANs where they do not flood."""
+    wanted = [] if bridge.snooping is None else bridge.snooping.desired()
+    return [each for each in wanted if isinstance(each, SetUnregistered)]
 
 
 def _limited(learned: int, limit: LearningLimit | None) -> Limited:

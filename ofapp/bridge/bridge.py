@@ -7,84 +7,34 @@ that a switch that comes back can be brought in line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.arrivals import departed, link_event, take_in, usable
-from ofapp.bridge.desired import Asked, Desired, DesiredPort
-from ofapp.bridge.effects import Effect, PutStatic, Reprogram
+from ofapp.bridge.bridge_queries import BridgeQueries
+from ofapp.bridge.effects import Effect, Reprogram, SetRate
 from ofapp.bridge.event import Event
-from ofapp.bridge.fdb import NO_PORT, Fdb
-from ofapp.bridge.flooding import Flooding
+from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
-from ofapp.bridge.multicast import SetGroup, SetUnregistered, Snapshot, VlanParams
+from ofapp.bridge.multicast import SetGroup, SetUnregistered, VlanParams
 from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.permanent_entries import PermanentEntries, PermanentEntry
+from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.port_policies import PortPolicies
-from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
-from ofapp.bridge.rates import Rates
-from ofapp.bridge.relay import Relay
+from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.rates import Load
 from ofapp.bridge.relearned import relearned
 from ofapp.bridge.sending import sent
-from ofapp.bridge.spanning_tree import BridgeSpanningTree, Step
-from ofapp.bridge.static_entries import StaticEntries
+from ofapp.bridge.spanning_tree import Step
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp_control import StpControl
 
 
-class Bridge:
-    """The bridge on one datapath.
-
-    port_policies: who may reach whom, by the parameters and the ports that are there.
-    stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
-    with the first port, when the bridge's address is known.
-    rates: how many sightings a second its ports may send.
-    former_name: what it was called, while another bridge goes by that name.
-    """
-
-    def __init__(
-        self, datapath_id: int, params: BridgeParams, trees: stp.OwnTrees | None = None
-    ) -> None:
-        """trees: the spanning trees of the same controller, which the bridge's will join."""
-        self.datapath_id = datapath_id
-        self.params = params
-        self.ports = PortTable()
-        self.port_policies = PortPolicies(params, self.ports)
-        self.fdb = Fdb()
-        self.learning = Learning(self.fdb, params)
-        self.relay = Relay(self.learning)
-        self.static_entries = StaticEntries(self.learning, self.ports)
-        self.flooding = Flooding()
-        self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
-        self.snooping: BridgeSnooping | None = None
-        self.permanent_entries = PermanentEntries()
-        self.rates = Rates()
-        self.former_name: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The bridge's name as the switch's host knows it, that of its LOCAL port; else its id."""
-        local = self.ports.get(LOCAL_PORT)
-        if local is None or self.former_name is not None:
-            return f"{self.datapath_id:016x}"
-        return local.name
-
-    @property
-    def address(self) -> int:
-        """The bridge's own address."""
-        local = self.ports.get(LOCAL_PORT)
-        return local.mac if local else self.datapath_id
-
-    @property
-    def spanning_tree(self) -> BridgeSpanningTree | None:
-        """The spanning tree that runs."""
-        return self.stp.running
+class Bridge(BridgeQueries):
+    """The bridge on one datapath: what it is told.  A time is of the core, in seconds."""
 
     # Ports
 
@@ -94,14 +44,6 @@ class Bridge:
         local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
         gone = self.remove_ports(self.not_among(local_first), now)
         return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
-
-    def not_among(self, ports: Iterable[Port]) -> list[int]:
-        """The numbers of the ports that are not in such a list.
-
-        A number with another name is another port: switches number anew when they restart.
-        """
-        names = {port.number: port.name for port in ports}
-        return [old.number for old in self.ports if names.get(old.number) != old.name]
 
     def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """Ports that are remembered of the spanning tree, and not in such a list, are gone, too."""
@@ -185,22 +127,6 @@ class Bridge:
             return effects
         return effects + self._span(replace(port, up=up), now)
 
-    def desired(self, params: BridgeParams | None = None) -> Desired:
-        """All of it, as things are; params: as if these were set, but for what protocols do."""
-        return Asked(self, params).whole()
-
-    def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
-        """The part of one port, in its own state or in this one."""
-        return Asked(self).port(number, state or self.relay.states.get(number))
-
-    def trapping(self) -> Iterator[tuple[int, float]]:
-        """The ports whose BPDUs go to the spanning tree, and its hello time in seconds."""
-        return Asked(self).trapping()
-
-    def static_on(self, port: int) -> list[PutStatic]:
-        """The addresses that alone may send on a port that is locked; none for another."""
-        return self.static_entries.on(port) if self.port_policies.policy(port).locked else []
-
     # Addresses
 
     def add_static(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
@@ -226,6 +152,11 @@ class Bridge:
     ) -> list[Effect]:
         """Forget learned addresses that fit all that is given; without anything, all of them."""
         return self.relay.flush(port, vid, mac)
+
+    def follow_load(self, load: Load, capacity: float | None, now: float) -> list[Effect]:
+        """Let the ports' rates follow what came of their sightings (see `Rates.observe`)."""
+        changed = self.rates.observe(load, self.params.packet_in_rate, capacity, now)
+        return [SetRate(port) for port in changed]
 
     # Parameters
 
@@ -261,15 +192,7 @@ class Bridge:
         steps = [step for port in changed for step in self._link(port, up[port.number], now)]
         return effects + self.followed(steps, now)
 
-    def sighting_rate(self, port: int) -> int:
-        """How many frames of unknown sources a second a port may show to the controller now."""
-        return self.rates.of(port, self.params.packet_in_rate)
-
     # Protocols
-
-    def traps(self, port: int) -> bool:
-        """Whether BPDUs that arrive on the port go to the spanning tree."""
-        return self.spanning_tree is not None and self.spanning_tree.traps(port)
 
     def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """A frame to the bridge group address arrived on a port that `traps` it."""
@@ -298,13 +221,6 @@ class Bridge:
             effects += self.snooping.tick(now)
         return effects
 
-    def next_wakeup(self) -> float | None:
-        """When `tick` is due, None when nothing is."""
-        running = [self.spanning_tree, self.snooping]
-        due = [protocol.next_wakeup() for protocol in running if protocol is not None]
-        due.append(self.learning.next_wakeup())
-        return min((instant for instant in due if instant is not None), default=None)
-
     def pause(self, now: float) -> None:
         """The switch is away: no protocol runs until it is back."""
         self.stp.pause(now)
@@ -327,19 +243,7 @@ class Bridge:
         """The steps, and what follows for floods and multicast (`Flooding.follow`)."""
         return self.flooding.follow(steps, self.spanning_tree, self.snooping, now)
 
-    def is_edge(self, port: int) -> bool:
-        """Whether there is no other bridge behind the port, as far as anybody knows."""
-        return self.spanning_tree is None or self.spanning_tree.is_edge(port)
-
     # Spanning tree
-
-    def stp_status(self, now: float) -> stp.BridgeStatus | None:
-        """How the spanning tree stands; None for a bridge that runs none."""
-        return None if self.spanning_tree is None else self.spanning_tree.status(now)
-
-    def dump_stp(self) -> dict[str, Any] | None:
-        """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
-        return None if self.spanning_tree is None else self.spanning_tree.dump()
 
     def revive_stp(self, data: Mapping[str, Any]) -> None:
         """Remember what was dumped, or said in `Unsettled`, before any port is known; ValueError.
@@ -432,10 +336,6 @@ class Bridge:
             return []
         return self.snooping.restore(groups, unregistered, now)
 
-    def multicast_snapshot(self, now: float) -> Snapshot | None:
-        """How multicast snooping stands; None for a bridge that does not snoop."""
-        return None if self.snooping is None else self.snooping.snapshot(now)
-
     def set_multicast(
         self, params: MulticastParams | None, vlans: Mapping[int, VlanParams], now: float
     ) -> list[Effect]:
@@ -480,6 +380,23 @@ class Bridge:
         if self.snooping is None or port is None:
             return []
         return self.snooping.remove_permanent(entry, port.number, now)
+
+    def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
+        """Let a port be a member as if a host had asked for it; whether it is one now."""
+        return (False, []) if self.snooping is None else self.snooping.join(entry, port, now)
+
+    def forget_members(
+        self,
+        now: float,
+        vid: int | None = None,
+        group: bytes | None = None,
+        port: int | None = None,
+        source: bytes | None = None,
+    ) -> tuple[int, list[Effect]]:
+        """Forget members that fit all that is given, or that source of theirs; and how many."""
+        if self.snooping is None:
+            return 0, []
+        return self.snooping.forget(now, vid, group, port, source)
 
     def _snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Let snooping know of ports and their permanent entries.

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ofapp.bridge import stp
 from ofapp.bridge.effects import SpokenFor, Unsettled
 from ofapp.bridge.relay import Relay
 from ofapp.bridge.spanning_tree import BridgeSpanningTree, Step, read_behind
+
+
+class Stand(NamedTuple):
+    """How far a tree has moved; two are equal while nothing has.
+
+    tree: another one when it has begun anew.
+    """
+
+    tree: BridgeSpanningTree
+    revision: int
 
 
 class StpControl:
@@ -27,6 +37,20 @@ class StpControl:
         self._trees = trees
         self._waits = False
         self._trace = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a spanning tree."""
+        return self.running is not None
+
+    def unwritten(self) -> Stand | None:
+        """Where the tree stands that nobody has written down yet; None when there is no such."""
+        tree = self.running
+        return None if tree is None or tree.settled else Stand(tree, tree.tree.revision)
+
+    def written(self, stand: Stand) -> None:
+        """The tree has been written down as it stood then."""
+        stand.tree.settled = True
 
     def tree(self, params: stp.BridgeParams, address: int, now: float) -> BridgeSpanningTree:
         """The spanning tree, of a bridge that has one.
@@ -105,6 +129,10 @@ class StpControl:
         if self.running is not None:
             steps += self.running.go_on(self.cautious_until, now)
         return steps
+
+    def be_cautious(self, until: float) -> None:
+        """There may be switches, until then, that forward and nobody speaks for."""
+        self.cautious_until = until
 
     def beware(self, until: float, now: float) -> list[Step]:
         """A neighbour's switch may forward although nobody speaks for it, until then."""

@@ -40,11 +40,11 @@ class Absentees:
 
     def greet(self, bridge: Bridge) -> None:
         """A bridge is new to this process."""
-        bridge.stp.cautious_until = self._until
+        bridge.stp.be_cautious(self._until)
 
     def gone(self, bridge: Bridge, now: float) -> None:
         """A switch's connection has ended, or the connection to it."""
-        if bridge.spanning_tree is None:
+        if not bridge.stp.runs:
             return
         self._absent.add(bridge.datapath_id)
         for other in self._bridges.values():

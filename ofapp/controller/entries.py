@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge import multicast
+from ofapp.bridge import answers, multicast
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.permanent_entries import PermanentEntry
@@ -54,13 +54,13 @@ class KeptEntries:
 
     def _own_static(self, bridge: Bridge) -> Iterator[StaticEntry]:
         configured = static_keys(static_entries(self._running.filed(bridge.datapath_id)))
-        for (vid, mac), port in bridge.static_entries.ports.items():
+        for (vid, mac), port in answers.static_entries(bridge).items():
             if (vid, mac) not in configured:
                 yield StaticEntry(vid, format_mac(mac), port)
 
     def _own_mdb(self, bridge: Bridge) -> Iterator[MdbEntry]:
         configured = permanent_entries(self._running.filed(bridge.datapath_id))
-        for entry in bridge.permanent_entries.all():
+        for entry in answers.permanent_entries(bridge):
             if entry not in configured:
                 yield MdbEntry(
                     entry.vid,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from ofapp.bridge.effects import SetRate
 from ofapp.bridge.rates import share_controller
 from ofapp.common import hub
 from ofapp.openflow.switch.session import Session
@@ -37,12 +36,9 @@ class Throttle:
         loads = {
             key: load
             for key, load in loads.items()
-            if load.seen or self._sessions[key].bridge.rates.raised
+            if load.seen or self._sessions[key].bridge.has_raised_rates
         }
         for key, capacity in share_controller(loads, seconds - INTERVAL > LATE).items():
             session = self._sessions[key]
-            bridge = session.bridge
-            sure = bridge.params.packet_in_rate
-            ports = bridge.rates.observe(loads[key], sure, capacity, now)
-            if ports:
-                session.apply([SetRate(port) for port in ports])
+            if effects := session.bridge.follow_load(loads[key], capacity, now):
+                session.apply(effects)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ofapp.bridge import answers
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, Severity
@@ -90,10 +91,10 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
     after = {(own.vlan, parse_mac(own.mac)): own.port for own in static_entries(new)}
     done: list[Effect] = []
     for (vid, mac), port in before.items():
-        if (vid, mac) not in after and bridge.static_entries.ports.get((vid, mac)) == port:
+        if (vid, mac) not in after and answers.static_entries(bridge).get((vid, mac)) == port:
             done += bridge.remove_static(vid, mac)
     for (vid, mac), port in after.items():
-        if bridge.static_entries.ports.get((vid, mac)) != port:
+        if answers.static_entries(bridge).get((vid, mac)) != port:
             try:
                 done += bridge.add_static(vid, mac, port, now)
             except InputError as error:
@@ -103,12 +104,12 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
 
 def _permanent(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[Effect]:
     before, after = permanent_entries(filed), permanent_entries(new)
-    kept = {entry.key for entry in after}
+    kept, there = {entry.key for entry in after}, {*answers.permanent_entries(bridge)}
     done: list[Effect] = []
     for entry in before:
-        if entry.key not in kept and entry in bridge.permanent_entries:
+        if entry.key not in kept and entry in there:
             done += bridge.remove_permanent(entry, now)
     for entry in after:
-        if entry not in bridge.permanent_entries:
+        if entry not in there:
             done += bridge.add_permanent(entry, now)
     return done

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Unsettled
-from ofapp.bridge.spanning_tree import BridgeSpanningTree
+from ofapp.bridge.stp_control import Stand
 from ofapp.common import hub
 from ofapp.controller.state import Snapshots
 
@@ -30,17 +30,14 @@ class Confirms(Protocol):
         """Call `done` once it has carried out all; False when something has yet to be told."""
 
 
-class _Stand(NamedTuple):
-    """A tree at a moment; `tree` is another one when it has begun anew."""
+class _Seen(NamedTuple):
+    """Where a tree stood at the last look.
 
-    tree: BridgeSpanningTree
-    revision: int
+    asked: the connection whose switch has been asked to confirm it; it may be over for long.
+    """
+
+    stand: Stand
     asked: weakref.ref[Confirms] | None = None
-    """The connection whose switch has been asked to confirm it; it may be over for long."""
-
-    def still(self, tree: BridgeSpanningTree) -> bool:
-        """Whether nothing has moved since."""
-        return tree is self.tree and tree.tree.revision == self.revision
 
 
 class TreeMemory:
@@ -55,7 +52,7 @@ class TreeMemory:
         self._snapshots = snapshots
         self._bridges = bridges
         self._sessions = sessions
-        self._moving: dict[int, _Stand | None] = {}
+        self._moving: dict[int, _Seen | None] = {}
         self._moved = hub.Event()
 
     def heed(self, bridge: Bridge, told: Unsettled) -> None:
@@ -71,26 +68,25 @@ class TreeMemory:
         """
         for datapath_id, before in list(self._moving.items()):
             bridge = self._bridges.get(datapath_id)
-            if bridge is None or bridge.spanning_tree is None or bridge.spanning_tree.settled:
+            stand = None if bridge is None else bridge.stp.unwritten()
+            if bridge is None or stand is None:
                 del self._moving[datapath_id]
                 continue
-            if before is None or not before.still(bridge.spanning_tree):
-                self._moving[datapath_id] = _Stand(
-                    bridge.spanning_tree, bridge.spanning_tree.tree.revision
-                )
+            if before is None or before.stand != stand:
+                self._moving[datapath_id] = _Seen(stand)
                 continue
             session = self._sessions.get(datapath_id)
             if session is None or (before.asked is not None and session is before.asked()):
                 continue
-            if session.confirm(partial(self._confirmed, bridge, before)):
+            if session.confirm(partial(self._confirmed, bridge, stand)):
                 self._moving[datapath_id] = before._replace(asked=weakref.ref(session))
         return any(datapath_id in self._sessions for datapath_id in self._moving)
 
-    def _confirmed(self, bridge: Bridge, stand: _Stand) -> None:
-        tree = bridge.spanning_tree
-        if tree is not None and stand.still(tree) and not tree.settled:
-            self._snapshots.save(bridge.datapath_id, tree.dump())
-            tree.settled = True
+    def _confirmed(self, bridge: Bridge, stand: Stand) -> None:
+        tree = bridge.dump_stp() if bridge.stp.unwritten() == stand else None
+        if tree is not None:
+            self._snapshots.save(bridge.datapath_id, tree)
+            bridge.stp.written(stand)
 
     def run(self) -> None:
         """Write down what has come to rest, for ever."""

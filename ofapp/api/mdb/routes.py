@@ -24,6 +24,7 @@ from ofapp.api.mdb.models import (
 from ofapp.api.mdb.rows import Row, decode_cursor, encode_cursor, permanent_row, row_text
 from ofapp.api.mdb.rows import rows as all_rows
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.bridge.answers import has_permanent, permanent_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import text
@@ -96,7 +97,7 @@ def blueprint(network: Network) -> APIBlueprint:
         port = known_port(bridge, path.port)
         name = path.port if port is None else port.name
         entry = PermanentEntry(path.vlan, path.group, name, query.source)
-        known = query.type != "temp" and bridge.permanent_entries.has(entry)
+        known = query.type != "temp" and has_permanent(bridge, entry)
         saved = network.changes.mdb.remove_permanent(bridge, entry) if known else None
         if query.type != "permanent" and port is not None:
             about = path.vlan, path.group, port.number, query.source
@@ -126,7 +127,7 @@ def blueprint(network: Network) -> APIBlueprint:
             return answer(Flushed(flushed=gone))
         fitting = [
             entry
-            for entry in bridge.permanent_entries.all()
+            for entry in permanent_entries(bridge)
             if query.vlan in (None, entry.vid)
             and query.group in (None, entry.group)
             and name in (None, entry.port)
@@ -167,7 +168,7 @@ def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
     port = known_port(bridge, given)
     if port is not None:
         return port.name, port.number
-    if not bridge.permanent_entries.on(given):
+    if not permanent_entries(bridge, given):
         raise no_port(bridge, given, 404)
     return given, None
 

@@ -11,6 +11,7 @@ import base64
 import struct
 from typing import NamedTuple
 
+from ofapp.bridge.answers import permanent_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import MemberInfo, Snapshot, parse_group, text
 from ofapp.bridge.permanent_entries import PermanentEntry
@@ -61,7 +62,7 @@ def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
             found.append(
                 Row(member.vid, parse_group(member.group), None, member.port, name, member)
             )
-    for entry in bridge.permanent_entries.all():
+    for entry in permanent_entries(bridge):
         port = bridge.ports.named(entry.port)
         number = None if port is None else port.number
         found.append(permanent_row(entry, number))

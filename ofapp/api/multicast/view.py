@@ -17,17 +17,16 @@ from ofapp.api.multicast.models import (
     RouterPort,
     TopologyChanges,
 )
+from ofapp.bridge.answers import snooping_counts, unregistered, vlan_snooping
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import (
     Family,
     MemberInfo,
     QuerierInfo,
     RouterInfo,
-    SetUnregistered,
     Snapshot,
     VlanParams,
 )
-from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.ports import Port
 from ofapp.controller.network import Network
 
@@ -36,9 +35,8 @@ _QUERIER = {"self": "this bridge asks for members", "other": "another querier as
 
 def bridge_view(network: Network, bridge: Bridge) -> MulticastStatus:
     """Multicast snooping of a bridge."""
-    snapshot, snooper = network.multicast_snapshot(bridge), bridge.snooping
+    snapshot, counts = network.multicast_snapshot(bridge), snooping_counts(bridge)
     settings = network.running.of(bridge.datapath_id).snooping()
-    running = snapshot is not None and snooper is not None
     return MulticastStatus(
         datapath_id=f"{bridge.datapath_id:016x}",
         bridge=bridge.name,
@@ -47,13 +45,13 @@ def bridge_view(network: Network, bridge: Bridge) -> MulticastStatus:
             used=0 if snapshot is None else snapshot.entries,
             limit=settings.mcast_hash_max,
         ),
-        vlans_refused=0 if snooper is None else snooper.counters["vlans_refused"],
+        vlans_refused=counts.vlans_refused,
         topology_changes=TopologyChanges(
-            heard=0 if snooper is None else snooper.changes.heard,
-            delayed=0 if snooper is None else snooper.changes.delayed,
+            heard=counts.changes_heard,
+            delayed=counts.changes_delayed,
         ),
         parameters=settings,
-        vlans=_vlans(bridge, snooper, snapshot) if running else [],  # type: ignore[arg-type]
+        vlans=[] if snapshot is None else _vlans(bridge, snapshot),
         ports=[port_view(network, bridge, port, snapshot) for port in by_number(bridge)],
     )
 
@@ -73,14 +71,10 @@ def port_view(
     )
 
 
-def _vlans(
-    bridge: Bridge, snooper: BridgeSnooping, snapshot: Snapshot
-) -> list[MulticastVlanStatus]:
+def _vlans(bridge: Bridge, snapshot: Snapshot) -> list[MulticastVlanStatus]:
     queriers = {(info.vid, info.family): info for info in snapshot.queriers}
     restricted = {
-        (wanted.vid, wanted.family.value): wanted.ports
-        for wanted in snooper.desired()
-        if isinstance(wanted, SetUnregistered)
+        (wanted.vid, wanted.family.value): wanted.ports for wanted in unregistered(bridge)
     }
     groups = snapshot.groups()
     routers: dict[tuple[int, int], list[RouterInfo]] = {}
@@ -93,7 +87,7 @@ def _vlans(
             key = vid, family.value
             ports = restricted.get(key)
             open_to = (ports or frozenset()) - {*queriers[key].proxies}
-            restricts, why = _forwarding(snooper.vlan_params(vid), queriers[key])
+            restricts, why = _forwarding(vlan_snooping(bridge, vid), queriers[key])
             families[family] = FamilyStatus(
                 forwarding="restrict" if restricts else "flood",
                 reason=why,
@@ -113,9 +107,9 @@ def _vlans(
     return vlans
 
 
-def _forwarding(params: VlanParams, querier: QuerierInfo) -> tuple[bool, str]:
+def _forwarding(params: VlanParams | None, querier: QuerierInfo) -> tuple[bool, str]:
     """Whether groups go only to those that want them, and why."""
-    if not params.mcast_snooping:
+    if params is None or not params.mcast_snooping:
         return False, "snooping is off in this VLAN"
     if querier.state == "none":
         return False, "there is no querier, so members would not be known"

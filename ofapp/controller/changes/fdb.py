@@ -37,9 +37,9 @@ class FdbChanges:
         mac: int | None = None,
     ) -> int:
         """Forget the learned addresses that fit; gives how many."""
-        before = bridge.fdb.learned
+        before = len(bridge.addresses)
         self._apply(bridge, bridge.flush(port, vid, mac))
-        return before - bridge.fdb.learned
+        return before - len(bridge.addresses)
 
     def release(self, bridge: Bridge, vid: int, mac: int) -> None:
         """End the hold-down of an address before its time; InputError."""

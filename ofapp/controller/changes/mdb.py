@@ -35,15 +35,14 @@ class MdbChanges:
 
     def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Let a port be a member as if a host had asked for it: it ages; InputError."""
-        snooper = bridge.snooping
-        if snooper is None:
+        if not bridge.snoops:
             raise InputError("type", f"bridge {bridge.name} does not snoop: nobody is a member")
         port = named_port(bridge, entry.port)
         check_addresses(entry.group, entry.source, entry.exclude)
         if multicast.is_mac_group(entry.group):
             what = multicast.text(entry.group)
             raise InputError("type", f"{what} is a MAC address: its entries are permanent")
-        joined, effects = snooper.join(entry, port.number, time.monotonic())
+        joined, effects = bridge.join(entry, port.number, time.monotonic())
         self._apply(bridge, effects)
         if not joined:
             limit = "as many groups as it may (mcast_max_groups, mcast_hash_max)"
@@ -58,9 +57,6 @@ class MdbChanges:
         source: bytes | None = None,
     ) -> int:
         """Forget learned memberships that fit, or that source of them; gives how many."""
-        if bridge.snooping is None:
-            return 0
-        now = time.monotonic()
-        count, effects = bridge.snooping.forget(now, vid, group, port, source)
+        count, effects = bridge.forget_members(time.monotonic(), vid, group, port, source)
         self._apply(bridge, effects)
         return count

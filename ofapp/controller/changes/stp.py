@@ -58,5 +58,5 @@ class StpChanges:
 
 def _check_runs(bridge: Bridge, port: Port) -> None:
     refuse_local(port)
-    if bridge.spanning_tree is None:
+    if not bridge.stp.runs:
         raise InputError("port", f"bridge {bridge.name} runs no spanning tree")

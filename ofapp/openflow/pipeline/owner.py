@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Match
 from ofapp.openflow.model.rule import Table, TableId, rule
+
+LEASE = 4
+"""Seconds that a lease lasts: less than the three hello times (6 s) that neighbours wait for a
+silent bridge."""
+
+_PRIORITY = 1
 
 OWNER = Table(
     TableId.OWNER,
@@ -11,7 +18,7 @@ OWNER = Table(
     (
         rule(
             "lease",
-            1,
+            _PRIORITY,
             "metadata",
             Feature.OWNER,
             "The controller's, by the mask: it ends by itself unless it is renewed, and keeps "
@@ -19,3 +26,20 @@ OWNER = Table(
         ),
     ),
 )
+
+
+def lease_flow(own: int, address: int) -> Flow:
+    """The lease of the controller with the number `own`, 64 bits and not 0.
+
+    Each matches another mask of the metadata with the value 0, so that all of them overlap.
+    address: where the controller is, an IPv4 address or 0, for people.
+    """
+    return Flow(
+        TableId.OWNER,
+        _PRIORITY,
+        (Match("metadata", 0, own),),
+        Feature.OWNER,
+        serial=address,
+        hard_timeout=LEASE,
+        notify_removal=False,
+    )

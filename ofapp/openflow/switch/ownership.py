@@ -20,25 +20,26 @@ import ipaddress
 import socket
 import struct
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie
+from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.owner import lease_flow
+from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.codec import serialize
 from ofapp.openflow.wire.flow_stats import read_flow_stats
 from ofapp.openflow.wire.oxm import oxms
 from ofapp.openflow.wire.questions import flow_request
-from ofapp.openflow.wire.requests import RequestError, bodies, replies
+from ofapp.openflow.wire.requests import RequestError, ask_once, bodies, expect_error, replies
 
-LEASE, RENEWAL = 4, 1.0
-"""Seconds: less than the three hello times (6 s) that neighbours wait for a silent bridge."""
+RENEWAL = 1.0
+"""Seconds between two renewals of a lease, which lasts `LEASE`."""
 
-_PRIORITY = 1
 _METADATA_MASKED = 0x80000511
 _MACHINE = Path("/etc/machine-id")
 _NO_GENERATION = (1 << 64) - 1
@@ -63,7 +64,6 @@ class Ownership:
         self._own = own
         self._renewed = 0
         self._slave = False
-        self._lease: tuple[Any, bytes] | None = None
 
     def acquire(self) -> str | None:
         """Take the lease, or tell in words who has it; RequestError."""
@@ -92,35 +92,21 @@ class Ownership:
 
     def release(self) -> None:
         """Let others have it at once."""
-        self._channel.send(serialize(self._flow_mod(command=ofp.OFPFC_DELETE_STRICT)))
+        self._channel.send(codec.delete_flow(self._lease))
 
     # Inside
 
     def _add(self, refused: Callable[[bytes], None]) -> int:
-        # Made once: a thousand switches have a thousand leases renewed each second.
-        if self._lease is None:
-            message = self._flow_mod(hard_timeout=LEASE, flags=ofp.OFPFF_CHECK_OVERLAP)
-            xid = int(self._channel.set_xid(message))
-            self._lease = message, serialize(message)
-        else:
-            message = self._lease[0]
-            message.xid = None
-            xid = int(self._channel.set_xid(message))
-        data = self._lease[1]
-        self._channel.request(xid, data[:4] + xid.to_bytes(4, "big") + data[8:], refused)
-        return xid
+        return expect_error(self._channel, self._claim, refused)
 
-    def _flow_mod(self, **fields: int) -> Any:
-        return parser.OFPFlowMod(
-            self._channel,
-            cookie=make_cookie(Feature.OWNER, self._address()),
-            table_id=TableId.OWNER,
-            priority=_PRIORITY,
-            match=parser.OFPMatch(metadata=(0, self._own)),
-            out_port=ofp.OFPP_ANY,
-            out_group=ofp.OFPG_ANY,
-            **fields,
-        )
+    @cached_property
+    def _lease(self) -> Flow:
+        return lease_flow(self._own, self._address())
+
+    @cached_property
+    def _claim(self) -> bytes:
+        """Made once: a thousand switches have a thousand leases renewed each second."""
+        return codec.claim_flow(self._lease)
 
     def _address(self) -> int:
         """Our end of the connection, for people; 0 where it is not an IPv4 address."""
@@ -163,15 +149,10 @@ class Ownership:
         """Without waiting: a switch that knows no roles is looked after all the same."""
 
         def on_role(reply: bytes) -> None:
-            self._channel.end_request(xid)
             if reply[1] == ofp.OFPT_ROLE_REPLY and len(reply) >= _ROLE_REPLY.size:
-                generation = self._next(reply)
-                master = parser.OFPRoleRequest(self._channel, ofp.OFPCR_ROLE_MASTER, generation)
-                own = int(self._channel.set_xid(master))
-                self._channel.request(
-                    own, serialize(master), lambda _reply: self._channel.end_request(own)
-                )
+                role = ofp.OFPCR_ROLE_MASTER
+                master = parser.OFPRoleRequest(self._channel, role, self._next(reply))
+                ask_once(self._channel, master, lambda _reply: None)
 
         question = parser.OFPRoleRequest(self._channel, ofp.OFPCR_ROLE_NOCHANGE, 0)
-        xid = int(self._channel.set_xid(question))
-        self._channel.request(xid, serialize(question), on_role)
+        ask_once(self._channel, question, on_role)

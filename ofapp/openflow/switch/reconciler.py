@@ -128,7 +128,7 @@ class Reconciler:
             adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
         changes = self._send(self._bridge.desired(), flows, groups, meters)
         if not first:
-            self._bridge.learning.counters["mended"] += changes
+            self._bridge.addresses.count("mended", changes)
         self._delivery.open()
         return bool(flows)
 

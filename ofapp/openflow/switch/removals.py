@@ -10,14 +10,14 @@ from __future__ import annotations
 from itertools import islice
 
 from ofapp.bridge.effects import Effect, RemoveDestination
-from ofapp.bridge.learning import Learning
+from ofapp.bridge.learned_addresses import LearnedAddresses
 
 
 class Removals:
     """What waits, by address: of two for one address only the later can be about its flow."""
 
-    def __init__(self, learning: Learning) -> None:
-        self._learning = learning
+    def __init__(self, addresses: LearnedAddresses) -> None:
+        self._addresses = addresses
         self._waiting: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
@@ -38,7 +38,6 @@ class Removals:
         effects: list[Effect] = []
         for vid, mac in list(islice(self._waiting, count)):
             serial = self._waiting.pop((vid, mac))
-            entry = self._learning.fdb.get(vid, mac)
-            if entry is None or not self._learning.forwards(entry.port):
+            if not self._addresses.installed(vid, mac):
                 effects.append(RemoveDestination(vid, mac, serial))
         return effects

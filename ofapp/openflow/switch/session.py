@@ -77,7 +77,7 @@ class Session:
         self._ownership = ownership
         self._standby = Standby(ownership, self._tell)
         self._window = Window()
-        self._removals = Removals(bridge.learning)
+        self._removals = Removals(bridge.addresses)
         self._delivery = Delivery(
             channel, self._window, self._removals, self._write, self._catch_up
         )
@@ -137,7 +137,7 @@ class Session:
     def load(self, seconds: float) -> Load:
         """What came of its sightings in the time since this was asked last."""
         intake, was = self._intake, self._learned
-        self._learned = now = dict(self.bridge.fdb.learned_by_port)
+        self._learned = now = self.bridge.addresses.by_port()
         if not (intake.seen or intake):
             return Load(seconds, {}, {}, 0)
         seen, intake.seen = intake.seen, Counter()
@@ -252,16 +252,15 @@ class Session:
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
         """Addresses were seen, others aged out."""
         self.packet_ins["sighting"] += len(samples)
-        learning = self.bridge.learning
         effects: list[Effect] = []
         for notice in expired:
-            effects += learning.expired(*notice)
+            effects += self.bridge.addresses.expired(*notice)
         if effects:
             self.apply(effects)
         self._intake.take_in(self._upkeep.admit(samples))
 
     def _learn(self, samples: list[Sample]) -> None:
-        if effects := self.bridge.learning.learn(samples, time.monotonic()):
+        if effects := self.bridge.addresses.learn(samples, time.monotonic()):
             self.apply(effects)
 
     def _catch_up(self) -> None:

@@ -51,11 +51,11 @@ class Sweep:
 
     def __init__(self, bridge: Bridge, number: int, occasion: Occasion, started: float) -> None:
         self._bridge = bridge
-        self._learning = bridge.learning
+        self._addresses = bridge.addresses
         self._base = number * 4
         self._occasion = occasion
         self._started = started
-        self._lost = frozenset(bridge.learning.lost)
+        self._lost = bridge.addresses.lost()
 
     def source(
         self,
@@ -69,7 +69,7 @@ class Sweep:
     ) -> list[Effect]:
         """The switch holds a source half that has counted `packets`; sticky: of which kind."""
         effects: list[Effect] = []
-        entry = self._entry(vid, mac)
+        entry = self._addresses.learned(vid, mac)
         if (
             entry is not None
             and entry.port != port
@@ -78,11 +78,11 @@ class Sweep:
         ):
             # Two source halves, left by a move that was cut short: the later is where the host is.
             effects.append(RemoveSource(entry.port, vid, mac, entry.serial))
-            effects += self._learning.forget(vid, mac)
+            effects += self._addresses.forget(vid, mac)
             entry = None
         belongs = self._bridge.port_policies.vlans(port).has(vid)  # or no more
         if entry is None and self._occasion is Occasion.CONNECTED and belongs:
-            entry, adopted = self._learning.adopt(port, vid, mac, serial, now, sticky)
+            entry, adopted = self._addresses.adopt(port, vid, mac, serial, now, sticky)
             effects += adopted
             if entry is not None and entry.serial != serial:
                 return effects  # installed anew
@@ -108,7 +108,7 @@ class Sweep:
         sticky: bool = False,
     ) -> list[Effect]:
         """The switch holds a destination half, likewise."""
-        entry = self._right(self._entry(vid, mac), port, serial, sticky)
+        entry = self._right(self._addresses.learned(vid, mac), port, serial, sticky)
         if entry is None:
             return [RemoveDestination(vid, mac, serial)]
         if entry.mark == self._base + _SOURCE:
@@ -121,49 +121,45 @@ class Sweep:
     def redirected(self, put: InstallDestination) -> list[Effect]:
         """The destination half just shown leads elsewhere than it should: in another way, not to
         another port."""
-        entry = self._entry(put.vid, put.mac)
+        entry = self._addresses.learned(put.vid, put.mac)
         if entry is None or entry.serial != put.serial or entry.port != put.port:
             return []  # it was taken out
-        self._learning.counters["mended"] += 1
+        self._addresses.count("mended")
         return [InstallSticky(*put, NO_PORT) if entry.is_sticky else put]
 
     def finish(self, now: float, serials: Iterable[int] | None = None) -> list[Effect]:
         """All flows with these serials (None: all flows) were shown: judge the entries."""
-        fdb = self._bridge.fdb
+        addresses = self._addresses
         effects: list[Effect] = []
         for vid, mac, entry in chain.from_iterable(
-            map(fdb.cohort, fdb.cohorts() if serials is None else serials)
+            map(addresses.cohort, addresses.cohorts() if serials is None else serials)
         ):
             if (
                 entry.installed >= self._started
                 or entry.mark == self._base + _BOTH
-                or not self._learning.forwards(entry.port)
+                or not self._addresses.forwards(entry.port)
             ):
                 continue
             if entry.is_sticky:
-                self._learning.counters["mended"] += 1
-                effects += self._learning.reinstall(vid, mac, entry, now)
+                self._addresses.count("mended")
+                effects += self._addresses.reinstall(vid, mac, entry, now)
             elif entry.mark == self._base + _SOURCE:
                 # Without its destination half a host is flooded to for as long as it talks.
-                self._learning.counters["mended"] += 1
+                self._addresses.count("mended")
                 effects.append(InstallDestination(entry.port, vid, mac, entry.serial))
             elif self._occasion is Occasion.RESTARTED or entry.port in self._lost:
-                effects += self._learning.reinstall(vid, mac, entry, now)
+                effects += self._addresses.reinstall(vid, mac, entry, now)
             else:
-                effects += self._learning.expired(vid, mac, entry.serial)
+                effects += self._addresses.expired(vid, mac, entry.serial)
         return effects
-
-    def _entry(self, vid: int, mac: int) -> Entry | None:
-        entry = self._bridge.fdb.get(vid, mac)
-        return entry if entry is not None and entry.was_learned else None
 
     def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:
         """The entry, if a half with this port, serial and kind is as it should be."""
         half = port, serial, sticky
         if entry is not None and half == (entry.port, entry.serial, entry.is_sticky):
-            return entry if self._learning.forwards(port) else None
+            return entry if self._addresses.forwards(port) else None
         if entry is None or entry.installed < self._started:
-            self._learning.counters["stale_flows"] += 1
+            self._addresses.count("stale_flows")
         return None
 
 

@@ -54,6 +54,7 @@ class Sweeper:
     ) -> None:
         self._channel = channel
         self._bridge = bridge
+        self._addresses = bridge.addresses
         self._apply = apply
         self._ready = ready
         self._pace = Pace()
@@ -66,7 +67,7 @@ class Sweeper:
         writer: what knows how flows should look, and which others the tables hold.
         """
         self._writer = writer
-        back = self._bridge.learning.back()
+        back = self._addresses.back()
         others = sum(flow.table in LARGE for flow in writer.installed.flows.values())
         there = flow_count(self._channel) - others
         if there > SMALL and occasion is Occasion.ROUTINE:
@@ -77,20 +78,19 @@ class Sweeper:
                 self._find(sweep, there, others)
             else:
                 self._look(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
-            for serial in self._bridge.fdb.cohorts():
+            for serial in self._addresses.cohorts():
                 self._mend(sweep.finish(time.monotonic(), [serial]))
-        self._bridge.learning.taken_back(back)
+        self._addresses.taken_back(back)
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
     def _sweep_cohorts(self) -> None:
         """As far as the bridge knows them, at leisure; and one part of everything."""
-        kinds = [_LEARNED, _STICKY] if self._bridge.learning.sticky else [_LEARNED]
-        fdb = self._bridge.fdb
+        kinds = [_LEARNED, _STICKY] if self._addresses.some_stick() else [_LEARNED]
         self._part += 1
         with self._pace.resting():
-            self._look(self._begin(Occasion.ROUTINE), [self._part_request(fdb.learned)])
-        serials = fdb.cohorts()
-        size = max(SLICE * len(serials) // max(fdb.learned, 1), 1)
+            self._look(self._begin(Occasion.ROUTINE), [self._part_request(len(self._addresses))])
+        serials = self._addresses.cohorts()
+        size = max(SLICE * len(serials) // max(len(self._addresses), 1), 1)
         for at in range(0, len(serials), size):
             some = serials[at : at + size]
             with self._pace.resting():
@@ -172,7 +172,7 @@ class Sweeper:
 
     def _delete(self, flow: FlowStats) -> None:
         """A learned flow of another generation, or not of our making."""
-        self._bridge.learning.counters["stale_flows"] += 1
+        self._addresses.count("stale_flows")
         self._channel.send(delete_raw(flow.table, flow.priority, flow.match, flow.cookie))
 
 

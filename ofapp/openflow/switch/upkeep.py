@@ -172,7 +172,7 @@ class Upkeep:
             known = self.reconciler.reconcile(self._adopt_static)
         self._adopt_static = False
         told()
-        if occasion is Occasion.CONNECTED and not known and self._bridge.fdb.learned:
+        if occasion is Occasion.CONNECTED and not known and len(self._bridge.addresses):
             occasion = Occasion.RESTARTED
         self._sweeper.sweep(occasion, self.writer)
         stats = self.counters.ask_meters() if self.metered else []
@@ -186,16 +186,16 @@ class Upkeep:
 
         A switch does not tell who deleted a flow, so there may be nothing to do.
         """
-        pace, counters = Pace(), self._bridge.learning.counters
+        pace, addresses = Pace(), self._bridge.addresses
         while True:
             self._deleted.wait()
             hub.sleep(TOGETHER)
             self._deleted.clear()
-            before = counters["mended"]
+            before = addresses.counted("mended")
             try:
                 with pace.resting(), self._reconciling:
                     self.reconciler.reconcile(adopt_static=False)
             except (RequestError, ValueError) as error:
                 LOG.warning("bridge %s: %s; the next look will tell", self._bridge.name, error)
-            if counters["mended"] > before:
+            if addresses.counted("mended") > before:
                 self.look_soon()

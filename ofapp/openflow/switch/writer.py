@@ -263,7 +263,7 @@ class EffectWriter:
 
     def _set_gate(self, gate: SetGate) -> bytes:
         messages = []
-        for port in self._bridge.relay.states if gate.port is None else [gate.port]:
+        for port in self._bridge.active_ports() if gate.port is None else [gate.port]:
             flow = flows.gate_flow(port, gate.vid, self._metered)
             desired = self._bridge.desired_port(port)
             full = desired.full if gate.vid is None else gate.vid in desired.full_vlans

@@ -64,6 +64,15 @@ _PROP_MAX_LEN, _PROP_METER_ID = 0, 5
 @lru_cache(1 << 14)
 def add_flow(flow: Flow) -> bytes:
     """A flow-mod that installs the flow, over one with the same match and priority if need be."""
+    return _add(flow)
+
+
+def claim_flow(flow: Flow) -> bytes:
+    """The same, which the switch refuses while a flow of that priority is there that overlaps."""
+    return _add(flow, ofp.OFPFF_CHECK_OVERLAP)
+
+
+def _add(flow: Flow, flags: int = 0) -> bytes:
     notify, recount = ofp.OFPFF_SEND_FLOW_REM, ofp.OFPFF_RESET_COUNTS
     return _flow_mod(
         ofp.OFPFC_ADD,
@@ -72,7 +81,7 @@ def add_flow(flow: Flow) -> bytes:
         flow.cookie,
         priority=flow.priority,
         timeouts=(flow.idle_timeout, flow.hard_timeout),
-        flags=flow.notify_removal * notify | flow.recount * recount,
+        flags=flags | flow.notify_removal * notify | flow.recount * recount,
         instructions=_instructions(flow.meter, flow.actions, flow.goto),
     )
 

@@ -169,6 +169,20 @@ def ask_once(
     return xid
 
 
+class _Numbered:
+    """Gets the number of a message that is bytes already."""
+
+    def set_xid(self, xid: int) -> None:
+        pass
+
+
+def expect_error(channel: Channel, message: bytes, refused: Callable[[bytes], None]) -> int:
+    """Send a message that has no answer unless it is refused; gives its xid, to end that."""
+    xid = int(channel.set_xid(_Numbered()))
+    channel.request(xid, message[:4] + xid.to_bytes(4, "big") + message[8:], refused)
+    return xid
+
+
 def answers(channel: Channel, patience: float) -> bool:
     """Whether the switch answers an echo request within `patience` seconds."""
     answered = hub.Event()

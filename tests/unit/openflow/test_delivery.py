@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, SendFrame, SetFlood
-from ofapp.bridge.fdb import Fdb
-from ofapp.bridge.learning import Learning
 from ofapp.bridge.params import BridgeParams
 from ofapp.common import hub
 from ofapp.openflow.switch import delivery as module
@@ -67,7 +66,7 @@ class Message:
 
 @pytest.fixture
 def delivery(switch: Any) -> Delivery:
-    removals = Removals(Learning(Fdb(), BridgeParams()))
+    removals = Removals(Bridge(1, BridgeParams()).addresses)
     return Delivery(switch, Window(), removals, switch.write, lambda: None)
 
 

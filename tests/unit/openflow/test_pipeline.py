@@ -27,6 +27,7 @@ from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
+from ofapp.openflow.pipeline.owner import lease_flow
 from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
 from ofapp.openflow.switch import comparison
 from ofapp.openflow.switch.writer import EffectWriter
@@ -139,10 +140,10 @@ class TestDeclaration:
             *flows.desired_flows(guarded().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
+            lease_flow(77, 0),
         ]
         others += [flows.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}
-        used.add((TableId.OWNER, "lease"))  # not of the bridge (`ofapp.openflow.switch.ownership`)
         assert used == {(table.id, rule.name) for table in PIPELINE for rule in table.rules}
 
     @pytest.mark.parametrize(

@@ -1,0 +1,154 @@
+"""What a bridge is made of, and all that is asked of it: nothing here changes anything.
+
+Whoever is outside of this room asks here, or by `answers`, `addresses` and `stp`, and never looks
+into the other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ofapp.bridge import stp
+from ofapp.bridge.desired import Asked, Desired, DesiredPort
+from ofapp.bridge.effects import PutStatic
+from ofapp.bridge.fdb import Fdb
+from ofapp.bridge.flooding import Flooding
+from ofapp.bridge.learned_addresses import LearnedAddresses
+from ofapp.bridge.learning import Learning
+from ofapp.bridge.multicast import Snapshot
+from ofapp.bridge.multicast_snooping import BridgeSnooping
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.permanent_entries import PermanentEntries
+from ofapp.bridge.port_policies import PortPolicies
+from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
+from ofapp.bridge.rates import Rates
+from ofapp.bridge.relay import Relay
+from ofapp.bridge.spanning_tree import BridgeSpanningTree
+from ofapp.bridge.static_entries import StaticEntries
+from ofapp.bridge.stp import PortState
+from ofapp.bridge.stp_control import StpControl
+
+
+class BridgeQueries:
+    """The parts of the bridge on one datapath, and its answers.
+
+    port_policies: who may reach whom, by the parameters and the ports that are there.
+    stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
+    with the first port, when the bridge's address is known.
+    addresses: what it has learned, for who looks after its switch.
+    rates: how many sightings a second its ports may send.
+    former_name: what it was called, while another bridge goes by that name.
+    """
+
+    def __init__(
+        self, datapath_id: int, params: BridgeParams, trees: stp.OwnTrees | None = None
+    ) -> None:
+        """trees: the spanning trees of the same controller, which the bridge's will join."""
+        self.datapath_id = datapath_id
+        self.params = params
+        self.ports = PortTable()
+        self.port_policies = PortPolicies(params, self.ports)
+        self.fdb = Fdb()
+        self.learning = Learning(self.fdb, params)
+        self.addresses = LearnedAddresses(self.learning)
+        self.relay = Relay(self.learning)
+        self.static_entries = StaticEntries(self.learning, self.ports)
+        self.flooding = Flooding()
+        self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
+        self.snooping: BridgeSnooping | None = None
+        self.permanent_entries = PermanentEntries()
+        self.rates = Rates()
+        self.former_name: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The bridge's name as the switch's host knows it, that of its LOCAL port; else its id."""
+        local = self.ports.get(LOCAL_PORT)
+        if local is None or self.former_name is not None:
+            return f"{self.datapath_id:016x}"
+        return local.name
+
+    @property
+    def address(self) -> int:
+        """The bridge's own address."""
+        local = self.ports.get(LOCAL_PORT)
+        return local.mac if local else self.datapath_id
+
+    @property
+    def spanning_tree(self) -> BridgeSpanningTree | None:
+        """The spanning tree that runs."""
+        return self.stp.running
+
+    # Ports and what its switch should hold
+
+    def not_among(self, ports: Iterable[Port]) -> list[int]:
+        """The numbers of the ports that are not in such a list.
+
+        A number with another name is another port: switches number anew when they restart.
+        """
+        names = {port.number: port.name for port in ports}
+        return [old.number for old in self.ports if names.get(old.number) != old.name]
+
+    def desired(self, params: BridgeParams | None = None) -> Desired:
+        """All of it, as things are; params: as if these were set, but for what protocols do."""
+        return Asked(self, params).whole()
+
+    def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
+        """The part of one port, in its own state or in this one."""
+        return Asked(self).port(number, state or self.relay.states.get(number))
+
+    def active_ports(self) -> list[int]:
+        """The numbers of those that are up and take part."""
+        return list(self.relay.states)
+
+    def trapping(self) -> Iterator[tuple[int, float]]:
+        """The ports whose BPDUs go to the spanning tree, and its hello time in seconds."""
+        return Asked(self).trapping()
+
+    def static_on(self, port: int) -> list[PutStatic]:
+        """The addresses that alone may send on a port that is locked; none for another."""
+        return self.static_entries.on(port) if self.port_policies.policy(port).locked else []
+
+    def sighting_rate(self, port: int) -> int:
+        """How many frames of unknown sources a second a port may show to the controller now."""
+        return self.rates.of(port, self.params.packet_in_rate)
+
+    @property
+    def has_raised_rates(self) -> bool:
+        """Whether some port may show more than it is sure of."""
+        return bool(self.rates.raised)
+
+    # Protocols
+
+    def traps(self, port: int) -> bool:
+        """Whether BPDUs that arrive on the port go to the spanning tree."""
+        return self.spanning_tree is not None and self.spanning_tree.traps(port)
+
+    def is_edge(self, port: int) -> bool:
+        """Whether there is no other bridge behind the port, as far as anybody knows."""
+        return self.spanning_tree is None or self.spanning_tree.is_edge(port)
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nothing is."""
+        running = [self.spanning_tree, self.snooping]
+        due = [protocol.next_wakeup() for protocol in running if protocol is not None]
+        due.append(self.learning.next_wakeup())
+        return min((instant for instant in due if instant is not None), default=None)
+
+    def stp_status(self, now: float) -> stp.BridgeStatus | None:
+        """How the spanning tree stands; None for a bridge that runs none."""
+        return None if self.spanning_tree is None else self.spanning_tree.status(now)
+
+    def dump_stp(self) -> dict[str, Any] | None:
+        """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
+        return None if self.spanning_tree is None else self.spanning_tree.dump()
+
+    @property
+    def snoops(self) -> bool:
+        """Whether multicast is snooped."""
+        return self.snooping is not None
+
+    def multicast_snapshot(self, now: float) -> Snapshot | None:
+        """How multicast snooping stands; None for a bridge that does not snoop."""
+        return None if self.snooping is None else self.snooping.snapshot(now)
