@@ -24,6 +24,7 @@ def plan_or_apply(
     context: typer.Context,
     bridge: options.BridgeOption = None,
     nics: options.NicOption = None,
+    bond: options.BondOption = None,
     ports: options.PortOption = None,
     datapath: options.DatapathOption = None,
     controllers: options.ControllerOption = None,
@@ -47,7 +48,7 @@ def plan_or_apply(
     wish = {
         **{"bridge": bridge, "nics": nics or None, "ports": ports or None, "datapath": datapath},
         **{"controllers": controllers or None, "api": api, "in_band": in_band, "mtu": mtu},
-        **{"mac": mac, "datapath_id": datapath_id, "stp_guard": stp_guard},
+        **{"bond": bond, "mac": mac, "datapath_id": datapath_id, "stp_guard": stp_guard},
         **{"rate_limit": rate_limit, "burst_limit": burst_limit, "settle_within": settle_within},
     }
     from ofapp.cli import deploy_work as work

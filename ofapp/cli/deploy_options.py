@@ -51,6 +51,15 @@ NicOption = Annotated[
     list[str] | None,
     typer.Option("--nic", metavar="NIC", help="An uplink; may be given several times."),
 ]
+BondOption = Annotated[
+    str | None,
+    typer.Option(
+        "--bond",
+        metavar="HOW",
+        help="The uplinks are one port of the bridge, by lacp or static, which is written into the"
+        " controller's file.",
+    ),
+]
 PortOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -13,8 +13,9 @@ A session usually comes in over the very NIC that moves, so three ideas carry th
   the NIC still carries the host (`proof`), and the gateway has to answer through the bridge after.
 
 `model` is what a user asks for, `state` what is observed, `wanted` makes the layout of both,
-`checks` says what stands against it; these and `plan` are pure.  `netlink` and `ovsdb` are the only
-modules that touch the host, through pyroute2 and ovsdbapp.
+`checks` says what stands against it; these and `plan` are pure.  `netlink` and `ovsdb`
+touch the host, through pyroute2 and ovsdbapp; `controller_file` changes the controller's file,
+where the uplinks are one port together, by the text that `lagfile` makes.
 """
 
 from pathlib import Path

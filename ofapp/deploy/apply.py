@@ -15,7 +15,7 @@ from ofapp.deploy.model import DeployConfig
 from ofapp.deploy.netlink import Netlink
 from ofapp.deploy.observe import observe
 from ofapp.deploy.plan import plan_apply
-from ofapp.deploy.proof import reach
+from ofapp.deploy.proof import controllers_file, reach
 from ofapp.deploy.recover import put_back
 from ofapp.deploy.state import Host, Layout
 from ofapp.deploy.steps import Step
@@ -62,7 +62,7 @@ def survey(config: DeployConfig, store: Store, database: str, *, confirmed_later
     """
     previous = _finished(store, config.bridge)
     with closing(Netlink()) as kernel:
-        host = observe(kernel, database)
+        host = observe(kernel, database, _file(config, previous))
         goal = _goal(host, config, previous)
         steps = plan_apply(host, goal, config) if host.switch.problem is None else ()
         # Trying out disturbs a little, and a timer may look every minute whether all is well.
@@ -110,6 +110,12 @@ def apply(
         store.write(replace(ended, step=""))
 
 
+def _file(config: DeployConfig, previous: Journal | None) -> str | None:
+    """The controller's file, where an aggregation is or was concerned."""
+    known = previous.file if previous else None
+    return controllers_file(config.api) or known if config.bond or known else None
+
+
 def _goal(host: Host, config: DeployConfig, previous: Journal | None) -> Layout:
     if previous is None:
         return wanted_layout(host, config)
@@ -154,5 +160,6 @@ def _begin(found: Survey, confirm_within: float | None) -> Journal:
         boot=boot_id(),
         process=os.getpid(),
         deadline=now() + settling + (confirm_within or 0),
+        file=found.host.file.path if found.host.file else None,
         previous=replace(previous, previous=None) if previous else None,
     )

@@ -8,9 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ofapp.deploy.lagfile import advice
 from ofapp.deploy.model import DeployConfig
 from ofapp.deploy.state import Host, Link
-from ofapp.deploy.wanted import datapath_id, movable
+from ofapp.deploy.wanted import datapath_id, movable, wanted_lag
+
+KERNEL_BONDS = {"bond", "team"}
+_DISSOLVE = (
+    "or dissolve it where it was set up, from a console, give its addresses and routes to one of"
+    " the NICs, and its MAC with --mac, and then use --bond"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ def check(
         *_switch(host, config),
         *_bridge(host, config),
         *_uplinks(host, config),
+        *_bond(host, config),
         *_others(host, config),
         *_controllers(config, reach),
         *_default_route(host, config, confirmed_later),
@@ -159,10 +167,7 @@ def _uplink(host: Host, link: Link, config: DeployConfig) -> Iterator[Problem]:
             f"ovs-vsctl del-port {holder.name} {name}",
         )
     elif link.master is not None and link.master != "ovs-system":
-        yield Problem(
-            f"{name} belongs to {link.master} (bond, team or bridge)",
-            f"use --nic {link.master}, or take it out: ip link set {name} nomaster",
-        )
+        yield _enslaved(host, link, link.master)
     elif holder is not None and not all(p.ours for p in holder.ports if p.name == name):
         yield Problem(
             f"{name} is a port of {holder.name} that ofapp deploy has not plugged in",
@@ -170,6 +175,12 @@ def _uplink(host: Host, link: Link, config: DeployConfig) -> Iterator[Problem]:
         )
     if host.switch.bridge(name) is not None:
         yield Problem(f"{name} is a bridge of Open vSwitch itself", "choose a NIC")
+    if config.bond and link.kind in KERNEL_BONDS:
+        members = " ".join(f"--nic {one.name}" for one in host.links if one.master == name)
+        yield Problem(
+            f"{name} is a {link.kind} of the kernel, and --bond would make one of {members}",
+            f"leave out --bond, and the kernel keeps it as one uplink; {_DISSOLVE}",
+        )
     if config.mtu is not None and config.mtu > link.max_mtu:
         yield Problem(
             f"{name} can do an MTU of {link.max_mtu} at most, not {config.mtu}",
@@ -188,6 +199,52 @@ def _uplink(host: Host, link: Link, config: DeployConfig) -> Iterator[Problem]:
             f"have it manage {config.bridge} instead, once this works",
             fatal=False,
         )
+
+
+def _enslaved(host: Host, link: Link, master: str) -> Problem:
+    """A member of a kernel's bond is not taken: the way back would have to make that bond anew,
+    with all that whoever set it up has given it and may give it again in the midst of this."""
+    above = host.link(master)
+    if above is None or above.kind not in KERNEL_BONDS:
+        return Problem(
+            f"{link.name} belongs to {master} (bond, team or bridge)",
+            f"use --nic {master}, or take it out: ip link set {link.name} nomaster",
+        )
+    addresses = ", ".join(str(address) for address in movable(above.state)) or "none"
+    return Problem(
+        f"{link.name} is a member of {master}, a {above.kind} of the kernel"
+        f" (addresses {addresses}, MAC {above.mac})",
+        f"use --nic {master} without --bond, and the kernel keeps it as one uplink; {_DISSOLVE}",
+    )
+
+
+def _bond(host: Host, config: DeployConfig) -> Iterator[Problem]:
+    """The aggregation has to be in the controller's file before a second uplink is plugged in."""
+    lag = wanted_lag(config)
+    if lag is None:
+        return
+    file = host.file
+    if file is None:
+        yield Problem(
+            f"no ofapp at {config.api} says which file it reads, and {lag.name} belongs there",
+            "start it with a file, or say with --api where it is",
+        )
+        return
+    if file.problem is not None:
+        yield Problem(
+            f"the controller's file {file.path} cannot be read here: {file.problem}",
+            f"write there by hand: {advice(lag)}; then leave out --bond, and give --no-stp-guard",
+        )
+        return
+    for found in file.of(config.bridge):
+        shared = [name for name in found.lag.members if name in config.nics]
+        if found.ours or set(found.lag.members) == set(config.nics):
+            continue
+        if shared or found.lag.name == lag.name:
+            yield Problem(
+                f"{file.path} has {found.lag} on {config.bridge} already, and {lag} is wanted",
+                "name those uplinks with --nic, or change the file",
+            )
 
 
 def _others(host: Host, config: DeployConfig) -> Iterator[Problem]:
@@ -210,7 +267,9 @@ def _waits(host: Host, config: DeployConfig) -> Iterator[Problem]:
     present = host.switch.bridge(config.bridge)
     plugged = {port.name for port in present.ports} if present else set()
     ports = plugged | set(config.uplinks)
-    if config.stp_guard and len(ports) > 1 and not plugged >= set(config.uplinks):
+    others = plugged - set(config.uplinks)
+    alone = not config.can_loop and not others
+    if config.stp_guard and len(ports) > 1 and not alone and not plugged >= set(config.uplinks):
         yield Problem(
             "spanning tree listens for about 3 s before it opens an uplink beside other ports, and"
             " so long nothing passes there",
@@ -248,7 +307,7 @@ def _controllers(config: DeployConfig, reach: Reach) -> Iterator[Problem]:
             "leave it out: it makes hidden flows that nobody needs",
             fatal=False,
         )
-    if config.stp_guard and len(config.uplinks) > 1 and reach.api is not None:
+    if config.stp_guard and config.can_loop and reach.api is not None:
         yield Problem(
             f"two uplinks can be a loop, and whether the controller runs spanning tree cannot be"
             f" asked: {reach.api}",

@@ -6,7 +6,8 @@ import time
 
 from pyroute2 import NetlinkError
 
-from ofapp.deploy import links, proof, steps
+from ofapp.deploy import controller_file, links, proof, steps
+from ofapp.deploy.lagfile import LagFileError
 from ofapp.deploy.netlink import Netlink
 from ofapp.deploy.ovsdb import Database, OvsdbError
 from ofapp.deploy.steps import Step
@@ -43,6 +44,8 @@ class Executor:
             raise StepError(f"{step}: {error.args[-1]}") from None
         except OSError as error:
             raise StepError(f"{step}: {error.strerror or error}") from None
+        except LagFileError as error:
+            raise StepError(f"{step}: {error}") from None
         except proof.ProofError as error:
             raise StepError(str(error)) from None
 
@@ -64,6 +67,10 @@ class Executor:
                 self.database.put_port(name, port)
             case steps.RemovePort(bridge=bridge_name, name=name):
                 self.database.remove_port(bridge_name, name)
+            case steps.PutLag(file=file, lag=lag):
+                controller_file.put(file, lag, self._api)
+            case steps.RemoveLag(file=file, lag=lag):
+                controller_file.remove(file, lag, self._api)
             case steps.AwaitController():
                 proof.await_controller(self.database, step, self._api, CONTROLLER_SECONDS)
             case steps.AwaitGateways():

@@ -66,6 +66,7 @@ class Journal:
     boot: str  # which boot of the machine this was
     process: int  # that applies
     deadline: float | None = None  # CLOCK_BOOTTIME; None: nobody has to confirm
+    file: str | None = None  # the controller's, where an aggregation is concerned
     step: str = ""
     reason: str = ""  # why it goes back
     previous: Journal | None = None  # the confirmed deployment that `fallback` is

@@ -111,6 +111,11 @@ class DeployConfig(_Model):
     nics: tuple[InterfaceName, ...] = Field(
         (), description="uplinks; their addresses, routes and MTU move to the bridge"
     )
+    bond: Literal["lacp", "static"] | None = Field(
+        None,
+        description="the uplinks are one port of the bridge: an aggregation, which is written into"
+        " the controller's file",
+    )
     ports: Annotated[tuple[DeployPort, ...], BeforeValidator(_ports)] = ()
     controllers: tuple[Target, ...] = Field((LOCAL_CONTROLLER,), min_length=1)
     in_band: bool = Field(
@@ -147,6 +152,8 @@ class DeployConfig(_Model):
                     f"port {port.name}: type {port.type} needs the userspace datapath:"
                     " datapath netdev"
                 )
+        if self.bond is not None and len(self.nics) < 2:
+            raise ValueError("a bond is made of two uplinks at least, and nics has not as many")
         if self.burst_limit is not None and self.rate_limit is None:
             raise ValueError("burst_limit needs rate_limit")
         if self.datapath_id is not None and not int(self.datapath_id, 16):
@@ -157,6 +164,11 @@ class DeployConfig(_Model):
     def uplinks(self) -> tuple[str, ...]:
         """Interfaces of the kernel that the bridge takes over, the addressed one first if any."""
         return (*self.nics, *(port.name for port in self.ports if port.type == "afxdp"))
+
+    @property
+    def can_loop(self) -> bool:
+        """Whether the bridge has several ports to the outside: a bond is one."""
+        return len(self.uplinks) - (len(self.nics) - 1 if self.bond else 0) > 1
 
     @property
     def uses_dpdk(self) -> bool:

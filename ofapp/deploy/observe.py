@@ -5,23 +5,40 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from ofapp.common.files import read_regular
+from ofapp.deploy.lagfile import LagFileError, lags_in
 from ofapp.deploy.links import settings
 from ofapp.deploy.netlink import Netlink, has_family
 from ofapp.deploy.ovsdb import observe_switch
-from ofapp.deploy.state import Host
+from ofapp.deploy.state import Host, LagFile
 
 CAP_NET_ADMIN = 12
+MAX_BYTES = 4 << 20
 
 
-def observe(kernel: Netlink, database: str) -> Host:
-    """Everything; Open vSwitch may be away."""
+def observe(kernel: Netlink, database: str, file: str | None = None) -> Host:
+    """Everything; Open vSwitch may be away.  `file`: the controller's, if it is concerned."""
     return Host(
         kernel.links(),
         observe_switch(database, kernel_module=has_family("ovs_datapath")),
         defaults=settings("default"),
         privileged=_privileged(),
         machine_id=_machine_id(),
+        file=None if file is None else observe_file(file),
     )
+
+
+def observe_file(path: str) -> LagFile:
+    """The aggregations in the controller's file."""
+    try:
+        return LagFile(path, lags_in(read_text(path)))
+    except (OSError, UnicodeDecodeError, LagFileError) as error:
+        return LagFile(path, problem=getattr(error, "strerror", None) or str(error))
+
+
+def read_text(path: str) -> str:
+    """OSError, UnicodeDecodeError."""
+    return read_regular(Path(path), MAX_BYTES).decode()
 
 
 def _privileged() -> bool:

@@ -19,8 +19,9 @@ from socket import AF_INET, AF_INET6
 
 from ofapp.deploy import steps
 from ofapp.deploy.model import DeployConfig
-from ofapp.deploy.state import Address, Bridge, Host, Layout, LinkState, Route
+from ofapp.deploy.state import Address, Bridge, Host, Lag, Layout, LinkState, Route
 from ofapp.deploy.steps import Step
+from ofapp.deploy.wanted import lag_by_hand
 
 
 def plan_apply(
@@ -33,9 +34,10 @@ def plan_apply(
     doing = list(steps_towards(host, goal))
     if not doing:
         return ()
-    guarded = config.stp_guard and len(config.uplinks) > 1
+    guarded = config.stp_guard and config.can_loop
     at = next((i for i, step in enumerate(doing) if not _harmless(step)), len(doing))
-    doing.insert(at, steps.AwaitController(config.bridge, guarded))
+    lag = (lag_by_hand(host, config) or goal.lag) if config.bond else None
+    doing.insert(at, steps.AwaitController(config.bridge, guarded, lag.name if lag else None))
     if gateways := tuple(hop for hop in gateways_of(goal) if hop not in silent):
         doing.append(steps.AwaitGateways(config.bridge, gateways, config.settle_within))
     return tuple(doing)
@@ -65,7 +67,7 @@ def foreign_ports(host: Host, name: str) -> tuple[str, ...]:
 
 
 def _harmless(step: Step) -> bool:
-    return isinstance(step, steps.MakeTap | steps.PutBridge)
+    return isinstance(step, steps.MakeTap | steps.PutBridge | steps.PutLag)
 
 
 def _prepare(host: Host, goal: Layout) -> Iterator[Step]:
@@ -77,6 +79,11 @@ def _prepare(host: Host, goal: Layout) -> Iterator[Step]:
         now = host.switch.bridge(goal.name)
         if now is None or now != goal.bridge:
             yield steps.PutBridge(replace(goal.bridge, ports=()), new=now is None)
+    if host.file is not None and (lag := _whole_lag(host, goal)) not in {
+        None,
+        _lag_now(host, goal),
+    }:
+        yield steps.PutLag(host.file.path, lag)
     inside = _ports(goal.bridge)
     for state in goal.links:
         if state.name not in inside:
@@ -142,6 +149,23 @@ def _unplug(host: Host, goal: Layout) -> Iterator[Step]:
     for tap in goal.absent_taps:
         if host.link(tap) is not None:
             yield steps.RemoveTap(tap)
+    if host.file is not None and (lag := _lag_now(host, goal)) is not None:
+        if goal.lag is None:
+            yield steps.RemoveLag(host.file.path, lag)
+        elif goal.lag != _whole_lag(host, goal):
+            yield steps.PutLag(host.file.path, goal.lag)
+
+
+def _lag_now(host: Host, goal: Layout) -> Lag | None:
+    return host.file.ours(goal.name) if host.file else None
+
+
+def _whole_lag(host: Host, goal: Layout) -> Lag | None:
+    """With the members of now as well: one that is plugged in and no member may be a loop."""
+    now = _lag_now(host, goal)
+    if goal.lag is None or now is None:
+        return goal.lag
+    return replace(goal.lag, members=tuple(dict.fromkeys((*goal.lag.members, *now.members))))
 
 
 def _abandoned(host: Host, goal: Layout) -> Iterator[LinkState]:

@@ -39,7 +39,7 @@ def reach(kernel: Netlink, host: Host, goal: Layout, config: DeployConfig) -> Re
         link = kernel.leads_to(where[0]) if where else None
         if link is not None and link != "lo":
             via[target] = link
-    guarded = config.stp_guard and len(config.uplinks) > 1
+    guarded = config.stp_guard and config.can_loop
     return Reach(
         refused,
         via,
@@ -74,8 +74,20 @@ def await_controller(database: Database, step: AwaitController, api: str, second
         raise ProofError(
             f"no controller took {step.bridge} within {seconds:g} s ({told}); its log says why"
         )
+    if step.lag is not None:
+        _check_lag(database, step, api)
     if step.spanning_tree:
         _check_spanning_tree(database, step, api)
+
+
+def _check_lag(database: Database, step: AwaitController, api: str) -> None:
+    bridge = database.switch().bridge(step.bridge)
+    path = f"/v1/bridges/{bridge.in_use_id if bridge else None}/lags/{step.lag}"
+    if not _within(TRY_SECONDS, lambda: bool(_get(api, path))):
+        raise ProofError(
+            f"the controller has no {step.lag} on {step.bridge}, and its uplinks would be a loop:"
+            " see whether its file names the bridge by datapath id as well"
+        )
 
 
 def _check_spanning_tree(database: Database, step: AwaitController, api: str) -> None:
@@ -124,6 +136,11 @@ def unanswered(
 
     _within(seconds, none_left)
     return frozenset(address for _, address in left)
+
+
+def controllers_file(url: str) -> str | None:
+    """The file that the controller at the REST API reads; None when it has none, or is away."""
+    return _get(url, "/v1/config").get("file")
 
 
 def api_problem(url: str) -> str | None:

@@ -51,7 +51,7 @@ def put_back(store: Store, journal: Journal, tell: Tell | None = None) -> None:
     goal = journal.fallback
     if journal.boot != boot_id():
         goal = _after_reboot(journal)
-    _converge(journal.database, goal, journal.config.api, tell)
+    _converge(journal, goal, tell)
     if journal.previous is not None and journal.state is State.RESTORING:
         store.write(journal.previous)
     else:
@@ -67,7 +67,7 @@ def revert(store: Store, bridge: str, tell: Tell) -> tuple[str, ...]:
         if journal.state.unfinished:
             raise JournalError(f"the last change of {bridge} was broken off: ofapp deploy recover")
         with closing(Netlink()) as kernel:
-            host = observe(kernel, journal.database)
+            host = observe(kernel, journal.database, journal.file)
         if host.switch.problem is not None:
             raise JournalError(f"Open vSwitch does not run: {host.switch.problem}")
         journal = replace(
@@ -105,21 +105,21 @@ def _after_reboot(journal: Journal) -> Layout:
     if journal.previous is None:
         return replace(journal.fallback, links=())
     with closing(Netlink()) as kernel:
-        host = observe(kernel, journal.database)
+        host = observe(kernel, journal.database, journal.file)
     return wanted_layout(host, journal.previous.config, journal.previous.origin)
 
 
-def _converge(database: str, goal: Layout, api: str, tell: Tell | None) -> None:
+def _converge(journal: Journal, goal: Layout, tell: Tell | None) -> None:
     """Go on after a step that fails: others may bring the host back all the same."""
     failed: list[str] = []
     for _ in range(ROUNDS):
         failed = []
         with closing(Netlink()) as kernel:
-            host = observe(kernel, database)
+            host = observe(kernel, journal.database, journal.file)
         left = tuple(steps_towards(host, goal))
         if not left:
             break
-        with closing(Executor(database, api)) as executor:
+        with closing(Executor(journal.database, journal.config.api)) as executor:
             for number, step in enumerate(left):
                 if tell is not None:
                     tell(number, step)

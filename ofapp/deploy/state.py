@@ -201,6 +201,45 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
+class Lag:
+    """Uplinks that are one port of the bridge; `lacp` as the controller's file has it."""
+
+    bridge: str
+    name: str
+    members: tuple[str, ...]
+    lacp: str
+
+    def __str__(self) -> str:
+        how = "a static aggregation" if self.lacp == "off" else f"with LACP {self.lacp}"
+        return f"{self.name} of {' and '.join(self.members)}, {how}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileLag:
+    """An aggregation in the controller's file; `ours`: `apply` has put it in."""
+
+    lag: Lag
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LagFile:
+    """The controller's file, as far as aggregations go.  `problem` says why it cannot be used."""
+
+    path: str
+    lags: tuple[FileLag, ...] = ()
+    problem: str | None = None
+
+    def of(self, bridge: str) -> tuple[FileLag, ...]:
+        """Those of a bridge, by its name."""
+        return tuple(found for found in self.lags if found.lag.bridge == bridge)
+
+    def ours(self, bridge: str) -> Lag | None:
+        """The one that `apply` has put in."""
+        return next((found.lag for found in self.of(bridge) if found.ours), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """Everything that is observed at one moment."""
 
@@ -209,6 +248,7 @@ class Host:
     defaults: tuple[tuple[str, int], ...] = ()  # settings that a new link gets
     privileged: bool = True
     machine_id: str = ""
+    file: LagFile | None = None  # where no aggregation is concerned it is not looked at
 
     def link(self, name: str) -> Link | None:
         """The link of that name."""
@@ -224,6 +264,7 @@ class Layout:
     links: tuple[LinkState, ...]
     taps: tuple[str, ...] = ()
     absent_taps: tuple[str, ...] = ()  # those that are ours to remove
+    lag: Lag | None = None  # that is ours to have in the controller's file
 
     def link(self, name: str) -> LinkState | None:
         """The link of that name."""

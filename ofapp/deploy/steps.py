@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ofapp.deploy.state import Address, Bridge, Port, Route
+from ofapp.deploy.state import Address, Bridge, Lag, Port, Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,28 @@ class RemovePort:
 
     def __str__(self) -> str:
         return f"unplug {self.name} from {self.bridge}"
+
+
+@dataclass(frozen=True, slots=True)
+class PutLag:
+    """Have the aggregation in the controller's file, and the controller read it."""
+
+    file: str
+    lag: Lag
+
+    def __str__(self) -> str:
+        return f"write into {self.file}, and have the controller read: {self.lag}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveLag:
+    """Take the aggregation out of the controller's file again."""
+
+    file: str
+    lag: Lag
+
+    def __str__(self) -> str:
+        return f"take {self.lag.name} of {self.lag.bridge} out of {self.file}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +190,11 @@ class AwaitController:
 
     bridge: str
     spanning_tree: bool  # and until spanning tree is seen to run there
+    lag: str | None = None  # and until it has that aggregation there
 
     def __str__(self) -> str:
         also = " and runs spanning tree" if self.spanning_tree else ""
+        also += f" with {self.lag}" if self.lag else ""
         return f"check that the controller has {self.bridge}{also}"
 
 
@@ -196,6 +220,8 @@ Step = (
     | RemoveBridge
     | PutPort
     | RemovePort
+    | PutLag
+    | RemoveLag
     | SetLink
     | SetSetting
     | SetOffloads

@@ -8,7 +8,17 @@ from dataclasses import replace
 
 from ofapp.bridge.mac import format_mac
 from ofapp.deploy.model import DeployConfig, DeployPort
-from ofapp.deploy.state import Address, Bridge, Controller, Host, Layout, LinkState, Port, Route
+from ofapp.deploy.state import (
+    Address,
+    Bridge,
+    Controller,
+    Host,
+    Lag,
+    Layout,
+    LinkState,
+    Port,
+    Route,
+)
 
 # What a host administrator sets on a link for the host's own traffic: LOCAL takes it over.
 TAKEN_OVER = (
@@ -29,6 +39,8 @@ TAKEN_OVER = (
 # not answer ARP, and drops IPv4 (without addresses no source passes the filter) and IPv6.
 UPLINK = {"ipv6/disable_ipv6": 1}
 USERSPACE_UPLINK = {**UPLINK, "ipv4/arp_ignore": 8, "ipv4/rp_filter": 1}
+
+LAG = "lag0"
 
 _OVS_TYPE = {
     "tap": "",
@@ -55,6 +67,7 @@ def present_layout(host: Host, name: str, uplinks: Iterable[str], taps: Iterable
         tuple(links),
         tuple(tap for tap in taps if tap in there),
         tuple(tap for tap in taps if tap not in there),
+        host.file.ours(name) if host.file else None,
     )
 
 
@@ -76,7 +89,28 @@ def wanted_layout(host: Host, config: DeployConfig, origin: Layout | None = None
         (*links, *former, local),
         taps,
         tuple(tap for tap in made if tap not in taps),
+        _lag(host, config),
     )
+
+
+def wanted_lag(config: DeployConfig) -> Lag | None:
+    """The uplinks' aggregation."""
+    if config.bond is None:
+        return None
+    lacp = "active" if config.bond == "lacp" else "off"
+    return Lag(config.bridge, LAG, config.nics, lacp)
+
+
+def lag_by_hand(host: Host, config: DeployConfig) -> Lag | None:
+    """The uplinks' aggregation where somebody has written it into the file himself."""
+    for found in host.file.of(config.bridge) if host.file else ():
+        if not found.ours and set(found.lag.members) == set(config.nics):
+            return found.lag
+    return None
+
+
+def _lag(host: Host, config: DeployConfig) -> Lag | None:
+    return None if lag_by_hand(host, config) else wanted_lag(config)
 
 
 def tap_names(config: DeployConfig) -> tuple[str, ...]:
@@ -105,7 +139,7 @@ def returned_layout(host: Host, origin: Layout, deployed: Layout) -> Layout:
         routes = [r for r in local.routes if route_owners.get(r, home) == state.name]
         routes += [route for route in now.routes if route not in routes]
         links.append(replace(state, addresses=tuple(addresses.values()), routes=tuple(routes)))
-    return replace(origin, bridge=None, links=tuple(links), taps=())
+    return replace(origin, bridge=None, links=tuple(links), taps=(), lag=None)
 
 
 def resumed_layout(host: Host, config: DeployConfig, origin: Layout, deployed: Layout) -> Layout:

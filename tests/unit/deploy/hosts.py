@@ -10,6 +10,7 @@ from ofapp.deploy.state import (
     Address,
     Bridge,
     Controller,
+    FileLag,
     Host,
     Link,
     LinkState,
@@ -84,6 +85,10 @@ def do(seen: Host, step: Step) -> Host:
             return _with_link(seen, replace(_new(name, seen), kind="tun"))
         case steps.RemoveTap(name=name):
             return _without_link(seen, name)
+        case steps.PutLag(file=path, lag=lag):
+            return _with_lags(seen, path, lag.bridge, (FileLag(lag, ours=True),))
+        case steps.RemoveLag(file=path, lag=lag):
+            return _with_lags(seen, path, lag.bridge, ())
         case steps.AwaitController() | steps.AwaitGateways():
             return seen
     link = seen.link(step.link)
@@ -93,6 +98,13 @@ def do(seen: Host, step: Step) -> Host:
         if (not isinstance(step, steps.PutRoute))
         else _put_route(seen, link, step)
     )
+
+
+def _with_lags(seen: Host, path: str, bridge: str, ours: tuple[FileLag, ...]) -> Host:
+    assert seen.file is not None
+    assert seen.file.path == path
+    kept = tuple(f for f in seen.file.lags if not (f.ours and f.lag.bridge == bridge))
+    return replace(seen, file=replace(seen.file, lags=(*kept, *ours)))
 
 
 def _changed(state: LinkState, step: Step) -> LinkState:
