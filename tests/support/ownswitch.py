@@ -28,7 +28,9 @@ DPID = 0x0A00_0000_0D01
 
 
 class OwnSwitch(VSwitchd):
-    """One bridge with a userspace datapath; `program` is ovs-vswitchd, or stands in for it."""
+    """One bridge, with a userspace datapath; `program` is ovs-vswitchd, or stands in for it."""
+
+    datapath = "netdev"
 
     def __init__(self, program: Path, *settings: str) -> None:
         super().__init__()
@@ -59,8 +61,9 @@ class OwnSwitch(VSwitchd):
         self._switch = self._spawn("./ovs-vswitchd", database)
         wait_for(self._listens, "ovs-vswitchd's control socket", seconds=30)
         self.vsctl(
-            *("add-br", BRIDGE, "--", "set", "Bridge", BRIDGE, "datapath_type=netdev"),
-            *("fail_mode=secure", "protocols=OpenFlow13", f"other_config:datapath-id={DPID:016x}"),
+            *("add-br", BRIDGE, "--", "set", "Bridge", BRIDGE),
+            *(f"datapath_type={self.datapath}", "fail_mode=secure", "protocols=OpenFlow13"),
+            f"other_config:datapath-id={DPID:016x}",
         )
 
     def inside(self, *command: object, check: bool = True) -> str:
