@@ -18,6 +18,7 @@ from ofapp.cli import (
     fdb,
     mdb,
     multicast,
+    ports,
     stp,
     vlan,
 )
@@ -33,8 +34,8 @@ app = typer.Typer(
 app.add_typer(fdb.app, name="fdb")
 app.add_typer(mdb.app, name="mdb")
 app.add_typer(multicast.app, name="multicast")
-app.add_typer(bridges.bridge_app, name="bridge")
-app.add_typer(bridges.port_app, name="port")
+app.add_typer(bridges.app, name="bridge")
+app.add_typer(ports.app, name="port")
 app.add_typer(vlan.app, name="vlan")
 app.add_typer(stp.app, name="stp")
 app.add_typer(acl.app, name="acl")

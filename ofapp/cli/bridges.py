@@ -1,8 +1,6 @@
-"""ofapp bridge and ofapp port: what there is and how it is."""
+"""ofapp bridge: which there are and how they are."""
 
 from __future__ import annotations
-
-from typing import Annotated
 
 import typer
 
@@ -12,18 +10,14 @@ from ofapp.cli.arguments import (
     ApiOption,
     BridgeArgument,
     JsonOption,
-    PortArgument,
 )
 from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table, say
-from ofapp.cli.parameters import Given, setting
-from ofapp.cli.values import settings
 
-bridge_app = typer.Typer(help="Bridges.", no_args_is_help=True)
-port_app = typer.Typer(help="Ports.", no_args_is_help=True)
+app = typer.Typer(help="Bridges.", no_args_is_help=True)
 
 
-@bridge_app.command("show")
+@app.command("show")
 def show_bridges(
     bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
 ) -> None:
@@ -36,7 +30,7 @@ def show_bridges(
     print_table(header, [_bridge_row(known) for known in bridges])
 
 
-@bridge_app.command("forget")
+@app.command("forget")
 def forget_bridge(bridge: BridgeArgument, api: ApiOption = DEFAULT_URL) -> None:
     """Forget a bridge whose switch is away for good, with its static and permanent entries.
 
@@ -47,54 +41,6 @@ def forget_bridge(bridge: BridgeArgument, api: ApiOption = DEFAULT_URL) -> None:
     for known in gone or client.bridges(bridge):
         client.delete(path_of(known))
         say(f"forgot {known['datapath_id']}")
-
-
-@port_app.command("show")
-def show_ports(
-    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
-) -> None:
-    """Show the ports of a bridge, or of all bridges."""
-    client = Client(api)
-    ports = []
-    for known in client.bridges(bridge):
-        about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
-        for port in client.get(path_of(known, "ports"))["ports"]:
-            ports.append(about | port)
-    if json:
-        print_json(ports)
-        return
-    header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
-    print_table(header, [_port_row(port) for port in ports])
-
-
-def _owners() -> list[type]:
-    from ofapp.bridge.params import PortParams
-    from ofapp.bridge.policy import PortPolicy
-
-    return [PortParams, PortPolicy]
-
-
-@setting(port_app, "set", _owners)
-def set_port(
-    bridge: BridgeArgument,
-    port: PortArgument,
-    given: Given,
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="KEY=VALUE...",
-            help="As in the configuration file: isolated=true, vlan=10, "
-            "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
-        ),
-    ] = None,
-    api: ApiOption = DEFAULT_URL,
-) -> None:
-    """Give a port other VLANs or another policy.
-
-    It lasts until the controller restarts, or its file changes the same values.
-    """
-    client = Client(api)
-    client.patch(client.path(bridge, "ports", port), settings(values, given))
 
 
 def _bridge_row(bridge: Json) -> list[str]:
@@ -110,16 +56,4 @@ def _bridge_row(bridge: Json) -> list[str]:
         str(bridge["fdb"]["learned"]),
         str(bridge["fdb"]["static"]),
         bridge["peer"] or "-",
-    ]
-
-
-def _port_row(port: Json) -> list[str]:
-    return [
-        port["bridge"],
-        port["name"],
-        "LOCAL" if port["local"] else str(port["number"]),
-        port["mac"],
-        port["state"],
-        str(port["learned"]),
-        "-" if port["limit"] is None else str(port["limit"]),
     ]

@@ -6,8 +6,10 @@ Not rich's tables: those take ten seconds for a hundred thousand rows.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
+import click
 import typer
 
 from ofapp.common.printable import printable
@@ -34,6 +36,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     typer.secho(_line(header, widths, gap), bold=True)
     if rows:
         typer.echo("\n".join(_line(row, widths, gap) for row in rows))
+
+
+def begin_screen(again: bool) -> None:
+    """Before what is shown again and again: on a terminal in the same place."""
+    if again:
+        click.clear() if sys.stdout.isatty() else typer.echo()
 
 
 def age(seconds: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import httpx
@@ -16,6 +18,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from ofapp.cli import ports
 from ofapp.cli.app import app
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, mac
@@ -278,3 +281,41 @@ def test_it_starts_without_the_controllers_modules() -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", script], env=ENVIRONMENT, check=True)
+
+
+def test_what_ports_have_counted(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with live.served("acl") as url:
+        monkeypatch.setenv("OFAPP_API", url)
+        header, eth1, eth2, *_, local = ofapp("port", "show", "br0", "-s").lines
+        assert header.split()[4:7] == ["RX-FRAMES", "RX-BYTES", "RX-ERR"]
+        assert eth1.split() == ["br0", "eth1", "forwarding", "-", *"13752486", "0"]
+        assert eth2.split() == ["br0", "eth2", "forwarding", "-", *"13-524-6", "0"]
+        assert local.split()[4:12] == ["-"] * 8
+        assert json.loads(ofapp("port", "show", "-sj").out)[0]["counters"]["rx_bytes"] == 3
+
+
+def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 frames more in two seconds are 50 a second; what the switch does not count is none."""
+    moments = itertools.count(0.0, 2.0)
+    clock = SimpleNamespace(now=next(moments))
+
+    def sleep(_: float) -> None:
+        clock.now = next(moments)
+        if clock.now > 2:
+            raise KeyboardInterrupt
+
+    def told(*_: object) -> dict[str, object]:
+        frames = 1000 + int(50 * clock.now)
+        counters = dict.fromkeys(ports._COUNTED, frames) | {"age": 0.0, "tx_errors": None}
+        port = {"name": "eth1", "number": 1, "state": "forwarding", "speed_mbps": 1000}
+        return {"ports": [{**port, "link_changes": 3, "counters": counters}]}
+
+    monkeypatch.setattr(ports, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock.now))
+    monkeypatch.setattr(ports.Client, "bridges", lambda *_: [{"name": "br0", "datapath_id": DPID}])
+    monkeypatch.setattr(ports.Client, "get", told)
+    said = ofapp("port", "show", "-s", "--watch", "2")
+    assert said.status == 130
+    totals, rates = (line.split() for line in said.lines if "eth1" in line)
+    assert totals == ["br0", "eth1", "forwarding", "1000", *["1000"] * 6, "-", "1000", "3"]
+    assert rates == ["br0", "eth1", "forwarding", "1000", *["50"] * 6, "-", "50", "3"]
+    assert "RX-FRAMES/S" in said.out

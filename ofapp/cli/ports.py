@@ -1,0 +1,170 @@
+"""ofapp port: the ports, what they have counted, and what they are told."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+    PortArgument,
+)
+from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.output import begin_screen, print_json, print_table
+from ofapp.cli.parameters import Given, setting
+from ofapp.cli.values import settings
+
+app = typer.Typer(help="Ports.", no_args_is_help=True)
+
+_COUNTED = {
+    "rx_frames": "RX-FRAMES",
+    "rx_bytes": "RX-BYTES",
+    "rx_errors": "RX-ERR",
+    "rx_dropped": "RX-DROP",
+    "tx_frames": "TX-FRAMES",
+    "tx_bytes": "TX-BYTES",
+    "tx_errors": "TX-ERR",
+    "tx_dropped": "TX-DROP",
+}
+_Taken = dict[tuple[str, int], tuple[float, Json]]
+"""When a port's counters were as they are, by bridge and number."""
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None,
+    statistics: Annotated[
+        bool,
+        typer.Option("-s", "--statistics", help="Show what the switch has counted at each port."),
+    ] = False,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            "--watch",
+            metavar="S",
+            min=1,
+            help="Show it again every S seconds until interrupted; with -s as rates a second.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the ports of a bridge, or of all bridges."""
+    client = Client(api)
+    before: _Taken | None = None
+    while True:
+        ports = _ports(client, bridge, statistics)
+        if json:
+            print_json(ports)
+        else:
+            begin_screen(watch is not None)
+            _print(ports, statistics, before)
+        if watch is None:
+            return
+        before = _taken(ports) if statistics else None
+        try:
+            time.sleep(watch)
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+
+
+def _owners() -> list[type]:
+    from ofapp.bridge.params import PortParams
+    from ofapp.bridge.policy import PortPolicy
+
+    return [PortParams, PortPolicy]
+
+
+@setting(app, "set", _owners)
+def set_(
+    bridge: BridgeArgument,
+    port: PortArgument,
+    given: Given,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="As in the configuration file: isolated=true, vlan=10, "
+            "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
+        ),
+    ] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Give a port other VLANs or another policy.
+
+    It lasts until the controller restarts, or its file changes the same values.
+    """
+    client = Client(api)
+    client.patch(client.path(bridge, "ports", port), settings(values, given))
+
+
+def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
+    found = []
+    for known in client.bridges(bridge):
+        about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
+        query = {"counters": "true"} if counters else None
+        for port in client.get(path_of(known, "ports"), query)["ports"]:
+            found.append(about | port)
+    return found
+
+
+def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
+    if not statistics:
+        header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
+        print_table(header, [_row(port) for port in ports])
+        return
+    named = _COUNTED.values() if before is None else (f"{name}/S" for name in _COUNTED.values())
+    header = ["BRIDGE", "PORT", "STATE", "MBIT/S", *named, "LINK-CHANGES"]
+    print_table(header, [_counted(port, before) for port in ports])
+
+
+def _row(port: Json) -> list[str]:
+    return [
+        port["bridge"],
+        port["name"],
+        "LOCAL" if port["local"] else str(port["number"]),
+        port["mac"],
+        port["state"],
+        str(port["learned"]),
+        "-" if port["limit"] is None else str(port["limit"]),
+    ]
+
+
+def _taken(ports: list[Json]) -> _Taken:
+    now = time.monotonic()
+    return {
+        (port["datapath_id"], port["number"]): (now - port["counters"]["age"], port["counters"])
+        for port in ports
+        if port["counters"] is not None
+    }
+
+
+def _counted(port: Json, before: _Taken | None) -> list[str]:
+    """Counts since the switch began, or what they have grown by a second since `before`."""
+    return [
+        port["bridge"],
+        port["name"],
+        port["state"],
+        str(port["speed_mbps"] or "-"),
+        *(_count(port, name, before) for name in _COUNTED),
+        str(port["link_changes"]),
+    ]
+
+
+def _count(port: Json, name: str, before: _Taken | None) -> str:
+    counters = port["counters"]
+    if counters is None or counters[name] is None:
+        return "-"
+    if before is None:
+        return str(counters[name])
+    now = time.monotonic() - counters["age"]
+    then, was = before.get((port["datapath_id"], port["number"]), (now, counters))
+    if now <= then or was[name] is None or counters[name] < was[name]:
+        return "-"
+    return str(round((counters[name] - was[name]) / (now - then)))
