@@ -13,7 +13,8 @@ from ofapp.cli.deploy_options import DatabaseOption
 from ofapp.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from ofapp.deploy.diagnose import Finding, Told
+    from ofapp.deploy.diagnose import Told
+    from ofapp.deploy.finding import Finding
 
 
 def doctor(
@@ -55,11 +56,13 @@ def _ask(url: str) -> Told:
         bridges = {known["datapath_id"]: known for known in client.bridges()}
     except ApiError as error:
         return Told(url, problem=str(error).partition(" (")[0])
-    trees = {}
+    trees, lags = {}, {}
     for known in bridges:
         with suppress(ApiError):
             trees[known] = client.get(f"/v1/bridges/{known}/stp")
-    return Told(url, None, bridges, trees)
+        with suppress(ApiError):
+            lags[known] = client.get(f"/v1/bridges/{known}/lags")["lags"]
+    return Told(url, None, bridges, trees, lags)
 
 
 def _show(found: tuple[Finding, ...]) -> None:

@@ -6,25 +6,17 @@ An error keeps the bridge from doing its work or can lock out; a warning may.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ofapp.deploy.diagnose_lag import aggregations
+from ofapp.deploy.finding import Finding
 from ofapp.deploy.model import LOCAL_CONTROLLER, endpoint
 from ofapp.deploy.state import Bridge, Host, Link, Port
 from ofapp.deploy.wanted import USERSPACE_UPLINK, movable
 
 Json = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`where`: the bridge or interface.  `fix`: what to type or do."""
-
-    where: str
-    problem: str
-    fix: str
-    fatal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +27,7 @@ class Told:
     problem: str | None = None
     bridges: Mapping[str, Json] = field(default_factory=dict)  # by datapath id
     trees: Mapping[str, Json] = field(default_factory=dict)  # /stp of those
+    lags: Mapping[str, Sequence[Json]] = field(default_factory=dict)  # /lags of those
 
 
 def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding, ...]:
@@ -53,6 +46,7 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
         found += _controllers(one, told)
         found += _known(one, told)
         found += _tree(one, told)
+        found += aggregations(host, one, told.lags.get(one.in_use_id or "", ()))
         for port in one.ports:
             found += _port(host, one, port)
         found += _local(host, one)

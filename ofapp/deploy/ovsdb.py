@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ofapp.deploy.state import Bridge, Controller, Port, Switch
+from ofapp.deploy.state import Bond, Bridge, Controller, End, Port, Switch
 
 # ovs looks whether eventlet is in use.  It is not in these commands, and takes half a second.
 _EVENTLET = sys.modules.get("eventlet")
@@ -295,11 +295,22 @@ def _port(row: Row) -> Port:
         type="" if first.type == "system" else first.type,
         options=tuple(sorted(first.options.items())),
         ours=MARK in row.external_ids,
-        interfaces=len(row.interfaces),
+        bond=_bond(row) if len(row.interfaces) > 1 else None,
+        lacp=_first(row.lacp),
+        ends=tuple(map(_end, row.interfaces)),
         number=_first(first.ofport),
         error=_first(first.error),
         mtu=_first(first.mtu),
     )
+
+
+def _bond(row: Row) -> Bond:
+    names = sorted(interface.name for interface in row.interfaces)
+    return Bond(tuple(names), _first(row.bond_mode) or "active-backup")
+
+
+def _end(row: Row) -> End:
+    return End(row.name, _first(row.link_speed), _first(row.duplex) == "half")
 
 
 def _controller(row: Row) -> Controller:

@@ -146,6 +146,23 @@ class Controller:
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """An interface of Open vSwitch as a link: bit/s, None where it is not told."""
+
+    name: str
+    speed: int | None = None
+    half_duplex: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A port of Open vSwitch's that has several interfaces."""
+
+    members: tuple[str, ...]
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
 class Port:
     """A port of a bridge that has one interface of the same name; `type` is Open vSwitch's."""
 
@@ -153,10 +170,16 @@ class Port:
     type: str = ""
     options: Pairs = ()
     ours: bool = field(default=True, compare=False)
-    interfaces: int = field(default=1, compare=False)  # 2 and more: a bond
+    bond: Bond | None = field(default=None, compare=False)
+    lacp: str | None = field(default=None, compare=False)  # that Open vSwitch runs
+    ends: tuple[End, ...] = field(default=(), compare=False)
     number: int | None = field(default=None, compare=False)
     error: str | None = field(default=None, compare=False)
     mtu: int | None = field(default=None, compare=False)
+
+    def end(self, name: str) -> End | None:
+        """Its interface of that name."""
+        return next((end for end in self.ends if end.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +200,12 @@ class Bridge:
     ports: tuple[Port, ...] = field(default=(), compare=False)
     ours: bool = field(default=True, compare=False)
     in_use_id: str | None = field(default=None, compare=False)
+
+    def port_of(self, interface: str) -> Port | None:
+        """The port that has this interface."""
+        return next(
+            (port for port in self.ports if port.name == interface or port.end(interface)), None
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.deploy.diagnose import Finding, Told, diagnose
+from ofapp.deploy.diagnose import Told, diagnose
+from ofapp.deploy.finding import Finding
 from ofapp.deploy.model import DeployConfig
 from ofapp.deploy.state import Bridge, Controller, Host, Link, Port, Switch
 from ofapp.deploy.wanted import USERSPACE_UPLINK
