@@ -15,7 +15,7 @@ import pytest
 
 from tests.unit.launcher import SOURCE, Manager
 
-CORE = {"bridge", "stp", "multicast"}
+CORE = {"bridge", "stp", "multicast", "lacp", "lag"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

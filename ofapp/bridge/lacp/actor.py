@@ -106,13 +106,14 @@ class Actor:
             raise ValueError("a static aggregation has no actor")
         core = self._core
         self._start(now)
-        system, priority = core.system, core.params.port_priority
+        system, old = core.system, core.params
         core.configure(params)
+        renamed = (system, old.port_priority) != (core.system, params.port_priority)
         for port in core.ports.values():
-            if (system, priority) != (core.system, params.port_priority):
+            if renamed:
                 port.selected = Selected.UNSELECTED
             port.ntt = True
-            if port.receive is Receive.CURRENT:
+            if params.rate != old.rate and port.receive is Receive.CURRENT:
                 port.current_while = core.now + core.timeout
         core.mark_all()
         core.reselect = True
@@ -144,10 +145,7 @@ class Actor:
 
     def next_wakeup(self) -> float | None:
         """The instant of the next `tick`, None if nothing is due ever."""
-        core = self._core
-        wake = min((port.wake for port in core.ports.values()), default=HELD)
-        if core.told.untold:
-            wake = min(wake, core.told.free_at)
+        wake = min((port.wake for port in self._core.ports.values()), default=HELD)
         return None if wake == HELD else wake
 
     # -- how it stands ---------------------------------------------------------------------------
@@ -221,7 +219,6 @@ class Actor:
             core.tell_left_out(port)
             core.note(port)
             port.wake = core.next_of(port)
-        core.tell_left_out(None)
         effects, core.effects = core.effects, []
         before, core.before = core.before, {}
         return in_safe_order(effects, before)

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.bridge.lacp.effects import Effect, SetMember
 from ofapp.bridge.lacp.information import Information, State, System, operational_key
-from ofapp.bridge.lacp.pace import Telling
 from ofapp.bridge.lacp.port import (
     AGGREGATE_WAIT_TIME,
     HELD,
     LONG_TIMEOUT_TIME,
-    MAX_TOLD,
     SHORT_TIMEOUT_TIME,
-    TOLD_PERIOD,
     Mux,
     Port,
     Receive,
@@ -65,7 +62,6 @@ class Core:
         self.strangers: frozenset[int] = frozenset()
         self.looked_at: set[int] = set()
         self.revision = 0
-        self.told = Telling(MAX_TOLD, TOLD_PERIOD)
         self.configure(params)
 
     def configure(self, params: LagParams) -> None:
@@ -138,30 +134,25 @@ class Core:
         self,
         kind: str,
         text: str,
-        port: Port | None,
+        port: Port,
         severity: Severity = Severity.INFO,
         /,
         **data: object,
     ) -> None:
-        """Emit an event about a member or the aggregation, unless there were too many."""
-        told = self.told if port is None else port.told
-        if told.take(self.now):
+        """Emit an event about a member, unless there were too many."""
+        if port.told.take(self.now):
             self._emit(kind, text, port, severity, data)
 
-    def tell_left_out(self, port: Port | None) -> None:
+    def tell_left_out(self, port: Port) -> None:
         """Tell how many events were not, once there may be some again."""
-        told = self.told if port is None else port.told
-        if count := told.left_out(self.now):
+        if count := port.told.left_out(self.now):
             text = f"{count} more events were not told"
             self._emit("lacp.untold", text, port, Severity.WARNING, {"count": count})
 
     def _emit(
-        self, kind: str, text: str, port: Port | None, severity: Severity, data: dict[str, object]
+        self, kind: str, text: str, port: Port, severity: Severity, data: dict[str, object]
     ) -> None:
         data["lag"] = self.name
-        if port is None:
-            self.effects.append(Event(kind, f"{self.name}: {text}", severity, None, data))
-            return
         words = (f"{self.name}, ", PortNumber(port.port_no), f": {text}")
         self.effects.append(Event(kind, words, severity, port.port_no, data))
 

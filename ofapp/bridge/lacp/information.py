@@ -75,10 +75,16 @@ class Information(NamedTuple):
 
 
 NO_PARTNER = Information(
-    System(0, 0), 0, 0, 0, State.SYNCHRONIZATION | State.COLLECTING | State.DISTRIBUTING
+    System(0, 0),
+    0,
+    0,
+    0,
+    State.TIMEOUT | State.SYNCHRONIZATION | State.COLLECTING | State.DISTRIBUTING,
 )
 """The Partner_Admin values (6.4.7): whoever does not speak LACP is an individual link, which takes
-what it is sent.  Whether such a link is used at all is for the Selection Logic to say."""
+what it is sent.  Whether such a link is used at all is for the Selection Logic to say.  Its timeout
+is the short one: who does not answer is asked each second, and a link that works again is in use
+two seconds later and not half a minute."""
 
 
 def operational_key(admin_key: int, speed_mbps: int) -> int:

@@ -35,7 +35,7 @@ OPENINGS_PERIOD = 10.0
 A partner that says yes and no in turns would have the switch changed with each of its frames."""
 MAX_TOLD = 20
 TOLD_PERIOD = 60.0
-"""Events a minute of a member, and of the aggregation itself; how many more there were is told."""
+"""Events a minute of a member; how many more there were is told."""
 
 
 class Receive(Enum):

@@ -86,6 +86,17 @@ class Lab:
             self.link(plug, DOWN)
             self.link(other, DOWN)
 
+    def replug(self, one: Plug, other: Plug) -> None:
+        """Another end, while the links of these two stay up: who was there before is cut off."""
+        self.unplug(other)
+        before = self.peers.pop(one, None)
+        if before is not None:
+            del self.peers[before]
+            self.link(before, DOWN)
+        self.peers[one], self.peers[other] = other, one
+        self.link(one, UP)
+        self.link(other, UP)
+
     def link(self, plug: Plug, link: Link) -> None:
         """The link of one end alone."""
         name, port = plug

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.lacp import MemberState, State
+from ofapp.bridge.lacp import Information, MemberState, State, System
+from ofapp.bridge.lacp.slow import encode_lacpdu
 from ofapp.bridge.stp.params import Link
 from tests.unit.bridge.lacp.lab import DOWN, UP, Lab, pair
 
@@ -327,3 +328,76 @@ def test_a_partner_that_changed_its_mind_meanwhile_is_found_out_at_once() -> Non
     assert lab.distributing("a") == [1, 2]  # nobody could tell it
     lab.come_back("a")
     assert lab.wait(lambda: lab.distributing("a") == [], 1) < 0.1
+
+
+def test_a_partner_that_speaks_again_from_elsewhere_is_forgotten_where_the_link_is_dead() -> None:
+    """port_moved (6.4.8)."""
+    lab = pair(2)
+    lab.run(5)
+    lab.unplug(("a", 1))
+    lab.unplug(("a", 2))
+    assert not lab.member(("a", 1)).defaulted
+    lab.cable(("a", 2), ("b", 11))
+    lab.run(5)
+    assert lab.distributing("a") == [2]
+    assert lab.member(("a", 1)).defaulted
+    assert lab.member(("a", 1)).state is MemberState.DOWN
+
+
+def test_an_individual_link_is_used_alone() -> None:
+    lab = Lab()
+    lab.add("a", [1, 2])
+    own = {}
+    for port in (1, 2):
+        lab.link(("a", port), UP)
+        own[port] = lab.member(("a", port)).actor
+    state = State.ACTIVITY | State.SYNCHRONIZATION | State.COLLECTING
+    for _ in range(5):
+        for port in (1, 2):
+            host = Information(System(1, 9), 1, 1, port, state)
+            frame = encode_lacpdu(host, own[port], 9)
+            lab.apply("a", lab.actor("a").receive(port, frame, lab.now))
+        lab.run(1)
+    assert lab.distributing("a") == [1]
+    assert lab.member(("a", 1)).state is MemberState.INDIVIDUAL
+    assert lab.member(("a", 2)).reason == "The partner wants the link to be used alone."
+
+
+def test_a_partner_that_does_not_collect_is_not_sent_to() -> None:
+    lab = Lab()
+    lab.add("a", [1])
+    lab.link(("a", 1), UP)
+    state = State.ACTIVITY | State.AGGREGATION | State.SYNCHRONIZATION
+    for _ in range(5):
+        host = Information(System(1, 9), 1, 1, 1, state)
+        frame = encode_lacpdu(host, lab.member(("a", 1)).actor, 9)
+        lab.apply("a", lab.actor("a").receive(1, frame, lab.now))
+        lab.run(1)
+    member = lab.member(("a", 1))
+    assert member.collecting
+    assert not member.distributing
+    assert member.reason == "The partner does not collect here yet."
+    assert member.state is MemberState.COLLECTING
+
+
+def test_another_rate_is_told_and_obeyed() -> None:
+    lab = pair(1)
+    lab.run(40)
+    lab.set("a", rate="fast")
+    lab.deaf.add(("b", 11))
+    assert lab.wait(lambda: not lab.distributing("a"), 4) <= 3.01
+    lab.deaf.clear()
+    lab.run(20)
+    sent = len([plug for _, plug in lab.sent if plug[0] == "b"])
+    lab.run(20)
+    assert len([plug for _, plug in lab.sent if plug[0] == "b"]) - sent == 20
+    assert lab.distributing("a") == [1]
+
+
+def test_an_actor_without_members_waits_for_nothing() -> None:
+    lab = Lab()
+    actor = lab.add("a", [1])
+    actor.remove(1, 0.0)
+    assert actor.next_wakeup() is None
+    assert not actor.up
+    assert actor.receive(1, b"", 0.0) == []
