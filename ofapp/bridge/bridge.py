@@ -18,6 +18,7 @@ from ofapp.bridge.effects import Effect, Reprogram, SetRate
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.input_error import InputError
+from ofapp.bridge.lag.aggregations import Folded
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, VlanParams
@@ -49,8 +50,7 @@ class Bridge(BridgeQueries):
         """Ports that are remembered of the spanning tree, and not in such a list, are gone, too."""
         if self.spanning_tree is None:
             return []
-        names = {port.number: port.name for port in ports}
-        return self.followed(self.spanning_tree.retain(names, now), now)
+        return self.followed(self.spanning_tree.retain(self.lags.names(ports), now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """A port is new, or its name, address or link changed."""
@@ -58,6 +58,10 @@ class Bridge(BridgeQueries):
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each of another number."""
+        return self._folded(self.lags.put(ports, now), now)
+
+    def _put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
+        """The bridge's own, logical ones among them."""
         news = take_in(self.ports, self.port_policies, ports, self.learning.counters)
         effects = news.events
         for old_name, name in news.renamed:
@@ -82,6 +86,16 @@ class Bridge(BridgeQueries):
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
+        return self._folded(self.lags.remove(numbers, now), now)
+
+    def _folded(self, folded: Folded, now: float) -> list[Effect]:
+        """What a change of the switch's ports, or of aggregations, is to the bridge."""
+        effects = folded.effects
+        if folded.gone:
+            effects = effects + self._remove_ports(folded.gone, now)
+        return effects + self._put_ports(folded.ports, now) if folded.ports else effects
+
+    def _remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         lost = [port for number in numbers if (port := self.ports.drop(number)) is not None]
         if not lost:
             return []
@@ -182,6 +196,8 @@ class Bridge(BridgeQueries):
         changed = [effect for effect in self.set_policies(now) if not isinstance(effect, Reprogram)]
         moved = relearned(self.ports, before, self.port_policies, self.learning, self.relay)
         effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
+        if params.lags != old.lags:
+            effects += self._folded(self.lags.configure(params.lags, self.ports, now), now)
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
     def set_policies(self, now: float) -> list[Effect]:
@@ -215,6 +231,7 @@ class Bridge(BridgeQueries):
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         effects = self.learning.tick(now)
+        effects += self._folded(self.lags.tick(now), now)
         if self.spanning_tree is not None:
             effects += self.followed(self.spanning_tree.tick(now), now)
         if self.snooping is not None:

@@ -14,6 +14,7 @@ from ofapp.bridge.desired import Asked, Desired, DesiredPort
 from ofapp.bridge.effects import PutStatic
 from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.flooding import Flooding
+from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import Snapshot
@@ -33,6 +34,7 @@ from ofapp.bridge.stp_control import StpControl
 class BridgeQueries:
     """The parts of the bridge on one datapath, and its answers.
 
+    lags: its aggregations, whose members are no ports of its own.
     port_policies: who may reach whom, by the parameters and the ports that are there.
     stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
     with the first port, when the bridge's address is known.
@@ -47,6 +49,7 @@ class BridgeQueries:
         """trees: the spanning trees of the same controller, which the bridge's will join."""
         self.datapath_id = datapath_id
         self.params = params
+        self.lags = Aggregations(params.lags)
         self.ports = PortTable()
         self.port_policies = PortPolicies(params, self.ports)
         self.fdb = Fdb()
@@ -88,7 +91,8 @@ class BridgeQueries:
         A number with another name is another port: switches number anew when they restart.
         """
         names = {port.number: port.name for port in ports}
-        return [old.number for old in self.ports if names.get(old.number) != old.name]
+        there = self.lags.physical(self.ports)
+        return [old.number for old in there if names.get(old.number) != old.name]
 
     def desired(self, params: BridgeParams | None = None) -> Desired:
         """All of it, as things are; params: as if these were set, but for what protocols do."""
@@ -133,7 +137,7 @@ class BridgeQueries:
         """When `tick` is due, None when nothing is."""
         running = [self.spanning_tree, self.snooping]
         due = [protocol.next_wakeup() for protocol in running if protocol is not None]
-        due.append(self.learning.next_wakeup())
+        due += [self.learning.next_wakeup(), self.lags.next_wakeup()]
         return min((instant for instant in due if instant is not None), default=None)
 
     def stp_status(self, now: float) -> stp.BridgeStatus | None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.lag.aggregations import Aggregations
+from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.learning import Learning
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.multicast_snooping import BridgeSnooping
@@ -36,7 +38,7 @@ class DesiredPort:
 
     state: None for one that is down or takes no part.
     policy: what it may and may not; vlans: those it is a member of; copies: the ports that get a
-    copy of what it hears.
+    copy of what it hears; lag_copies: the aggregations that do.
     hello_time: that of the spanning tree which its BPDUs are for, in seconds; 0: they pass.
     snoops: its IGMP and MLD go to the controller.
     learns: unknown sources are shown to the controller, so many frames (`rate`) a second.
@@ -49,6 +51,7 @@ class DesiredPort:
     policy: PortPolicy
     vlans: PortVlans
     copies: tuple[int, ...]
+    lag_copies: tuple[int, ...]
     hello_time: float
     snoops: bool
     learns: bool
@@ -70,6 +73,7 @@ class Desired:
     statics: the addresses that do not move; holds: those that are held down.
     lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
     snoops: multicast is snooped; entries: whom it is for.
+    lags: the aggregations.
     """
 
     port_policies: PortPolicies
@@ -81,6 +85,7 @@ class Desired:
     mirrors: Mapping[str, int]
     snoops: bool
     entries: tuple[SetGroup | SetUnregistered, ...]
+    lags: tuple[DesiredLag, ...]
 
     @property
     def flooded(self) -> frozenset[int]:
@@ -101,6 +106,7 @@ class Parts(Protocol):
 
     params: BridgeParams
     ports: PortTable
+    lags: Aggregations
     port_policies: PortPolicies
     learning: Learning
     relay: Relay
@@ -144,12 +150,15 @@ class Asked:
             dict(_mirrors(lists, parts.ports)),
             self._snooping is not None,
             () if self._snooping is None else tuple(self._snooping.desired()),
+            parts.lags.desired(),
         )
 
     def port(self, number: int, state: PortState | None) -> DesiredPort:
         """One port, in this state."""
         learning = self._parts.learning
         learns, full = learning.learns(number), False
+        copies = self._port_policies.ingress_copies.get(number, ())
+        aggregated = self._port_policies.aggregated
         full_vlans: tuple[int, ...] = ()
         if learns:
             limit = learning.limits.ports.get(number)
@@ -161,7 +170,8 @@ class Asked:
             state,
             self._port_policies.policy(number),
             self._port_policies.vlans(number),
-            self._port_policies.ingress_copies.get(number, ()),
+            tuple(to for to in copies if to not in aggregated),
+            tuple(to for to in copies if to in aggregated),
             self._hello_time if self._traps(number) else 0.0,
             self._snooping is not None,
             learns,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 from ofapp.bridge.event import Event
+from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp.effects import SetPortState
 
@@ -141,6 +142,13 @@ class SetFlood:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLag:
+    """What the datapath does for an aggregation from now on."""
+
+    lag: DesiredLag
+
+
+@dataclass(frozen=True, slots=True)
 class Flush:
     """Take all learned addresses out of the datapath: those behind `port`, in `vid`, or all.
 
@@ -222,6 +230,7 @@ Effect = (
     | RemoveGroup
     | SetUnregistered
     | SetFlood
+    | SetLag
     | Reprogram
     | Flush
     | SetGate

@@ -25,6 +25,7 @@ class PortPolicies:
     """One set of parameters and ports.
 
     aware: some port has VLANs of its own, so VIDs mean something.
+    aggregated: the logical ports of aggregations, which frames leave by through one of the members.
     classes: the VIDs of each class, by its lowest; all other VIDs are alike.
     configured: the VLANs that the configuration speaks of, but for those in long lists of a port.
     ingress_copies, egress_copies: the ports that get a copy of what a port hears and says.
@@ -33,7 +34,8 @@ class PortPolicies:
     def __init__(self, params: BridgeParams, ports: Iterable[Port]) -> None:
         present = list(ports)
         numbers = {port.name: port.number for port in present}
-        alike = not (params.ports or params.numbered or params.policies.mirrors)
+        self.aggregated = frozenset(numbers[name] for name in params.lags if name in numbers)
+        alike = not (params.ports or params.numbered or params.policies.mirrors or self.aggregated)
         self._params: dict[int, PortParams] = {}
         if not alike:
             self._params = {port.number: params.port(port.name, port.number) for port in present}
@@ -68,6 +70,7 @@ class PortPolicies:
         default = PortPolicy()
         return (
             not self.aware
+            and not self.aggregated
             and all(own.policy == default for own in self._params.values())
             and (not self._listeners and not self.ingress_copies and not self.egress_copies)
         )
@@ -102,7 +105,8 @@ class PortPolicies:
         """Whether what leaves by the port has to be asked first: it passes the egress table."""
         policy = self.policy(number)
         floods = policy.flood and policy.mcast_flood and policy.bcast_flood
-        return policy.isolated or policy.hairpin or not floods or number in self.egress_copies
+        special = policy.isolated or policy.hairpin or not floods or number in self.egress_copies
+        return special or number in self.aggregated
 
     def members(self, vid: int) -> frozenset[int]:
         """The ports that a VLAN's frames may leave by, as far as VLANs go."""

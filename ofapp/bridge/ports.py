@@ -21,6 +21,7 @@ class Port:
     """number: OpenFlow port number; mac: the port's own address; up: link and administration.
 
     speed_mbps: 0 when the switch does not say.
+    live: the switch would forward by it if it chose for itself (OFPPS_LIVE); only aggregations ask.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Port:
     up: bool
     speed_mbps: int = 0
     full_duplex: bool = True
+    live: bool = True
 
 
 class PortTable:

@@ -13,7 +13,10 @@ GUEST, HUB, LOCK, KEEP, WATCH = 1, 2, 3, 4, 5
 """Ports: an isolated access port of VLAN 10 with an access list and storm control; a trunk of 10
 with 20 untagged, which frames may return by and nothing floods to; a locked port and one that keeps
 its one address, both of VLAN 10; the end of a mirror."""
+ONE, TWO, SILENT = 6, 7, 8
+"""The members of a static aggregation, and the only one of another, whose partner is silent."""
 NAMES = {GUEST: "guest", HUB: "hub", LOCK: "lock", KEEP: "keep", WATCH: "watch"}
+NAMES |= {ONE: "one", TWO: "two", SILENT: "silent"}
 KEPT, FULL, FLAPPING, FIXED = (frames.host(number) for number in (0x41, 0x42, 0x43, 0x44))
 
 CONFIG = f"""
@@ -36,6 +39,11 @@ bridges:
       lock: {{vlan: 10, locked: true}}
       keep: {{vlan: 10, sticky: true, fdb_max_learned: 1, over_limit: drop}}
       LOCAL: {{vlan: 10, locked: true}}
+      lag0: {{vlan: {{trunk: [10, 30], native: 30}}}}
+      lag1: {{vlan: 30}}
+    lags:
+      lag0: {{members: [one, two], lacp: "off", hash: layer3+4}}
+      lag1: {{members: [silent]}}
     static: [{{mac: "{FIXED}", vlan: 10, port: lock}}]
     mirrors: {{spy: {{to: watch, ingress: guest, egress: guest}}}}
     acls:

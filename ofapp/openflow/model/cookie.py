@@ -46,6 +46,8 @@ class Feature(IntEnum):
     GUARD = 0x0D
     HELD = 0x0E
     OWNER = 0x0F
+    LAG = 0x10
+    LACP = 0x11
     LEARNED = 0x80
     STICKY = 0x81
 

@@ -51,6 +51,8 @@ TO_HOST = Match("eth_dst", 0, GROUP_BIT)
 TO_ALL = Match("eth_dst", (1 << 48) - 1)
 TO_BRIDGES = Match("eth_dst", 0x0180C2000000)
 """The bridge group address: BPDUs (802.1D-2004 7.12.3)."""
+SLOW_PROTOCOLS = (Match("eth_dst", 0x0180C2000002), Match("eth_type", 0x8809))
+"""LACP and markers (IEEE 802.1AX-2020 6.4.2.1, 802.3-2018 57A)."""
 
 
 def register(name: Register, value: int) -> Match:
@@ -130,6 +132,28 @@ class ToGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class SetInPort:
+    """As if the frame had come in by this port."""
+
+    port: int
+    kind: ClassVar[str] = "in-port"
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Out of one of the ports, those that are not live left out: the switch looks at that itself.
+
+    ports: None of them moves when another one ceases to be live; hash: see `LagParams`; basis:
+    others choose otherwise.
+    """
+
+    ports: tuple[int, ...]
+    hash: str
+    basis: int
+    kind: ClassVar[str] = "choose"
+
+
+@dataclass(frozen=True, slots=True)
 class ToController:
     """A copy of the first `max_len` bytes to the controller; `meter` limits the copy alone."""
 
@@ -140,7 +164,7 @@ class ToController:
 
 Forwarding = Output | BackOut | PushTag | SetVid | PopTag | SetRegister | Resubmit | ToGroup
 """What a group's bucket may do; each class says how many octets of a message it takes."""
-Action = Forwarding | ToController
+Action = Forwarding | SetInPort | Choose | ToController
 
 Bucket = tuple[Forwarding, ...]
 

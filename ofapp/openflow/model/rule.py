@@ -22,6 +22,7 @@ class TableId(IntEnum):
     SNOOP = 80
     FLOOD = 85
     EGRESS = 90
+    LAG = 95
     OWNER = 200
 
 

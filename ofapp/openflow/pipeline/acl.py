@@ -14,8 +14,9 @@ from ofapp.bridge import acl
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.policy import AclRule
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, Output, register
+from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, register
 from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.pipeline.ways import out_by
 
 TOP = 60000
 """The priority of rules that no earlier one meets."""
@@ -46,7 +47,7 @@ ACL = Table(
             "of its meter is dropped. Rules that no frame can both match share a priority: one "
             "that comes or goes moves no others but those that depend on its place.",
             (TableId.SOURCE, None),
-            "output",
+            "output register resubmit",
             lowest=TOP - acl.MAX_FLOWS,
             optional=acl.FIELDS,
         ),
@@ -77,7 +78,8 @@ def acl_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
             if to is None:
                 yield from flows
             else:
-                yield from (replace(flow, actions=(Output(to),)) for flow in flows)
+                copy = out_by(desired.port_policies, to)
+                yield from (replace(flow, actions=copy) for flow in flows)
 
 
 def acl_meters(desired: Desired) -> Iterator[Meter]:

@@ -20,6 +20,7 @@ from ofapp.openflow.model.rule import Register, Table, TableId, rule
 from ofapp.openflow.pipeline.acl import acl_number
 from ofapp.openflow.pipeline.meters import Copy, to_controller
 from ofapp.openflow.pipeline.stages import ONWARDS, stages
+from ofapp.openflow.pipeline.ways import through
 
 TRAP_HELLOS = 2
 """Hello times without a controller until BPDUs pass.  A neighbour's patience lasts three
@@ -48,6 +49,24 @@ ADMISSION = Table(
             "Nor is the zero address: drop.",
         ),
         rule(
+            "lacpdu",
+            985,
+            "in_port eth_dst eth_type",
+            Feature.LACP,
+            "LACP or a marker from a member of an aggregation: to the controller alone. Without "
+            "one it goes nowhere: such frames are never forwarded (802.1AX-2020 6.2.7.1).",
+            actions="controller",
+        ),
+        rule(
+            "member",
+            980,
+            "in_port",
+            Feature.LAG,
+            "A member that collects: from here on the frame is the logical port's, and enters "
+            "once more. Frames of members that do not collect find no rule.",
+            actions="in-port resubmit",
+        ),
+        rule(
             "bpdu",
             930,
             "in_port eth_dst",
@@ -64,7 +83,7 @@ ADMISSION = Table(
             Feature.PORT,
             "No spanning tree runs: a BPDU is an ordinary multicast, as on the Linux bridge.",
             ONWARDS,
-            "output register",
+            "output register resubmit",
         ),
         rule(
             "link-local",
@@ -82,7 +101,7 @@ ADMISSION = Table(
             "A port that forwards: its frames enter. What later tables ask of the port goes with "
             "them: whether it is isolated, which access list it has; and a mirror gets its copy.",
             ONWARDS,
-            "output register",
+            "output register resubmit",
         ),
         rule(
             "learning",
@@ -92,7 +111,7 @@ ADMISSION = Table(
             "A port in state learning: a copy to the controller, as of unknown sources; drop. "
             "On a port with VLANs or an access list the copy waits until these have been asked.",
             (None, *ONWARDS[:3]),
-            "controller output register",
+            "controller output register resubmit",
         ),
         rule("closed", 0, "", Feature.BASE, "A port that is discarding, down or unknown: drop."),
     ),
@@ -137,6 +156,7 @@ def admission_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
 def _marks(port: DesiredPort) -> tuple[Action, ...]:
     """What a frame takes along from its port: copies for mirrors first, then what is asked."""
     actions: list[Action] = [Output(to) for to in port.copies]
+    actions += [action for to in port.lag_copies for action in through(to)]
     if port.policy.isolated:
         actions.append(SetRegister(Register.ISOLATED, 1))
     if port.policy.acl is not None:

@@ -37,6 +37,7 @@ from ofapp.openflow.model.flow import (
 from ofapp.openflow.model.rule import Register, Table, TableId, rule
 from ofapp.openflow.pipeline.chain import chained
 from ofapp.openflow.pipeline.group_numbers import port_group
+from ofapp.openflow.pipeline.ways import out_by
 
 EGRESS = Table(
     TableId.EGRESS,
@@ -79,16 +80,17 @@ EGRESS = Table(
             "in_port reg0 vlan_vid",
             Feature.EGRESS,
             "Back to where it came from, in a VLAN that leaves the port untagged.",
-            actions="output vlan",
+            actions="output vlan register resubmit",
         ),
         rule(
             "hairpin",
             200,
             "in_port reg0",
             Feature.EGRESS,
-            "Back to where it came from; or, on a port with a mirror and no hairpin, nowhere, so "
-            "that the mirror gets no copy of what does not leave.",
-            actions="output vlan",
+            "Back to where it came from; or, without hairpin, nowhere: on a port with a mirror, so "
+            "that this gets no copy of what does not leave, and on an aggregation, so that nothing "
+            "leaves by another member.",
+            actions="output vlan register resubmit",
         ),
         rule(
             "out-vlan",
@@ -96,9 +98,16 @@ EGRESS = Table(
             "reg0 vlan_vid",
             Feature.EGRESS,
             "Out, in a VLAN that leaves the port untagged; and to a mirror.",
-            actions="output vlan",
+            actions="output vlan register resubmit",
         ),
-        rule("out", 100, "reg0", Feature.EGRESS, "Out; and to a mirror.", actions="output vlan"),
+        rule(
+            "out",
+            100,
+            "reg0",
+            Feature.EGRESS,
+            "Out, of an aggregation through its own table; and to a mirror.",
+            actions="output vlan register resubmit",
+        ),
         rule("nowhere", 0, "", Feature.EGRESS, "No such port: drop."),
     ),
 )
@@ -152,20 +161,24 @@ def egress_flows(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Flow]
 def _port_flows(policies: PortPolicies, port: int) -> Iterator[Flow]:
     policy = policies.policy(port)
     here = register(Register.EGRESS, port)
-    copies = tuple(map(Output, policies.egress_copies.get(port, ())))
+    copies = tuple(
+        action for to in policies.egress_copies.get(port, ()) for action in out_by(policies, to)
+    )
+    out = out_by(policies, port)
+    aggregated = port in policies.aggregated
     if policy.isolated:
         yield Flow(_TABLE, 400, (here, register(Register.ISOLATED, 1)), Feature.EGRESS)
     yield from _flood_controls(policy, here)
-    ways: list[tuple[int, tuple[Match, ...], Action]] = [(100, (here,), Output(port))]
+    ways: list[tuple[int, tuple[Match, ...], tuple[Action, ...]]] = [(100, (here,), out)]
     returned = (in_port(port), here)
     if policy.hairpin:
-        ways.append((200, returned, BackOut()))
-    elif copies:
+        ways.append((200, returned, out if aggregated else (BackOut(),)))
+    elif copies or aggregated:
         yield Flow(_TABLE, 200, returned, Feature.EGRESS)
-    for priority, match, out in ways:
-        yield Flow(_TABLE, priority, match, Feature.EGRESS, (out, *copies))
+    for priority, match, way in ways:
+        yield Flow(_TABLE, priority, match, Feature.EGRESS, (*way, *copies))
         for vid in policies.vlans(port).untagged:
-            bare = (PopTag(), out, *copies)
+            bare = (PopTag(), *way, *copies)
             yield Flow(_TABLE, priority + 10, (*match, tagged(vid)), Feature.EGRESS, bare)
 
 

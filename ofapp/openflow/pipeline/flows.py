@@ -15,10 +15,12 @@ from functools import lru_cache
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output
 from ofapp.openflow.pipeline import admission, destination, multicast, snoop, source
+from ofapp.openflow.pipeline import lag as lags
 from ofapp.openflow.pipeline.acl import acl_flows
 from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.egress import egress_flows
@@ -35,6 +37,8 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
 
     metered: the switch has meters.
     """
+    for lag in desired.lags:
+        yield from lag_flows(lag, metered)
     yield from _checked(_bridge_flows(desired, metered))
     if desired.snoops:
         for port in desired.ports:
@@ -64,6 +68,11 @@ def snoop_flow(port: int, metered: bool) -> Flow:
 def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
     """What brings a port's BPDUs to the controller, for so long."""
     return _check(admission.trap_flow(port, seconds, metered))
+
+
+def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
+    """Those of an aggregation that are no port's."""
+    return _checked(lags.lag_flows(lag, metered))
 
 
 def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:

@@ -6,25 +6,28 @@ that none can crowd out another.  A meter's number says whose it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.openflow.model.flow import Meter, ToController
+from ofapp.openflow.model.flow import Flow, Meter, ToController
 from ofapp.openflow.pipeline.acl import acl_meters
 
 BPDU_RATE = 100
 """BPDUs of one port, a second, that reach the controller; a neighbour sends one in two seconds."""
 SNOOP_RATE = 500
 """IGMP, MLD and router messages of one port, a second, that reach the controller."""
+LACP_RATE = 50
+"""LACPDUs and markers of one member, a second, that reach the controller; a partner sends one."""
 COPY_LENGTH = 64
 WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
 _LOCAL = 0xFFFF  # LOCAL's port number is no meter id; OFPP_MAX ports end below
 
 
 class Copy(IntEnum):
-    """The kinds of frames that are metered: the first three are copies for the controller."""
+    """The kinds of frames that are metered: storms, and copies for the controller."""
 
     SIGHTING = 0
     BPDU = 1
@@ -32,12 +35,15 @@ class Copy(IntEnum):
     BROADCAST = 3
     MULTICAST = 4
     UNKNOWN_UNICAST = 5
+    LACP = 6
 
 
 def desired_meters(desired: Desired) -> Iterator[Meter]:
     """The meters that the flows point to."""
     for port in desired.ports:
         yield from port_meters(port)
+    for lag in desired.lags:
+        yield from lag_meters(lag)
     yield from acl_meters(desired)
 
 
@@ -59,9 +65,22 @@ def port_meters(port: DesiredPort) -> Iterator[Meter]:
             yield Meter(meter_id(port.number, kind), rate)
 
 
+def lag_meters(lag: DesiredLag) -> Iterator[Meter]:
+    """One for the LACPDUs of each member."""
+    return (Meter(meter_id(member, Copy.LACP), LACP_RATE) for member in lag.lacp)
+
+
 def sighting_meter(port: DesiredPort) -> Meter:
     """That of a port's sightings."""
     return Meter(meter_id(port.number), port.rate)
+
+
+def metered_by(flows: Iterable[Flow]) -> Iterator[int]:
+    """The meters of the copies that these flows make for the controller."""
+    for flow in flows:
+        for action in flow.actions:
+            if isinstance(action, ToController) and action.meter is not None:
+                yield action.meter
 
 
 def to_controller(port: int, copy: Copy, metered: bool) -> ToController:

@@ -18,6 +18,7 @@ from ofapp.openflow.pipeline.admission import ADMISSION
 from ofapp.openflow.pipeline.destination import DESTINATION
 from ofapp.openflow.pipeline.egress import EGRESS
 from ofapp.openflow.pipeline.flood import FLOOD
+from ofapp.openflow.pipeline.lag import LAG
 from ofapp.openflow.pipeline.multicast import MULTICAST
 from ofapp.openflow.pipeline.owner import OWNER
 from ofapp.openflow.pipeline.snoop import SNOOP
@@ -26,7 +27,7 @@ from ofapp.openflow.pipeline.storm import STORM
 from ofapp.openflow.pipeline.vlan import VLAN
 
 PIPELINE = (
-    *(ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS),
+    *(ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS, LAG),
     OWNER,
 )
 

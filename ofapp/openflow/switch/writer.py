@@ -32,9 +32,11 @@ from ofapp.bridge.effects import (
     SendFrame,
     SetFlood,
     SetGate,
+    SetLag,
     SetRate,
 )
 from ofapp.bridge.event import Event
+from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.openflow.model.cookie import Feature
@@ -139,6 +141,10 @@ class EffectWriter:
         self.installed.meters[meter.id] = meter
         return codec.put_meter(meter, have is not None)
 
+    def _drop_meter(self, number: int) -> bytes:
+        known = self.installed.meters.pop(number, None)
+        return b"" if known is None else codec.delete_meter(number)
+
     def _put(self, flow: Flow) -> bytes:
         if self.installed.flows.get(flow.identity) == flow and not flow.hard_timeout:
             return b""
@@ -168,7 +174,9 @@ class EffectWriter:
             case ClosePort(port):
                 return self._close(port)
             case SendFrame(ports, frame):
-                return codec.send_frame(ports, frame)
+                return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
+            case SetLag(lag):
+                return self._set_lag(lag)
             case SetGroup() | SetUnregistered():
                 return self._set_entry(*entry_of(effect))
             case RemoveGroup(vid, group, sender):
@@ -225,15 +233,18 @@ class EffectWriter:
 
     def _close(self, port: int) -> bytes:
         messages = [*map(self._take_out, self._on(port))]
-        for kind in meters.Copy:
-            if self.installed.meters.pop(meters.meter_id(port, kind), None):
-                messages.append(codec.delete_meter(meters.meter_id(port, kind)))
+        kinds = (kind for kind in meters.Copy if kind is not meters.Copy.LACP)
+        messages += [self._drop_meter(meters.meter_id(port, kind)) for kind in kinds]
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
-        return sorted(
-            self.installed.flows.of_port(port), key=lambda flow: (flow.table, flow.priority)
+        """A port's own flows, and not those that it has as a member of an aggregation."""
+        flows = (
+            flow
+            for flow in self.installed.flows.of_port(port)
+            if flow.feature not in (Feature.LAG, Feature.LACP)
         )
+        return sorted(flows, key=lambda flow: (flow.table, flow.priority))
 
     def _set_entry(self, key: Key, ports: frozenset[int] | None) -> bytes:
         """The group before the flow that leads to it, and after it on the way out."""
@@ -270,6 +281,22 @@ class EffectWriter:
             wanted = full and desired.forwards
             messages.append(self._put(flow) if wanted else self._take_out(flow))
         return b"".join(messages)
+
+    def _set_lag(self, lag: DesiredLag) -> bytes:
+        """What goes goes first: no frame of a member that is out enters any more."""
+        wanted = [*flows.lag_flows(lag, self._metered)]
+        kept = {flow.identity for flow in wanted}
+        old = [
+            flow
+            for flow in self.installed.flows.values()
+            if flow.feature in (Feature.LAG, Feature.LACP) and flow.serial == lag.number
+        ]
+        gone = [flow for flow in old if flow.identity not in kept]
+        messages = [*map(self._take_out, gone)]
+        if self._metered:
+            messages += map(self._drop_meter, meters.metered_by(gone))
+            messages += map(self._put_meter, meters.lag_meters(lag))
+        return b"".join([*messages, *map(self._put, wanted)])
 
     def _set_rate(self, port: int) -> bytes:
         meter = meters.sighting_meter(self._bridge.desired_port(port))

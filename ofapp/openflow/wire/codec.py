@@ -8,7 +8,7 @@ os-ken cannot express (a controller action with a meter, see `_controller2`) is 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
@@ -33,6 +33,7 @@ from ofapp.openflow.model.flow import (
     Action,
     BackOut,
     Bucket,
+    Choose,
     Flow,
     Forwarding,
     Group,
@@ -42,12 +43,14 @@ from ofapp.openflow.model.flow import (
     PopTag,
     PushTag,
     Resubmit,
+    SetInPort,
     SetRegister,
     SetVid,
     ToController,
     ToGroup,
 )
 from ofapp.openflow.model.rule import Register
+from ofapp.openflow.pipeline.ways import through
 
 _PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 
@@ -55,9 +58,14 @@ _FLOW_MOD = struct.Struct("!BBHIQQBBHHHIIIHxxHH")
 _GROUP_MOD = struct.Struct("!BBHIHBxI")
 _PACKET_OUT = struct.Struct("!BBHIIIH6x")
 _OUTPUT = struct.Struct("!HHIH6x")
+_THROUGH = 32  # octets of what leads through an aggregation's table
 _TPID = 0x8100
 _NICIRA = 0x00002320
 _CONTROLLER2 = 37  # NXAST_CONTROLLER2
+_REG_LOAD, _BUNDLE, _HRW = 7, 12, 1
+_NXM_IN_PORT, _IN_PORT_BITS = 0x00000002, 15  # all 16 of them, from bit 0 on
+_HASH_FIELDS = {"layer2": 0, "layer2+3": 6, "layer3+4": 3}
+"""enum nx_hash_fields: the Ethernet source, symmetric L3, symmetric L3 and L4 with UDP."""
 _PROP_MAX_LEN, _PROP_METER_ID = 0, 5
 
 
@@ -170,16 +178,17 @@ def read_buckets(desc: Any) -> frozenset[Bucket]:
     return frozenset(tuple(map(_read_action, bucket.actions)) for bucket in desc.buckets)
 
 
-def send_frame(ports: Iterable[int], frame: bytes) -> bytes:
+def send_frame(ports: Iterable[int], frame: bytes, lags: Collection[int] = ()) -> bytes:
     """The packet-outs that send a whole frame out of ports: one, but for thousands of ports.
 
-    None for a frame that fits no packet-out, of some 65,490 octets.
+    lags: ports that are aggregations' and not the switch's own.  None for a frame that fits no
+    packet-out, of some 65,470 octets.
     """
-    room = (0xFFFF - _PACKET_OUT.size - len(frame)) // _OUTPUT.size
+    room = (0xFFFF - _PACKET_OUT.size - len(frame)) // (_THROUGH if lags else _OUTPUT.size)
     to = sorted(ports)
     messages: list[bytes] = []
     for first in range(0, len(to), room) if room > 0 else ():
-        outputs = b"".join([_output(port) for port in to[first : first + room]])
+        outputs = b"".join([_output(port, port in lags) for port in to[first : first + room]])
         head = _PACKET_OUT.pack(
             ofp.OFP_VERSION,
             ofp.OFPT_PACKET_OUT,
@@ -194,8 +203,10 @@ def send_frame(ports: Iterable[int], frame: bytes) -> bytes:
 
 
 @lru_cache(4096)
-def _output(port: int) -> bytes:
-    """The action in a packet-out."""
+def _output(port: int, aggregated: bool) -> bytes:
+    """The action, or the actions, in a packet-out."""
+    if aggregated:
+        return _joined(_actions(through(port)))
     return _OUTPUT.pack(ofp.OFPAT_OUTPUT, _OUTPUT.size, port, 0)
 
 
@@ -326,6 +337,11 @@ def _action(action: Action) -> list[Any]:
             return [parser.NXActionResubmitTable(ofp.OFPP_IN_PORT & 0xFFFF, table)]
         case ToGroup(group):
             return [parser.OFPActionGroup(group)]
+        case SetInPort(port):
+            body = struct.pack("!HHIQ", _REG_LOAD, _IN_PORT_BITS, _NXM_IN_PORT, port)
+            return [parser.OFPActionExperimenterUnknown(_NICIRA, body)]
+        case Choose(ports, fields, basis):
+            return [_bundle(ports, _HASH_FIELDS[fields], basis)]
         case ToController(max_len, None):
             return [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, max_len)]
         case ToController(max_len, int(meter)):
@@ -349,6 +365,13 @@ def _read_action(action: Any) -> Forwarding:
         case parser.NXActionResubmitTable():
             return Resubmit(action.table_id)
     return Output(ofp.OFPP_ANY)
+
+
+def _bundle(ports: tuple[int, ...], fields: int, basis: int) -> Any:
+    """NXAST_BUNDLE, which os-ken has without the fields that came later than its first two."""
+    head = _BUNDLE, _HRW, fields, basis, _NXM_IN_PORT, len(ports)
+    body = struct.pack(f"!HHHHIH10x{len(ports)}H", *head, *ports)
+    return parser.OFPActionExperimenterUnknown(_NICIRA, body + bytes(-len(body) % 8))
 
 
 def _controller2(max_len: int, meter: int) -> Any:

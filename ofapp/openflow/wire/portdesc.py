@@ -72,4 +72,5 @@ def _port(number: int, address: bytes, name: bytes, config: int, state: int, *mo
         not state & ofp.OFPPS_LINK_DOWN and not config & ofp.OFPPC_PORT_DOWN,
         speed // 1000,
         not current & _HALF_DUPLEX,
+        bool(state & ofp.OFPPS_LIVE),
     )

@@ -1,0 +1,157 @@
+"""One aggregation: its members as far as they are there, and the logical port that they make.
+
+A static aggregation (`lacp: off`) uses each member whose link is up and which the switch calls
+live: Open vSwitch does not call a member of one of its own bonds so which its LACP has not enabled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.lag.status import LagStatus, MemberStatus
+from ofapp.bridge.ports import Port
+
+SETTLE = 1.0
+"""Seconds that a member which was another port before is kept out: so long the datapath may still
+forward some of its frames as it did (see `openflow.switch.grace`)."""
+
+
+@dataclass(slots=True)
+class Member:
+    """port: as the switch tells of it; opens: the instant from which on it may be used."""
+
+    port: Port
+    opens: float
+    collecting: bool = False
+    distributing: bool = False
+
+    @property
+    def link(self) -> bool:
+        """Whether it could carry traffic."""
+        return self.port.up and self.port.live
+
+
+class Aggregation:
+    """members: those that are there, by port number.
+
+    told: the logical port as the bridge knows it, None before it has heard of it; programmed: what
+    the datapath was told.  Whoever looks after aggregations keeps both.
+    """
+
+    def __init__(self, name: str, number: int, params: LagParams) -> None:
+        self.name = name
+        self.number = number
+        self.params = params
+        self.members: dict[int, Member] = {}
+        self.told: Port | None = None
+        self.programmed = DesiredLag(number, params.hash)
+
+    def put(self, port: Port, opens: float) -> None:
+        """A member is there, or something about it has changed; opens: for one that is new."""
+        known = self.members.get(port.number)
+        if known is None:
+            self.members[port.number] = Member(port, opens)
+        else:
+            known.port = port
+
+    def drop(self, number: int) -> None:
+        """A member is gone."""
+        self.members.pop(number, None)
+
+    def decide(self, now: float) -> list[tuple[Member, bool]]:
+        """Which members are used from now on; gives those of which this is news, and whether they
+        are."""
+        changed = []
+        static = self.params.lacp == "off"
+        ready = (member for member in self._ordered() if member.link and now >= member.opens)
+        usable = [*ready] if static else []
+        for member in self.members.values():
+            used = member in usable[: self.params.max_links]
+            if member.distributing is not used:
+                changed.append((member, used))
+            member.collecting = member.distributing = used
+        return changed
+
+    def next_wakeup(self, now: float) -> float | None:
+        """When to decide again, None when nothing changes by itself."""
+        return min((m.opens for m in self.members.values() if m.opens > now), default=None)
+
+    def logical(self) -> Port | None:
+        """The logical port; None as long as no member is there."""
+        members = self._ordered()
+        if not members:
+            return None
+        used = [member.port for member in members if member.distributing]
+        return Port(
+            self.number,
+            self.name,
+            members[0].port.mac,
+            len(used) >= self.params.min_links,
+            sum(port.speed_mbps for port in used),
+            all(port.full_duplex for port in used),
+        )
+
+    def desired(self) -> DesiredLag:
+        """What the datapath should do."""
+        by_name = {member.port.name: member for member in self._ordered()}
+        places = tuple(
+            by_name[name].port.number if name in by_name and by_name[name].distributing else 0
+            for name in self.params.members
+        )
+        return DesiredLag(
+            self.number,
+            self.params.hash,
+            places if any(places) else (),
+            tuple(member.port.number for member in by_name.values() if member.collecting),
+            () if self.params.lacp == "off" else tuple(m.port.number for m in by_name.values()),
+        )
+
+    def nothing(self) -> DesiredLag:
+        """What the datapath should do when the aggregation is no more."""
+        return DesiredLag(self.number, self.params.hash)
+
+    def status(self, now: float) -> LagStatus:
+        """How it stands."""
+        by_name = {member.port.name: member for member in self.members.values()}
+        port = self.logical()
+        return LagStatus(
+            self.name,
+            self.number,
+            self.params.lacp,
+            self.params.hash,
+            port is not None and port.up,
+            0 if port is None else port.speed_mbps,
+            self.params.min_links,
+            tuple(_status(name, by_name.get(name), now) for name in self.params.members),
+        )
+
+    def _ordered(self) -> list[Member]:
+        """As the configuration lists them."""
+        place = {name: at for at, name in enumerate(self.params.members)}
+        return sorted(self.members.values(), key=lambda member: place[member.port.name])
+
+
+def _status(name: str, member: Member | None, now: float) -> MemberStatus:
+    if member is None:
+        return MemberStatus(name, None, False, 0, "away", "no such port", False, False)
+    port = member.port
+    state, reason = _state(member, now)
+    return MemberStatus(
+        *(name, port.number, member.link, port.speed_mbps),
+        *(state, reason, member.collecting, member.distributing),
+    )
+
+
+def _state(member: Member, now: float) -> tuple[str, str]:
+    """What a static member is, and why it is not used."""
+    if member.distributing:
+        return "distributing", ""
+    if not member.port.up:
+        return "down", "its link is down"
+    if not member.port.live:
+        return "down", "the switch does not call it live: its own LACP has not enabled it"
+    if now < member.opens:
+        return "waiting", "it was another port a moment ago"
+    return "standby", "as many as max_links are used"

@@ -1,0 +1,233 @@
+"""All aggregations of a bridge: physical ports go in, and the bridge's own ports come out.
+
+A member is no port of the bridge.  One logical port is there in the place of all members of an
+aggregation, as long as one of them is, and everything else (relay, learning, spanning tree, VLANs,
+policies) knows of that one alone.  A port that is in no aggregation passes as it is.
+
+What was another port a moment before is closed first: who leaves an aggregation is taken out of it,
+confirmed by a barrier, before it opens elsewhere; who comes into one waits for `SETTLE` seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ofapp.bridge.effects import Barrier, Effect, SetLag
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
+from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.lag.numbers import numbered
+from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.lag.status import LagStatus
+from ofapp.bridge.ports import LOCAL_PORT, Port
+
+
+@dataclass(slots=True)
+class Folded:
+    """What a change of physical ports is to the bridge, in this order.
+
+    effects: about the aggregations themselves; gone: ports of the bridge, by number, that it has no
+    more, if it had them; ports: those that are new or have changed.
+    """
+
+    effects: list[Effect] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    ports: list[Port] = field(default_factory=list)
+
+
+class Aggregations:
+    """numbers: of the logical ports, whether they are there or not.
+
+    left_out: ports that cannot be, since an aggregation has their number or their name.
+    """
+
+    def __init__(self, params: Mapping[str, LagParams]) -> None:
+        self.numbers: frozenset[int] = frozenset()
+        self.left_out: dict[int, Port] = {}
+        self._lags: dict[str, Aggregation] = {}
+        self._home: dict[str, Aggregation] = {}  # of members, by their names
+        self._of: dict[int, Aggregation] = {}  # of those that are there, by their numbers
+        self._due: float | None = None
+        self._set(params)
+
+    def __bool__(self) -> bool:
+        return bool(self._lags)
+
+    def desired(self) -> tuple[DesiredLag, ...]:
+        """What the datapath should do for each."""
+        return tuple(lag.desired() for lag in self._lags.values())
+
+    def status(self, now: float) -> tuple[LagStatus, ...]:
+        """How they stand, in the order of the configuration."""
+        return tuple(lag.status(now) for lag in self._lags.values())
+
+    def of_member(self, number: int) -> str | None:
+        """The name of the aggregation that a physical port is a member of."""
+        lag = self._of.get(number)
+        return None if lag is None else lag.name
+
+    def physical(self, ports: Iterable[Port]) -> list[Port]:
+        """What the switch has, if these are the bridge's ports."""
+        members = [m.port for lag in self._lags.values() for m in lag.members.values()]
+        ordinary = [port for port in ports if port.number not in self.numbers]
+        return [*ordinary, *members, *self.left_out.values()]
+
+    def names(self, ports: Iterable[Port]) -> dict[int, str]:
+        """The bridge's ports, by number, if the switch has these."""
+        found = {}
+        for port in ports:
+            lag = self._member_of(port)
+            if lag is not None:
+                found[lag.number] = lag.name
+            elif not self._conflicts(port):
+                found[port.number] = port.name
+        return found
+
+    # What happens
+
+    def put(self, ports: Iterable[Port], now: float) -> Folded:
+        """Ports are new, or have changed."""
+        if not self._lags:
+            return Folded(ports=list(ports))
+        folded, touched = Folded(), dict[str, Aggregation]()
+        for port in ports:
+            self._put(port, now, folded, touched)
+        return self._settled(touched.values(), folded, now)
+
+    def remove(self, numbers: Iterable[int], now: float) -> Folded:
+        """Ports are gone."""
+        folded, touched = Folded(), dict[str, Aggregation]()
+        for number in numbers:
+            lag = self._of.pop(number, None)
+            if lag is not None:
+                lag.drop(number)
+                touched[lag.name] = lag
+            elif self.left_out.pop(number, None) is None:
+                folded.gone.append(number)
+        return self._settled(touched.values(), folded, now)
+
+    def configure(
+        self, params: Mapping[str, LagParams], ports: Iterable[Port], now: float
+    ) -> Folded:
+        """Other aggregations, or others' parameters; ports: the bridge's, as they are."""
+        everything, old = self.physical(ports), dict(self._lags)
+        before, folded = dict(self._of), Folded()
+        self._set(params)
+        for removed in (lag for name, lag in old.items() if name not in self._lags):
+            folded.effects.append(SetLag(removed.nothing()))
+            folded.gone.append(removed.number)
+        for port in everything:
+            lag, was = self._member_of(port), before.get(port.number)
+            if was is not None and lag is was:
+                continue
+            if was is not None:
+                was.drop(port.number)
+                del self._of[port.number]
+            outside = was is not None or port.number in self.left_out
+            if not outside and (lag is not None or self._conflicts(port)):
+                folded.gone.append(port.number)
+            if lag is None and self._conflicts(port):
+                self._leave_out(port, folded)
+                continue
+            self.left_out.pop(port.number, None)
+            if lag is not None:
+                lag.put(port, now + SETTLE)
+                self._of[port.number] = lag
+            elif outside:
+                folded.ports.append(port)
+        freed = bool(folded.ports)
+        folded = self._settled([*old.values(), *self._lags.values()], folded, now)
+        if freed:
+            folded.effects.append(Barrier())
+        return folded
+
+    def tick(self, now: float) -> Folded:
+        """Let time pass; due at `next_wakeup`."""
+        if self._due is None or now < self._due:
+            return Folded()
+        return self._settled(self._lags.values(), Folded(), now)
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nothing is."""
+        return self._due
+
+    # Inside
+
+    def _set(self, params: Mapping[str, LagParams]) -> None:
+        numbers = numbered(params, {name: lag.number for name, lag in self._lags.items()})
+        known, self._lags, self._home = self._lags, {}, {}
+        self.numbers = frozenset(numbers.values())
+        for name, number in numbers.items():
+            lag = known.get(name) or Aggregation(name, number, params[name])
+            lag.params = params[name]
+            self._lags[name] = lag
+            for member in lag.params.members:
+                self._home.setdefault(member, lag)
+
+    def _member_of(self, port: Port) -> Aggregation | None:
+        if port.number == LOCAL_PORT or port.number in self.numbers:
+            return None
+        return self._home.get(port.name)
+
+    def _conflicts(self, port: Port) -> bool:
+        return port.number in self.numbers or port.name in self._lags
+
+    def _put(self, port: Port, now: float, folded: Folded, touched: dict[str, Aggregation]) -> None:
+        lag, was = self._member_of(port), self._of.get(port.number)
+        if was is not None and (was is not lag or self._renamed(was, port)):
+            was.drop(port.number)
+            del self._of[port.number]
+            touched[was.name] = was
+        if lag is not None:
+            if was is None:
+                folded.gone.append(port.number)
+            self.left_out.pop(port.number, None)
+            lag.put(port, now)
+            self._of[port.number] = lag
+            touched[lag.name] = lag
+        elif self._conflicts(port):
+            if port.number not in self.numbers:
+                folded.gone.append(port.number)
+            self._leave_out(port, folded)
+        else:
+            self.left_out.pop(port.number, None)
+            folded.ports.append(port)
+
+    def _renamed(self, lag: Aggregation, port: Port) -> bool:
+        return lag.members[port.number].port.name != port.name
+
+    def _leave_out(self, port: Port, folded: Folded) -> None:
+        if self.left_out.get(port.number) != port:
+            self.left_out[port.number] = port
+            what = "number" if port.number in self.numbers else "name"
+            text = f"port {port.name} ({port.number}) is left out: an aggregation has its {what}"
+            data = {"name": port.name, "number": port.number, "because": what}
+            folded.effects.append(Event("lag.conflict", text, Severity.ERROR, data=data))
+
+    def _settled(self, lags: Iterable[Aggregation], folded: Folded, now: float) -> Folded:
+        """What follows for these aggregations; each is told once."""
+        for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
+            for member, used in lag.decide(now):
+                folded.effects.append(_member_event(lag, member, used))
+            desired, port = lag.desired(), lag.logical()
+            if desired != lag.programmed:
+                lag.programmed = desired
+                folded.effects.append(SetLag(desired))
+            if port is None and lag.told is not None:
+                folded.gone.append(lag.number)
+            elif port is not None and port != lag.told:
+                folded.ports.append(port)
+            lag.told = port
+        wakeups = (lag.next_wakeup(now) for lag in self._lags.values())
+        self._due = min((due for due in wakeups if due is not None), default=None)
+        return folded
+
+
+def _member_event(lag: Aggregation, member: Member, used: bool) -> Event:
+    name, links = member.port.name, sum(m.distributing for m in lag.members.values())
+    what = "carries traffic" if used else "carries no traffic any more"
+    text = f"member {name} of {lag.name} {what}: {links} of {len(lag.params.members)} do"
+    data = {"lag": lag.name, "member": name, "links": links}
+    kind = "lag.member.up" if used else "lag.member.down"
+    return Event(kind, text, Severity.INFO if used else Severity.WARNING, lag.number, data)

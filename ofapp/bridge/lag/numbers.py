@@ -1,0 +1,40 @@
+"""The numbers of logical ports: the same after a restart and after a reload.
+
+Spanning tree numbers ports in 12 bits (802.1D-2004 9.2.7), so they come from the top of that range,
+where switches have no ports of their own.  `lag0` is 4095, `bond1` 4094: a name's own number counts
+down from there, and a name without one has what its letters make of it.  Two that want the same are
+served in the order of the file; a running aggregation keeps what it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from zlib import crc32
+
+from ofapp.bridge.ports import MAX_PORTS
+
+MOST = 512
+"""Aggregations of one bridge."""
+
+
+def numbered(names: Iterable[str], taken: Mapping[str, int]) -> dict[str, int]:
+    """A number for each name; taken: those that some of them have already.
+
+    There are `MOST` of them: who comes after those gets none.
+    """
+    wanted = list(names)
+    found = {name: taken[name] for name in wanted if name in taken}
+    used = set(found.values())
+    for name in wanted:
+        free = (MAX_PORTS - (_preferred(name) + step) % MOST for step in range(MOST))
+        number = found.get(name) or next((number for number in free if number not in used), None)
+        if number is not None:
+            found[name] = number
+            used.add(number)
+    return {name: found[name] for name in wanted if name in found}
+
+
+def _preferred(name: str) -> int:
+    digits = re.search(r"\d+$", name)
+    return (int(digits[0]) if digits else crc32(name.encode())) % MOST

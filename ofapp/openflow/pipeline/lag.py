@@ -1,0 +1,72 @@
+"""Aggregations: how a frame of a member becomes the logical port's, and by which member it leaves.
+
+No flow but these knows members.  Whatever is sent to a logical port passes the egress table, which
+keeps a frame from leaving by the aggregation that it came from, whichever member that was: the
+switch itself only keeps it from the very port.
+
+Open vSwitch chooses (`bundle`, by highest random weight): it leaves a member out that is not live
+without asking anybody, and moves no flow but that member's.  Eight flows by the last bits of the
+destination, with a basis each, add it to what is hashed: a router's frames have one source address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import (
+    SLOW_PROTOCOLS,
+    Choose,
+    Flow,
+    Match,
+    Resubmit,
+    SetInPort,
+    in_port,
+    register,
+)
+from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.pipeline.meters import Copy, to_controller
+
+CLASSES = 8
+"""Of destinations; a power of two."""
+
+LAG = Table(
+    TableId.LAG,
+    "By which member a frame leaves that leaves by an aggregation, whose logical port `reg0` is. "
+    "There only where there are aggregations.",
+    (
+        rule(
+            "member",
+            100,
+            "reg0 eth_dst",
+            Feature.LAG,
+            "One of the members that distribute, by a hash of the frame: of its source (`layer2`), "
+            "its IP addresses (`layer2+3`), or those and its ports (`layer3+4`), and in each case "
+            "the last three bits of its destination. The switch leaves members out that are not "
+            "live; in the place of one that does not distribute stands the logical port, which "
+            "never is.",
+            actions="choose",
+        ),
+    ),
+)
+
+
+def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
+    """All flows of one aggregation; those of its logical port are as any port's."""
+    places = tuple(member or lag.number for member in lag.members)
+    for basis in range(CLASSES) if places else ():
+        match = (
+            register(Register.EGRESS, lag.number),
+            Match("eth_dst", basis, CLASSES - 1),
+        )
+        choose = (Choose(places, lag.hash, basis),)
+        yield Flow(TableId.LAG, 100, match, Feature.LAG, choose, serial=lag.number)
+    for member in lag.lacp:
+        pdu = (in_port(member), *SLOW_PROTOCOLS)
+        copy = (to_controller(member, Copy.LACP, metered),)
+        yield Flow(TableId.ADMISSION, 985, pdu, Feature.LACP, copy, serial=lag.number)
+    enter = (SetInPort(lag.number), Resubmit(TableId.ADMISSION))
+    for member in lag.collecting:
+        here = (in_port(member),)
+        yield Flow(TableId.ADMISSION, 980, here, Feature.LAG, enter, serial=lag.number)
