@@ -82,12 +82,13 @@ def blueprint(network: Network) -> APIBlueprint:
         session = network.sessions.get(bridge.datapath_id)
         if session is not None:
             session.ask_acl_counters()
-        counters = None if session is None else session.acl
+        status = None if session is None else session.status()
+        counters = None if status is None else status.acl
         lists = sorted(bridge.params.policies.acls.items())
         return answer(
             AclList(
                 acls=[_acl(bridge, name, rules, counters) for name, rules in lists],
-                metered=None if session is None else session.metered,
+                metered=None if status is None else status.metered,
             )
         )
 

@@ -88,6 +88,7 @@ class BridgeList(BaseModel):
 def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
     """How a bridge is, read without yielding: of one moment."""
     session = network.sessions.get(bridge.datapath_id)
+    status = None if session is None else session.status()
     counts = fdb_counts(bridge)
     counters = dict(counts.counters)
     if session is not None:
@@ -98,9 +99,9 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
         former_name=bridge.former_name,
         connected=session is not None,
         away=network.away.seconds(bridge.datapath_id, time.monotonic()),
-        in_line=session is not None and session.in_line,
-        standby=None if session is None else session.owner,
-        refused=[] if session is None else session.refused,
+        in_line=status is not None and status.in_line,
+        standby=None if status is None else status.owner,
+        refused=[] if status is None else [*status.refused],
         peer=None if session is None else _address(session.channel.address),
         ageing_time=bridge.params.ageing_time,
         limits=BridgeLimits(
@@ -129,7 +130,7 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
             },
         ),
         counters=dict(sorted(counters.items())),
-        drops={} if session is None else dict(sorted(session.drops.items())),
+        drops={} if status is None else dict(sorted(status.drops.items())),
     )
 
 

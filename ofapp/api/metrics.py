@@ -108,9 +108,10 @@ class NetworkCollector(Collector):
         for datapath_id, bridge in self._network.bridges.items():
             labels = [f"{datapath_id:016x}", bridge.name]
             session = self._network.sessions.get(datapath_id)
+            status = None if session is None else session.status()
             connected.add_metric(labels, session is not None)
-            in_line.add_metric(labels, session is not None and session.in_line)
-            standby.add_metric(labels, session is not None and session.owner is not None)
+            in_line.add_metric(labels, status is not None and status.in_line)
+            standby.add_metric(labels, status is not None and status.owner is not None)
             counts = fdb_counts(bridge)
             entries.add_metric([*labels, "learned"], counts.learned)
             entries.add_metric([*labels, "static"], counts.static)
@@ -122,10 +123,10 @@ class NetworkCollector(Collector):
                 vlan_refused.add_metric([*labels, str(vid)], one.refused)
             for what, count in counts.counters.items():
                 learning.add_metric([*labels, what], count)
-            if session is not None:
+            if session is not None and status is not None:
                 for what, count in session.channel.counters.items():
                     channel.add_metric([*labels, what], count)
-                for rule, count in session.drops.items():
+                for rule, count in status.drops.items():
                     drops.add_metric([*labels, rule], count)
         yield from (connected, in_line, entries, limit, learning, channel, drops)
         yield from (held, in_vlan, vlan_refused, standby)

@@ -24,10 +24,11 @@ def families(network: Network) -> Iterator[Metric]:
         session = network.sessions.get(datapath_id)
         if session is None:
             continue
+        counters = session.status().acl
         for name, rules in bridge.params.policies.acls.items():
             known = [(rule.name, rule.allow, rule.rate) for rule in rules]
             for rule, allow, rate in (*known, (IMPLICIT, False, None)):
-                count = session.acl.matched(name, rule)
+                count = counters.matched(name, rule)
                 if count is None:
                     continue
                 action = "allow" if allow else "drop"
@@ -35,5 +36,5 @@ def families(network: Network) -> Iterator[Metric]:
                 packets.add_metric(labels, count.packets)
                 octets.add_metric(labels, count.octets)
                 if rate is not None:
-                    over.add_metric(labels, session.acl.over_rate(name, rule))
+                    over.add_metric(labels, counters.over_rate(name, rule))
     yield from (packets, octets, over)

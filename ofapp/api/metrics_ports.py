@@ -57,6 +57,7 @@ def _known(network: Network) -> Iterator[Metric]:
     )
     for datapath_id, bridge in network.bridges.items():
         session = network.sessions.get(datapath_id)
+        kept_back = {} if session is None else session.status().held_back
         for port in bridge.ports:
             labels = [f"{datapath_id:016x}", bridge.name, port.name]
             up.add_metric(labels, port.up)
@@ -67,9 +68,8 @@ def _known(network: Network) -> Iterator[Metric]:
             learned.add_metric(labels, one.learned)
             refused.add_metric(labels, one.refused)
             rate.add_metric(labels, bridge.sighting_rate(port.number))
-            if session is not None:
-                for kind, ports in session.held_back.items():
-                    held_back.add_metric([*labels, kind], ports.get(port.number, 0))
+            for kind, ports in kept_back.items():
+                held_back.add_metric([*labels, kind], ports.get(port.number, 0))
     yield from (up, speed, changes, learned, refused, rate, held_back)
 
 

@@ -337,7 +337,9 @@ def blueprint(network: Network) -> APIBlueprint:
 def port_view(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> Port:
     """How a port is; counters: with what the switch has told last of what it has counted."""
     session = network.sessions.get(bridge.datapath_id)
-    held_back: Mapping[Any, Mapping[int, int]] = {} if session is None else session.held_back
+    held_back: Mapping[Any, Mapping[int, int]] = {}
+    if session is not None:
+        held_back = session.status().held_back
     state, limit = bridge.desired_port(port.number).state, port_limit(bridge, port.number)
     return Port(
         number=port.number,

@@ -8,10 +8,8 @@ from functools import partial
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
-from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.lifetime import Lifetime
-from ofapp.controller.registry import Registry
-from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.shared import Shared
 from ofapp.openflow.switch.bridge_name import local_name
 from ofapp.openflow.switch.ownership import Ownership
 from ofapp.openflow.switch.session import Session
@@ -25,20 +23,12 @@ LOG = logging.getLogger(__name__)
 class Connections:
     """Those of a registry.  own: the number of this controller, by which it has leases."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        lifetime: Lifetime,
-        dispatcher: Dispatcher,
-        running: RunningConfiguration,
-        own: int,
-    ) -> None:
-        self._registry = registry
-        self._sessions = registry.sessions
+    def __init__(self, shared: Shared, lifetime: Lifetime, own: int) -> None:
+        self._sessions = shared.registry.sessions
         self._lifetime = lifetime
-        self._dispatcher = dispatcher
-        self._running = running
-        self._events = dispatcher.events
+        self._dispatcher = shared.dispatcher
+        self._running = shared.running
+        self._events = shared.events
         self._own = own
 
     def admit(self, channel: Channel, datapath_id: int) -> bool:

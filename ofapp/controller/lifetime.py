@@ -19,9 +19,8 @@ from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.common import hub
 from ofapp.controller.absentees import Absentees
 from ofapp.controller.entries import KeptEntries
-from ofapp.controller.events import EventLog
-from ofapp.controller.registry import Registry
-from ofapp.controller.running import RunningConfiguration, permanent_entries, static_entries
+from ofapp.controller.running import permanent_entries, static_entries
+from ofapp.controller.shared import Shared
 from ofapp.controller.state import Snapshots
 from ofapp.controller.state.keeper import Ticket
 
@@ -42,19 +41,17 @@ class Lifetime:
 
     def __init__(
         self,
-        registry: Registry,
-        running: RunningConfiguration,
+        shared: Shared,
         entries: KeptEntries,
         snapshots: Snapshots,
         absentees: Absentees,
-        events: EventLog,
     ) -> None:
-        self._registry = registry
-        self._running = running
+        self._registry = shared.registry
+        self._running = shared.running
         self._entries = entries
         self._snapshots = snapshots
         self._absentees = absentees
-        self._events = events
+        self._events = shared.events
         self._trees = stp.OwnTrees(secrets.randbits(24))
 
     def has_room(self, datapath_id: int) -> bool:

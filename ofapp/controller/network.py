@@ -27,6 +27,7 @@ from ofapp.controller.lifetime import Lifetime
 from ofapp.controller.registry import Registry
 from ofapp.controller.reload import Reloader
 from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.shared import Shared
 from ofapp.controller.state import State
 from ofapp.controller.throttle import Throttle
 from ofapp.controller.transition import Transition
@@ -59,16 +60,15 @@ class Network:
         self.events = events
         self.running = running = RunningConfiguration(config)
         self.dispatcher = dispatcher = Dispatcher(registry, events)
+        shared = Shared(registry, dispatcher, running)
         entries = KeptEntries(running, state)
         remembered = state.snapshots.known()
         absentees = Absentees(self.bridges, dispatcher.apply, remembered, time.monotonic())
-        self.lifetime = lifetime = Lifetime(
-            registry, running, entries, state.snapshots, absentees, events
-        )
-        transition = Transition(registry, dispatcher, running, entries)
-        self.reloader = Reloader(self.bridges, running, transition, events, state.accepted, find)
-        self.connections = Connections(registry, lifetime, dispatcher, running, own)
-        self.changes = RequestedChanges(dispatcher, running, entries, lifetime, self.reloader)
+        self.lifetime = lifetime = Lifetime(shared, entries, state.snapshots, absentees)
+        transition = Transition(shared, entries)
+        self.reloader = Reloader(shared, transition, state.accepted, find)
+        self.connections = Connections(shared, lifetime, own)
+        self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
         self._state = state
         self.heartbeat = Heartbeat(self.sessions, events)
         self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)

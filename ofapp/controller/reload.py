@@ -9,7 +9,7 @@ API are data and not settings: they stay.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +22,7 @@ from ofapp.config.compare import differences
 from ofapp.config.document import Place
 from ofapp.config.errors import Fault
 from ofapp.config.loss import extent, missing
-from ofapp.controller.events import EventLog
-from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.shared import Shared
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.transition import Transition
 
@@ -98,10 +97,8 @@ class Reloader:
     loaded: when it was read last, in seconds since the epoch; valid: the last attempt took it.
     """
 
-    bridges: Mapping[int, Bridge]
-    running: RunningConfiguration
+    shared: Shared
     transition: Transition
-    events: EventLog
     accepted: AcceptedFile
     find: Callable[[], Path | None]
     loaded: float = field(default_factory=time.time)
@@ -113,7 +110,7 @@ class Reloader:
     @property
     def config(self) -> Config:
         """What the file said when it was read last."""
-        return self.running.config
+        return self.shared.running.config
 
     def start(self) -> None:
         """Tell when the file that this process began with looks cut short; it holds, all the same.
@@ -128,7 +125,7 @@ class Reloader:
             return
         self._extent = before
         message = f"{_place(self.find())}: {_refusal(doubt)}; meanwhile it holds as it is"
-        self.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
+        self.shared.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
@@ -188,10 +185,10 @@ class Reloader:
     # Inside
 
     def _bridges(self) -> list[Bridge]:
-        return [bridge for _, bridge in sorted(self.bridges.items())]
+        return [bridge for _, bridge in sorted(self.shared.registry.bridges.items())]
 
     def _look(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
-        running, datapath_id = self.running, bridge.datapath_id
+        running, datapath_id = self.shared.running, bridge.datapath_id
         numbers = bridge.ports.numbers
         filed, old = running.filed(datapath_id), running.of(datapath_id)
         new = running.filed(datapath_id, config)
@@ -212,13 +209,13 @@ class Reloader:
         return _outcome(plan, None if changes is None else changes.counts())
 
     def _take(self, config: Config, plans: list[_Plan]) -> None:
-        self.running.config = config
+        self.shared.running.config = config
         self._extent = extent(config)
         self.accepted.save(self._extent)
         self.loaded = time.time()
         self.valid = True
         for plan in plans:
-            self.running.set(plan.bridge.datapath_id, plan.new)
+            self.shared.running.set(plan.bridge.datapath_id, plan.new)
             self.transition.settled(plan.bridge)
 
     def _tell(self, outcome: Reload) -> None:
@@ -235,14 +232,14 @@ class Reloader:
             "milliseconds": outcome.milliseconds,
         }
         message = f"the configuration was read: {outcome.message}"
-        self.events.tell(None, Event("config.reloaded", message, data=data))
+        self.shared.events.tell(None, Event("config.reloaded", message, data=data))
 
     def _refused(self, error: ConfigError) -> None:
         self.valid = False
         message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
         data = {"errors": [str(fault) for fault in error.faults]}
         event = Event("config.refused", message, Severity.ERROR, data=data)
-        self.events.tell(None, event)
+        self.shared.events.tell(None, event)
 
 
 def _outcome(

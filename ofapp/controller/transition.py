@@ -12,26 +12,19 @@ from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.params import BridgeParams
 from ofapp.config.bridge import Bridge as Settings
-from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries
-from ofapp.controller.registry import Registry
-from ofapp.controller.running import RunningConfiguration, permanent_entries, static_entries
+from ofapp.controller.running import permanent_entries, static_entries
+from ofapp.controller.shared import Shared
 from ofapp.openflow.switch.program import Changes
 
 
 class Transition:
     """Of the bridges of a registry."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        dispatcher: Dispatcher,
-        running: RunningConfiguration,
-        entries: KeptEntries,
-    ) -> None:
-        self._registry = registry
-        self._dispatcher = dispatcher
-        self._running = running
+    def __init__(self, shared: Shared, entries: KeptEntries) -> None:
+        self._registry = shared.registry
+        self._dispatcher = shared.dispatcher
+        self._running = shared.running
         self._entries = entries
 
     def plan(self, bridge: Bridge, params: BridgeParams) -> Changes | None:

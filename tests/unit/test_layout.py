@@ -15,6 +15,8 @@ from typing import NamedTuple
 import pytest
 
 import ofapp
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.params import BridgeParams
 
 ROOT = Path(ofapp.__file__).parent
 
@@ -111,6 +113,59 @@ def test_no_modules_import_in_circles() -> None:
         "modules import each other in a circle: move what both need below them, or hand it down as "
         "an argument. " + "; ".join(", ".join(sorted(circle)) for circle in found)
     )
+
+
+PARTS = {
+    "fdb",
+    "flooding",
+    "learning",
+    "permanent_entries",
+    "rates",
+    "relay",
+    "snooping",
+    "spanning_tree",
+    "static_entries",
+}
+"""What a `Bridge` is made of; what else it has is there to be asked or told."""
+
+BRIDGES = {"bridge", "_bridge", "each", "other", "one"}
+"""What a bridge is called in the rooms above it."""
+
+
+def test_a_bridge_is_asked_and_not_reached_into() -> None:
+    faults = [
+        f"{path.relative_to(ROOT.parent)}:{node.lineno} reads {ast.unparse(node)}"
+        for name, path in modules().items()
+        if room(name) not in ("bridge", "config")  # whose bridge is a section of the file
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and _is_reached(node)
+    ]
+    assert not faults, (
+        "nobody above ofapp/bridge/ looks into a bridge's parts, or sets what `bridge.stp` has: "
+        "ask `BridgeQueries`, `bridge.addresses`, `bridge.stp` or `bridge/answers.py`, or let one "
+        "of them answer with a value; tell `Bridge`. " + "; ".join(sorted(faults))
+    )
+
+
+def test_the_parts_of_a_bridge_are_known_to_this_test() -> None:
+    doors = {"addresses", "datapath_id", "former_name", "params", "port_policies", "ports", "stp"}
+    bridge = Bridge(1, BridgeParams())
+    assert {*vars(bridge)} - doors <= PARTS, "say in PARTS or here what it is: a part or a door"
+    assert all(hasattr(bridge, name) for name in PARTS | doors)
+
+
+def _is_reached(node: ast.Attribute) -> bool:
+    """Whether this is a part of what goes by the name of a bridge, or sets what is its own."""
+    if node.attr in PARTS:
+        return _last_name(node.value) in BRIDGES
+    is_stp = isinstance(node.value, ast.Attribute) and node.value.attr == "stp"
+    if is_stp and _last_name(node.value.value) in BRIDGES:  # type: ignore[attr-defined]
+        return node.attr == "running" or isinstance(node.ctx, ast.Store)
+    return False
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _is_upward(found: Import) -> bool:

@@ -11,11 +11,10 @@ from ofapp.controller.changes.mdb import MdbChanges
 from ofapp.controller.changes.multicast import MulticastChanges
 from ofapp.controller.changes.ports import PortChanges
 from ofapp.controller.changes.stp import StpChanges
-from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries
 from ofapp.controller.lifetime import Lifetime
 from ofapp.controller.reload import Reloader
-from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.shared import Shared
 
 __all__ = ["RequestedChanges"]
 
@@ -28,12 +27,12 @@ class RequestedChanges:
 
     def __init__(
         self,
-        dispatcher: Dispatcher,
-        running: RunningConfiguration,
+        shared: Shared,
         entries: KeptEntries,
         lifetime: Lifetime,
         reloader: Reloader,
     ) -> None:
+        _, dispatcher, running = shared
         self.fdb = FdbChanges(dispatcher, entries)
         self.mdb = MdbChanges(dispatcher, entries)
         self.stp = StpChanges(dispatcher, running)

@@ -1,22 +1,51 @@
-"""What requests have in common: what of a resource they change, and the ports that they name."""
+"""What requests have in common: what they change and how that is told and made, ports by name."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.controller.dispatcher import Dispatcher
 
 
 def changed(old: BaseModel, new: BaseModel) -> dict[str, Any]:
     """The new values of the fields that differ, as JSON has them."""
     before = old.model_dump(mode="json")
     return {name: v for name, v in new.model_dump(mode="json").items() if v != before[name]}
+
+
+def carry_out(
+    dispatcher: Dispatcher,
+    bridge: Bridge,
+    event: Event,
+    change: Callable[[float], list[Effect]],
+) -> None:
+    """Tell people of a change, and make it: what follows from it is told after it.
+
+    change: has the bridge make it, at a time of the core, and gives the effects.
+    """
+    dispatcher.tell(bridge, event)
+    dispatcher.apply(bridge, change(time.monotonic()))
+
+
+def bridge_set(kind: str, what: str, values: Mapping[str, Any]) -> Event:
+    """Somebody has given a bridge these values; what: that they are of, for people."""
+    return Event(kind, f"{what}: {listed(values)}", data=values)
+
+
+def port_set(kind: str, port: Port, values: Mapping[str, Any]) -> Event:
+    """Somebody has given a port these values."""
+    text = PortNumber(port.number), f": {listed(values)}"
+    return Event(kind, text, port=port.number, data=values)
 
 
 def listed(values: Mapping[str, Any]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
-from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.ports import Port
 from ofapp.config.multicast import MulticastBridge, MulticastPort
-from ofapp.controller.changes.asked import changed, listed
+from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration, with_snooping
 
@@ -28,13 +27,14 @@ class MulticastChanges:
         if not changes:
             return
         self._running.set(bridge.datapath_id, with_snooping(own, settings))
-        event = Event("mcast.set", f"multicast: {listed(changes)}", data=changes)
-        self._dispatcher.tell(bridge, event)
-        params, vlans = settings.params(), settings.vlan_params()
-        effects: list[Effect] = bridge.set_multicast(params, vlans, time.monotonic())
-        if "mcast_snooping" in changes:
-            effects.append(LookAgain())  # for other flows than before
-        self._dispatcher.apply(bridge, effects)
+
+        def change(now: float) -> list[Effect]:
+            effects = bridge.set_multicast(settings.params(), settings.vlan_params(), now)
+            looks = "mcast_snooping" in changes  # for other flows than before
+            return [*effects, LookAgain()] if looks else effects
+
+        event = bridge_set("mcast.set", "multicast", changes)
+        carry_out(self._dispatcher, bridge, event, change)
 
     def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> None:
         """Administer a port."""
@@ -42,8 +42,6 @@ class MulticastChanges:
         if not changes:
             return
         self._running.update_port(bridge, port, multicast=settings)
-        text = PortNumber(port.number), f": {listed(changes)}"
-        event = Event("mcast.port.set", text, port=port.number, data=changes)
-        self._dispatcher.tell(bridge, event)
-        effects = bridge.set_port_multicast(port, settings.params(), time.monotonic())
-        self._dispatcher.apply(bridge, effects)
+        event = port_set("mcast.port.set", port, changes)
+        change = partial(bridge.set_port_multicast, port, settings.params())
+        carry_out(self._dispatcher, bridge, event, change)

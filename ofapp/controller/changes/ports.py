@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
-from ofapp.controller.changes.asked import changed, listed
+from ofapp.controller.changes.asked import carry_out, changed, port_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
 
@@ -39,10 +38,8 @@ class PortChanges:
             if isinstance(error, InputError):
                 raise
             raise InputError("vlan", f"no VLAN is called {error.args[0]}") from None
-        text = PortNumber(port.number), f": {listed(changes)}"
-        event = Event("port.set", text, port=port.number, data=changes)
-        self._dispatcher.tell(bridge, event)
-        self._dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
+        event = port_set("port.set", port, changes)
+        carry_out(self._dispatcher, bridge, event, partial(bridge.set_params, params))
 
 
 def _check_lists(params: BridgeParams) -> None:

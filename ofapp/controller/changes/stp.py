@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.controller.changes.asked import changed, listed, refuse_local
+from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set, refuse_local
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
 
@@ -27,10 +27,9 @@ class StpChanges:
         if not changes:
             return
         self._running.update(bridge, stp=settings)
-        event = Event("stp.set", f"spanning tree: {listed(changes)}", data=changes)
-        self._dispatcher.tell(bridge, event)
-        effects = bridge.set_stp(settings.params(), time.monotonic())
-        self._dispatcher.apply(bridge, effects)
+        event = bridge_set("stp.set", "spanning tree", changes)
+        change = partial(bridge.set_stp, settings.params())
+        carry_out(self._dispatcher, bridge, event, change)
 
     def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> None:
         """Administer a port; InputError for LOCAL."""
@@ -39,11 +38,9 @@ class StpChanges:
         if not changes:
             return
         self._running.update_port(bridge, port, stp=settings)
-        text = PortNumber(port.number), f": {listed(changes)}"
-        event = Event("stp.port.set", text, port=port.number, data=changes)
-        self._dispatcher.tell(bridge, event)
-        effects = bridge.set_port_stp(port, settings.params(), time.monotonic())
-        self._dispatcher.apply(bridge, effects)
+        event = port_set("stp.port.set", port, changes)
+        change = partial(bridge.set_port_stp, port, settings.params())
+        carry_out(self._dispatcher, bridge, event, change)
 
     def recover_port(self, bridge: Bridge, port: Port) -> None:
         """Free a port from the guard that holds it; InputError."""

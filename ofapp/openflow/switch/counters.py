@@ -5,20 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect
 from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.acl_counters import AclCounters
+from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.rates import RateWatch
-from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.questions import flow_request
 from ofapp.openflow.wire.requests import ask, bodies, parsed
@@ -29,19 +27,17 @@ _OVER_LIMIT = ("full", "full-vlan")  # these tell the controller of what they dr
 
 
 class Counters:
-    """Of one switch, as of the last look; apply: tells events.
+    """Of one switch, as of the last look.
 
     drops: frames the pipeline has dropped, by rule; acl: what the rules of access lists have done.
     """
 
-    def __init__(
-        self, channel: Channel, bridge: Bridge, apply: Callable[[list[Effect]], None]
-    ) -> None:
+    def __init__(self, switch: ConnectedSwitch) -> None:
         self.drops: Counter[str] = Counter()
-        self.acl = AclCounters(bridge)
-        self._channel = channel
-        self._bridge = bridge
-        self._apply = apply
+        self.acl = AclCounters(switch.bridge)
+        self._channel = switch.channel
+        self._bridge = switch.bridge
+        self._apply = switch.apply
         self._locked = RateWatch(
             "port.locked", "frames", "were dropped: only its static addresses may send"
         )

@@ -13,6 +13,7 @@ from enum import Enum
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.common import hub
 from ofapp.openflow.switch.grace import grace, until_barrier
 from ofapp.openflow.switch.removals import Removals
@@ -40,15 +41,14 @@ class Delivery:
     def __init__(
         self,
         channel: Channel,
-        window: Window,
-        removals: Removals,
+        addresses: LearnedAddresses,
         write: Callable[[list[Effect]], bytes],
         ready: Callable[[], None],
     ) -> None:
+        self.window = Window()
+        self.removals = Removals(addresses)
         self.way = Way.SHUT
         self._channel = channel
-        self._window = window
-        self._removals = removals
         self._write = write
         self._ready = ready
         self._waiting: list[Effect] = []  # for a barrier's reply
@@ -99,7 +99,7 @@ class Delivery:
     def drain(self) -> None:
         """Wait until the switch has answered enough to be told more; RequestError."""
         self._channel.drained()
-        while not self._window.is_open:
+        while not self.window.is_open:
             self._opened.clear()
             if not self._opened.wait(PATIENCE) and not self._channel.behind:
                 raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
@@ -107,8 +107,8 @@ class Delivery:
     # Inside
 
     def _send(self, effects: list[Effect]) -> None:
-        if not self._window.is_open:
-            effects = self._removals.put_off(effects)
+        if not self.window.is_open:
+            effects = self.removals.put_off(effects)
         effects, waiting = until_barrier(effects)
         messages = self._write(effects)
         self._channel.send(messages)
@@ -116,8 +116,8 @@ class Delivery:
             self.way, self._waiting = Way.BARRIER, waiting
             sent = time.monotonic()
             self._ask_barrier(lambda: self._closed(time.monotonic() - sent), urgent=True)
-        elif self._window.sent(len(messages)):
-            mark, asked = self._window.mark(), time.monotonic()
+        elif self.window.sent(len(messages)):
+            mark, asked = self.window.mark(), time.monotonic()
             self._ask_barrier(lambda: self._answered(mark, asked))
 
     def _closed(self, answered: float) -> None:
@@ -131,8 +131,8 @@ class Delivery:
             self._passes.set()
 
     def _answered(self, mark: int, asked: float) -> None:
-        self._window.answered(mark, asked, time.monotonic())
-        if self._window.is_open:
+        self.window.answered(mark, asked, time.monotonic())
+        if self.window.is_open:
             self._opened.set()
             self._ready()
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import chain
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.effects import Effect
 from ofapp.bridge.ports import Port
 from ofapp.bridge.switch_restart import switch_restarted
 from ofapp.common import hub
@@ -25,11 +23,11 @@ from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
 from ofapp.openflow.pipeline.flows import entry_flow
 from ofapp.openflow.switch.adoption import adopt_groups, adopt_static_entries, port_states
 from ofapp.openflow.switch.comparison import flow_changes, put_groups_and_meters, superfluous
+from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.delivery import Delivery, Way
 from ofapp.openflow.switch.port_status import arrive
 from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_stats import FlowStats, read_entry, read_flow_stats
 from ofapp.openflow.wire.groups import ask_groups, ask_meters, has_meters
 from ofapp.openflow.wire.portdesc import ask_ports
@@ -49,24 +47,17 @@ class OvertakenError(RequestError):
 class Reconciler:
     """Keeps one switch in line with its bridge, but for learned addresses (see `sweeper`).
 
-    apply: carries effects out; counters: gets what the flows have counted; delivery: is opened once
-    the switch holds what effects build on.
+    counters: gets what the flows have counted; delivery: is opened once the switch holds what
+    effects build on.
     metered: the switch has meters.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        bridge: Bridge,
-        apply: Callable[[list[Effect]], None],
-        counters: Counters,
-        delivery: Delivery,
-    ) -> None:
-        self.writer = EffectWriter(bridge, metered=False)
+    def __init__(self, switch: ConnectedSwitch, counters: Counters, delivery: Delivery) -> None:
+        self.writer = EffectWriter(switch.bridge, metered=False)
         self.metered = False
-        self._channel = channel
-        self._bridge = bridge
-        self._apply = apply
+        self._channel = switch.channel
+        self._bridge = switch.bridge
+        self._apply = switch.apply
         self._counters = counters
         self._delivery = delivery
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ofapp.bridge.bridge import Bridge
@@ -20,6 +21,7 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
 from ofapp.common import hub
 from ofapp.openflow.switch.acl_counters import AclCounters
+from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.delivery import Delivery
 from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
@@ -27,7 +29,6 @@ from ofapp.openflow.switch.phase import Phase, Step, after
 from ofapp.openflow.switch.port_counters import PortCounters
 from ofapp.openflow.switch.port_status import heed
 from ofapp.openflow.switch.program import Changes, Program
-from ofapp.openflow.switch.removals import Removals
 from ofapp.openflow.switch.standby import Standby
 from ofapp.openflow.switch.upkeep import Upkeep
 from ofapp.openflow.wire.channel import Channel
@@ -35,7 +36,6 @@ from ofapp.openflow.wire.flow_removed import Expired
 from ofapp.openflow.wire.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import answers
-from ofapp.openflow.wire.window import Window
 
 TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
@@ -49,6 +49,26 @@ class Heeds(Protocol):
     """Who carries out what is not for the switch: events, and what has to be remembered."""
 
     def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchStatus:
+    """How it stands with a switch; counters are as of the last look.
+
+    in_line: it holds what its bridge wants.  owner: who else looks after it, in words; None for
+    nobody.  refused: what it refuses now, in words.
+    metered: it has meters: without them no rate is kept.
+    drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
+    too fast, by kind and port.  acl: what the rules of access lists have done.
+    """
+
+    in_line: bool
+    owner: str | None
+    refused: Sequence[str]
+    metered: bool
+    drops: Mapping[str, int]
+    held_back: Mapping[str, Mapping[int, int]]
+    acl: AclCounters
 
 
 class Session:
@@ -76,13 +96,10 @@ class Session:
         self._heed = tell
         self._ownership = ownership
         self._standby = Standby(ownership, self._tell)
-        self._window = Window()
-        self._removals = Removals(bridge.addresses)
-        self._delivery = Delivery(
-            channel, self._window, self._removals, self._write, self._catch_up
-        )
-        self._upkeep = Upkeep(channel, bridge, self.apply, self._delivery, adopt_static)
-        self._intake = Intake(self._window, self._learn, channel.counters)
+        self._delivery = Delivery(channel, bridge.addresses, self._write, self._catch_up)
+        switch = ConnectedSwitch(channel, bridge, self.apply)
+        self._upkeep = Upkeep(switch, self._delivery, adopt_static)
+        self._intake = Intake(self._delivery.window, self._learn, channel.counters)
         self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
         self._wake = hub.Event()
         self._ticks: float | None = None  # when the bridge's next tick is to be
@@ -95,35 +112,18 @@ class Session:
         """Whether the switch holds what the bridge wants."""
         return self.phase is Phase.IN_LINE
 
-    @property
-    def owner(self) -> str | None:
-        """Who else looks after the switch, in words; None for nobody."""
-        return self._standby.owner
-
-    @property
-    def drops(self) -> Counter[str]:
-        """Frames the pipeline has dropped, by rule, as of the last look."""
-        return self._upkeep.counters.drops
-
-    @property
-    def held_back(self) -> Mapping[str, Mapping[int, int]]:
-        """Frames for the controller that came too fast, by kind and port, as of the last look."""
-        return self._upkeep.held_back
-
-    @property
-    def refused(self) -> list[str]:
-        """What the switch refuses now, in words."""
-        return self._upkeep.refusals.words
-
-    @property
-    def metered(self) -> bool:
-        """Whether the switch has meters: without them no rate is kept."""
-        return self._upkeep.metered
-
-    @property
-    def acl(self) -> AclCounters:
-        """What the rules of access lists have done, as of the last look."""
-        return self._upkeep.counters.acl
+    def status(self) -> SwitchStatus:
+        """How it stands with the switch."""
+        upkeep = self._upkeep
+        return SwitchStatus(
+            self.in_line,
+            self._standby.owner,
+            upkeep.refusals.words,
+            upkeep.metered,
+            upkeep.counters.drops,
+            upkeep.held_back,
+            upkeep.counters.acl,
+        )
 
     def ask_acl_counters(self) -> None:
         """Look again, at these counters alone; when the switch is silent they stay as they are."""
@@ -265,10 +265,11 @@ class Session:
 
     def _catch_up(self) -> None:
         """Learn what was held back and remove what was put off, as far as the window allows."""
+        window, removals = self._delivery.window, self._delivery.removals
         self._intake.answered()
-        while self._window.is_open and (self._intake or self._removals):
-            if self._removals:
-                self.apply(self._removals.take(self._window.hosts))
+        while window.is_open and (self._intake or removals):
+            if removals:
+                self.apply(removals.take(window.hosts))
             self._intake.learn_some()
 
     def on_deleted(self) -> None:

@@ -14,15 +14,14 @@ from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallDestination
 from ofapp.bridge.fdb import COHORTS
 from ofapp.common import hub
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie
+from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.pace import Pace
 from ofapp.openflow.switch.sweep import Occasion, Sweep
 from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.codec import delete_raw
 from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats, read_half
 from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_count, flow_request
@@ -42,20 +41,14 @@ _STICKY = make_cookie(Feature.STICKY) >> 32
 class Sweeper:
     """Looks at one switch again and again, for the life of a connection.
 
-    apply: carries effects out; ready: waits until the switch may be told more.
+    ready: waits until the switch may be told more.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        bridge: Bridge,
-        apply: Callable[[list[Effect]], None],
-        ready: Callable[[], None],
-    ) -> None:
-        self._channel = channel
-        self._bridge = bridge
-        self._addresses = bridge.addresses
-        self._apply = apply
+    def __init__(self, switch: ConnectedSwitch, ready: Callable[[], None]) -> None:
+        self._channel = switch.channel
+        self._bridge = switch.bridge
+        self._addresses = switch.bridge.addresses
+        self._apply = switch.apply
         self._ready = ready
         self._pace = Pace()
         self._number = 0

@@ -10,12 +10,12 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
 from ofapp.common import hub
+from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.delivery import Delivery, Way
 from ofapp.openflow.switch.pace import Pace, spread
@@ -25,7 +25,6 @@ from ofapp.openflow.switch.reconciler import Reconciler
 from ofapp.openflow.switch.sweep import Occasion
 from ofapp.openflow.switch.sweeper import Sweeper
 from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.refusals import Refusal, Refusals
 from ofapp.openflow.wire.requests import RequestError
 
@@ -39,31 +38,24 @@ TOGETHER = 0.1
 
 
 class Upkeep:
-    """Of one switch; apply: carries effects out, by way of `delivery`.
+    """Of one switch, whose effects are carried out by way of `delivery`.
 
     adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
     reconciler: compares the switch with the bridge; counters, held_back: as of the last look.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        bridge: Bridge,
-        apply: Callable[[list[Effect]], None],
-        delivery: Delivery,
-        adopt_static: bool,
-    ) -> None:
-        self.counters = Counters(channel, bridge, apply)
+    def __init__(self, switch: ConnectedSwitch, delivery: Delivery, adopt_static: bool) -> None:
+        self.counters = Counters(switch)
         self.refusals = Refusals()
-        self._channel = channel
-        self._bridge = bridge
-        self._apply = apply
+        self._channel = switch.channel
+        self._bridge = switch.bridge
+        self._apply = switch.apply
         self._delivery = delivery
         self._adopt_static = adopt_static
         self._meters = MeterWatch()
-        self.reconciler = Reconciler(channel, bridge, apply, self.counters, delivery)
-        self._sweeper = Sweeper(channel, bridge, apply, delivery.drain)
-        self._policer = Policer(bridge.sighting_rate)
+        self.reconciler = Reconciler(switch, self.counters, delivery)
+        self._sweeper = Sweeper(switch, delivery.drain)
+        self._policer = Policer(switch.bridge.sighting_rate)
         self._look = hub.Event()
         self._deleted = hub.Event()
         self._reconciling = hub.Lock()

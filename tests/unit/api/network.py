@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
@@ -19,6 +20,7 @@ from ofapp.controller.state import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.acl_counters import AclCounters
+from ofapp.openflow.switch.session import SwitchStatus
 from ofapp.openflow.wire.flow_stats import FlowStats
 from ofapp.openflow.wire.port_stats import PortCount
 from tests.unit.multicast.lan import V4, ip
@@ -159,7 +161,7 @@ def acl_network() -> Network:
     over = SimpleNamespace(packet_band_count=5, byte_band_count=500)
     meter = {"meter_id": rule_meter("guests", "arp"), "duration_sec": 60, "duration_nsec": 0}
     hits.see_meters([SimpleNamespace(**meter, band_stats=[over])], now)
-    network.sessions[1] = _session(acl=hits, metered=True, ask_acl_counters=lambda: None)
+    network.sessions[1] = _session(acl=hits, ask_acl_counters=lambda: None)
     return network
 
 
@@ -170,17 +172,23 @@ def told_counters() -> Any:
     return SimpleNamespace(latest=latest, at=time.monotonic(), **vars(silent))
 
 
-def _session(**more: object) -> Any:
+def standing(
+    acl: Any = None,
+    drops: Mapping[str, int] = MappingProxyType({}),
+    held_back: Mapping[str, Mapping[int, int]] = MappingProxyType({}),
+) -> Callable[[], SwitchStatus]:
+    """The status of a session in line, with meters."""
+    return lambda: SwitchStatus(True, None, [], True, drops, held_back, acl)
+
+
+def _session(acl: Any = None, **more: object) -> Any:
     """What the API asks of a session in line."""
     return SimpleNamespace(
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={}, round_trip=0.002),
         port_counters=told_counters(),
         packet_ins={"sighting": 4, "bpdu": 5, "snooped": 6},
         in_line=True,
-        refused=[],
-        owner=None,
-        drops={},
-        held_back={},
+        status=standing(acl),
         apply=lambda effects: None,
         **more,
     )

@@ -16,7 +16,7 @@ from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.controller.network import Network
 from ofapp.openflow.pipeline.meters import Copy
-from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network
+from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network, standing
 
 
 def test_all_bridges_are_listed(client: Any) -> None:
@@ -62,10 +62,7 @@ def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(
 ) -> None:
     network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
-        in_line=True,
-        refused=[],
-        owner=None,
-        drops={"reserved": 9},
+        status=standing(drops={"reserved": 9}),
     )
     told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert (told.connected, told.in_line, told.peer) == (True, True, "192.0.2.7:4711")
@@ -112,7 +109,7 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
 
     assert held_back() == [{}, {}, {}, {}]
     network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
-        held_back={"sighting": {2: 5}, "bpdu": {}, "snooped": {3: 7}}
+        status=standing(held_back={"sighting": {2: 5}, "bpdu": {}, "snooped": {3: 7}})
     )
     assert held_back()[:3] == [
         {"sighting": 0, "bpdu": 0, "snooped": 0},
@@ -123,7 +120,7 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
 
 def test_every_kind_of_frames_that_a_meter_drops_is_told(client: Any, network: Network) -> None:
     kinds = [copy.name.lower() for copy in Copy]
-    session = SimpleNamespace(held_back={kind: {1: 5} for kind in kinds})
+    session = SimpleNamespace(status=standing(held_back={kind: {1: 5} for kind in kinds}))
     network.sessions[1] = session  # type: ignore[assignment]
     (port, *_) = client.get(f"/v1/bridges/{DPID}/ports").json["ports"]
     assert port["held_back"] == dict.fromkeys(kinds, 5)

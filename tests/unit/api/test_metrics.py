@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.controller.network import Network
-from tests.unit.api.network import DPID, FULL, mac, told_counters
+from tests.unit.api.network import DPID, FULL, mac, standing, told_counters
 
 BR0 = {"datapath_id": DPID, "bridge": "br0"}
 BR1 = {"datapath_id": FULL, "bridge": "br1"}
@@ -58,10 +58,10 @@ def test_a_connection(client: Any, network: Network) -> None:
         port_counters=told_counters(),
         packet_ins={"sighting": 4, "bpdu": 5, "snooped": 6},
         in_line=True,
-        refused=[],
-        owner=None,
-        drops={"reserved": 9},
-        held_back={"sighting": {1: 5}, "bpdu": {}, "snooped": {1: 7}},
+        status=standing(
+            drops={"reserved": 9},
+            held_back={"sighting": {1: 5}, "bpdu": {}, "snooped": {1: 7}},
+        ),
     )
     assert value(client, "ofapp_bridge_connected", **BR0) == 1
     assert value(client, "ofapp_bridge_in_line", **BR0) == 1

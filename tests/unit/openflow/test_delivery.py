@@ -13,8 +13,6 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.common import hub
 from ofapp.openflow.switch import delivery as module
 from ofapp.openflow.switch.delivery import Delivery, Way
-from ofapp.openflow.switch.removals import Removals
-from ofapp.openflow.wire.window import Window
 
 FRAME = SendFrame(frozenset({1}), b"frame")
 FIRST, SECOND, THIRD = (SetFlood(frozenset({number})) for number in (1, 2, 3))
@@ -66,8 +64,7 @@ class Message:
 
 @pytest.fixture
 def delivery(switch: Any) -> Delivery:
-    removals = Removals(Bridge(1, BridgeParams()).addresses)
-    return Delivery(switch, Window(), removals, switch.write, lambda: None)
+    return Delivery(switch, Bridge(1, BridgeParams()).addresses, switch.write, lambda: None)
 
 
 def test_until_it_is_open_only_frames_are_kept(delivery: Delivery, switch: Switch) -> None:

@@ -24,6 +24,7 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.switch import sweeper
+from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.learned_writer import LearnedWriter
 from ofapp.openflow.switch.sweep import Occasion
 from ofapp.openflow.switch.sweeper import Sweeper
@@ -152,7 +153,8 @@ class Setup:
         self.bridge = Bridge(1, BridgeParams(fdb_max_learned=1_000_000))
         self.bridge.put_port(Port(1, "p1", 0x02FF00000001, True, 10_000, True), 0.0)
         self.writer = EffectWriter(self.bridge, metered=False)
-        self.sweeper = Sweeper(self.switch, self.bridge, self.switch.hold, lambda: None)  # type: ignore[arg-type]
+        connected = ConnectedSwitch(self.switch, self.bridge, self.switch.hold)  # type: ignore[arg-type]
+        self.sweeper = Sweeper(connected, lambda: None)
 
     def learn(self, first: int, count: int) -> None:
         samples = [(1, 0, 0x020000000000 + mac) for mac in range(first, first + count)]

@@ -1,0 +1,24 @@
+"""What every part of the controller needs: which bridges there are, what is said of them, and who
+has their effects carried out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.events import EventLog
+from ofapp.controller.registry import Registry
+from ofapp.controller.running import RunningConfiguration
+
+
+class Shared(NamedTuple):
+    """One of each for a controller."""
+
+    registry: Registry
+    dispatcher: Dispatcher
+    running: RunningConfiguration
+
+    @property
+    def events(self) -> EventLog:
+        """Where events are told."""
+        return self.dispatcher.events
