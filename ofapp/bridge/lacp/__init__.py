@@ -22,7 +22,7 @@ that neighbours have; 802.1AX-2020 has them two numbers earlier (Mux is 6.4.13 t
 sent in version 1, and later versions are read as such.  Across two switches: MULTI_CHASSIS.md.
 """
 
-from ofapp.bridge.lacp.actor import Actor
+from ofapp.bridge.lacp.actor import MAX_PORT, Actor
 from ofapp.bridge.lacp.dump import OtherIdentityError, dump, revive
 from ofapp.bridge.lacp.effects import Effect, SendPdu, SetMember
 from ofapp.bridge.lacp.information import MAX_ADMIN_KEY, Information, State, System
@@ -32,6 +32,7 @@ from ofapp.bridge.lacp.status import AggregationStatus, MemberState, MemberStatu
 
 __all__ = [
     "MAX_ADMIN_KEY",
+    "MAX_PORT",
     "SLOW_PROTOCOLS_ADDRESS",
     "SLOW_PROTOCOLS_TYPE",
     "Actor",

@@ -33,6 +33,7 @@ def dump(actor: Actor) -> dict[str, Any]:
     core = actor._core
     return {
         "format": _FORMAT,
+        "address": core.address,
         "identity": _identity(core),
         "lag_id": core.lag_id,
         "fallback": core.fallback,
@@ -40,25 +41,23 @@ def dump(actor: Actor) -> dict[str, Any]:
     }
 
 
-def revive(
-    name: str, params: LagParams, address: int, admin_key: int, data: Mapping[str, Any]
-) -> Actor:
+def revive(name: str, params: LagParams, admin_key: int, data: Mapping[str, Any]) -> Actor:
     """The actor that was dumped, with the members and links that it had then; to be told of what
-    has changed since by `Actor.remove`, `add` and `set_link`, after `Actor.go_on`.
+    has changed since by `Actor.remove`, `add` and `set_link`, and to go on (`Actor.go_on`).
 
-    Members that may be used are those that were. Parameters other than what the partner is told as
-    this system's and its ports' identity may have changed.
+    Members that may be used are those that were, and the system's address is what it was: a bridge
+    may have another one since. Parameters may have changed, but for the priorities.
 
     Raises ValueError when the data are not a dump of this version's, whatever else they are, and
     OtherIdentityError.
     """
-    actor = Actor(name, params, address, admin_key)
-    core = actor._core
     try:
         if data["format"] != _FORMAT:
             raise ValueError(f"format {data['format']!r} is not {_FORMAT}")
+        actor = Actor(name, params, whole("address", data["address"], MAC_MASK), admin_key)
+        core = actor._core
         if [*data["identity"]] != _identity(core):
-            raise OtherIdentityError("the system's identifier, the key or the priority was another")
+            raise OtherIdentityError("the key or a priority was another")
         for item in data["ports"]:
             port = _revive_port(item)
             if port.port_no in core.ports:
@@ -73,7 +72,7 @@ def revive(
 
 
 def _identity(core: Core) -> list[int]:
-    return [*core.system, core.admin_key, core.params.port_priority]
+    return [core.admin_key, core.params.system_priority, core.params.port_priority]
 
 
 def _dump_port(port: Port) -> dict[str, Any]:

@@ -101,16 +101,10 @@ def _enter(core: Core, port: Port, state: Mux) -> None:
     before = port.mux
     core.set_mux(port, state)
     match state:
-        case Mux.DETACHED | Mux.ATTACHED:
+        case Mux.DETACHED | Mux.ATTACHED | Mux.COLLECTING:
             port.ntt = True
         case Mux.WAITING:
             port.wait_while = core.now + AGGREGATE_WAIT_TIME
-        case Mux.COLLECTING:
-            port.ntt = True
-            if before is Mux.DISTRIBUTING:
-                core.tell("lacp.member", "is no longer in use", port, in_use=False)
-        case Mux.DISTRIBUTING:
-            core.tell("lacp.member", "is in use", port, in_use=True)
     if before is Mux.WAITING:
         port.wait_while = HELD
         core.mark_all()  # who waits for all that wait

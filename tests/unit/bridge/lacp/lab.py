@@ -116,9 +116,7 @@ class Lab:
 
     def come_back(self, name: str) -> None:
         """The controller returns, and goes on."""
-        actor = revive(
-            name, self.params[name], address(name), self.keys[name], self.dumps.pop(name)
-        )
+        actor = revive(name, self.params[name], self.keys[name], self.dumps.pop(name))
         assert {(name, port): does for port, does in actor.members.items()} == {
             plug: does for plug, does in self.does.items() if plug[0] == name
         }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.lacp import Actor, OtherIdentityError, dump, revive
 from ofapp.bridge.lag.params import LagParams
-from tests.unit.bridge.lacp.lab import DOWN, UP, Lab, address, pair
+from tests.unit.bridge.lacp.lab import DOWN, UP, Lab, pair
 
 
 def dumped() -> tuple[Lab, Any]:
@@ -30,7 +30,7 @@ LAB, DATA = dumped()
 
 def revived(data: Any, **params: Any) -> Actor:
     given = LagParams(("eth1", "eth2", "eth3"), **params)
-    return revive("a", given, address("a"), 1, data)
+    return revive("a", given, 1, data)
 
 
 def test_through_a_file_and_back() -> None:
@@ -77,7 +77,7 @@ def test_fallback_is_kept() -> None:
     lab.come_back("a")
     lab.run(20)
     assert lab.distributing("a") == [2]
-    assert not [event for event in lab.told("lacp.member") if not event.data["in_use"]]
+    assert lab.member(("a", 2)).flaps == 0
 
 
 @pytest.mark.parametrize("params", [{"system_priority": 1}, {"port_priority": 1}], ids=str)
@@ -92,6 +92,7 @@ def test_what_is_no_part_of_the_identity_may_have_changed() -> None:
 
 PATHS: list[tuple[Any, ...]] = [
     ("format",),
+    ("address",),
     ("identity",),
     ("lag_id",),
     ("fallback",),
