@@ -93,7 +93,9 @@ class Bridge(BridgeQueries):
         effects = folded.effects
         if folded.gone:
             effects = effects + self._remove_ports(folded.gone, now)
-        return effects + self._put_ports(folded.ports, now) if folded.ports else effects
+        if folded.ports:
+            effects = effects + self._put_ports(folded.ports, now)
+        return effects + folded.said if folded.said else effects
 
     def _remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         lost = [port for number in numbers if (port := self.ports.drop(number)) is not None]
@@ -220,6 +222,14 @@ class Bridge(BridgeQueries):
             return []
         return self.followed(self.spanning_tree.bpdus(frames, now), now)
 
+    def lacpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
+        """LACPDUs and markers that arrived together, by the members that they came in by."""
+        return self._folded(self.lags.hear(frames, now), now)
+
+    def go_on_lags(self, now: float) -> list[Effect]:
+        """The datapath does what aggregations want: LACP hears and is heard again."""
+        return self._folded(self.lags.go_on(now), now)
+
     def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
         if self.snooping is not None:
@@ -241,17 +251,21 @@ class Bridge(BridgeQueries):
     def pause(self, now: float) -> None:
         """The switch is away: no protocol runs until it is back."""
         self.stp.pause(now)
+        self.lags.clock.pause(now)
         if self.snooping is not None:
             self.snooping.clock.pause(now)
 
     def resume(self, now: float) -> None:
-        """The switch is back; spanning tree waits until it is known what it holds (`go_on_stp`)."""
+        """The switch is back; spanning tree and LACP wait until it is known what it holds
+        (`go_on_stp`, `go_on_lags`)."""
         self.stp.wait()
+        self.lags.clock.pause(now)
         if self.snooping is not None:
             self.snooping.clock.resume(now)
 
     def beat(self, now: float) -> None:
         """The controller is alive; once that was said it must be, several times a second."""
+        self.lags.clock.beat(now)
         for protocol in (self.spanning_tree, self.snooping):
             if protocol is not None:
                 protocol.clock.beat(now)

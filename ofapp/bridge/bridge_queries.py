@@ -17,6 +17,7 @@ from ofapp.bridge.flooding import Flooding
 from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.bridge.learning import Learning
+from ofapp.bridge.mac import MAC_MASK
 from ofapp.bridge.multicast import Snapshot
 from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
@@ -49,7 +50,7 @@ class BridgeQueries:
         """trees: the spanning trees of the same controller, which the bridge's will join."""
         self.datapath_id = datapath_id
         self.params = params
-        self.lags = Aggregations(params.lags)
+        self.lags = Aggregations(params.lags, datapath_id & MAC_MASK)
         self.ports = PortTable()
         self.port_policies = PortPolicies(params, self.ports)
         self.fdb = Fdb()

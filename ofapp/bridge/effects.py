@@ -113,6 +113,11 @@ class Unsettled:
 
 
 @dataclass(frozen=True, slots=True)
+class LacpMoved:
+    """What LACP knows has changed, and is to be remembered."""
+
+
+@dataclass(frozen=True, slots=True)
 class SpokenFor:
     """The spanning tree hears and is heard again, after its switch was away."""
 
@@ -209,7 +214,7 @@ class LookAgain:
     """The datapath may lack addresses that it should have: look at it soon."""
 
 
-Notice = Unsettled | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
+Notice = Unsettled | LacpMoved | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
 """What is nothing to do with the switch: whoever looks after all bridges is told, at once."""
 
 NOTICES: frozenset[type] = frozenset(get_args(Notice))

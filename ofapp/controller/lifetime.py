@@ -21,7 +21,7 @@ from ofapp.controller.absentees import Absentees
 from ofapp.controller.entries import KeptEntries
 from ofapp.controller.running import permanent_entries, static_entries
 from ofapp.controller.shared import Shared
-from ofapp.controller.state import Snapshots
+from ofapp.controller.state import State
 from ofapp.controller.state.keeper import Ticket
 
 LOG = logging.getLogger(__name__)
@@ -36,20 +36,21 @@ LOOK_FOR_AWAY = 1.0
 class Lifetime:
     """Of all bridges of a registry.
 
-    entries: those that were set at run time; snapshots: of spanning trees.
+    entries: those that were set at run time; state: has the snapshots of protocols.
     """
 
     def __init__(
         self,
         shared: Shared,
         entries: KeptEntries,
-        snapshots: Snapshots,
+        state: State,
         absentees: Absentees,
     ) -> None:
         self._registry = shared.registry
         self._running = shared.running
         self._entries = entries
-        self._snapshots = snapshots
+        self._snapshots = state.snapshots
+        self._lacp = state.lacp
         self._absentees = absentees
         self._events = shared.events
         self._trees = stp.OwnTrees(secrets.randbits(24))
@@ -133,6 +134,7 @@ class Lifetime:
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)
         self._snapshots.delete(datapath_id)
+        self._lacp.delete(datapath_id)
         self._events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
 
     def _make(self, datapath_id: int) -> Bridge:
@@ -150,6 +152,9 @@ class Lifetime:
         return bridge
 
     def _revive(self, bridge: Bridge) -> None:
+        if (lacp := self._lacp.load(bridge.datapath_id)) is not None:
+            for why in bridge.lags.revive(lacp):
+                LOG.info("LACP of %016x begins anew: %s", bridge.datapath_id, why)
         snapshot = self._snapshots.load(bridge.datapath_id)
         if snapshot is None or bridge.params.stp is None:
             return

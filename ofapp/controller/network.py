@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import BridgeNamed, InLine, PortRenamed, SpokenFor, Unsettled
+from ofapp.bridge.effects import BridgeNamed, InLine, LacpMoved, PortRenamed, SpokenFor, Unsettled
 from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.absentees import Absentees
@@ -23,6 +23,7 @@ from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries
 from ofapp.controller.events import EventLog
 from ofapp.controller.heartbeat import Heartbeat
+from ofapp.controller.lacp_memory import LacpMemory
 from ofapp.controller.lifetime import Lifetime
 from ofapp.controller.registry import Registry
 from ofapp.controller.reload import Reloader
@@ -64,7 +65,7 @@ class Network:
         entries = KeptEntries(running, state)
         remembered = state.snapshots.known()
         absentees = Absentees(self.bridges, dispatcher.apply, remembered, time.monotonic())
-        self.lifetime = lifetime = Lifetime(shared, entries, state.snapshots, absentees)
+        self.lifetime = lifetime = Lifetime(shared, entries, state, absentees)
         transition = Transition(shared, entries)
         self.reloader = Reloader(shared, transition, state.accepted, find)
         self.connections = Connections(shared, lifetime, own)
@@ -72,9 +73,11 @@ class Network:
         self._state = state
         self.heartbeat = Heartbeat(self.sessions, events)
         self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)
+        self._lacp_memory = LacpMemory(state.lacp, self.bridges)
 
         events.audience_changed = lifetime.set_traces
         dispatcher.on(Unsettled, self._memory.heed)
+        dispatcher.on(LacpMoved, self._lacp_memory.heed)
         dispatcher.on(PortRenamed, lambda bridge, _: entries.keep(bridge))
         dispatcher.on(InLine, lambda bridge, _: entries.keep(bridge))
         dispatcher.after(BridgeNamed, transition.named)
@@ -85,6 +88,7 @@ class Network:
         self.reloader.start()
         for loop in (
             self._memory.run,
+            self._lacp_memory.run,
             self.heartbeat.run,
             Throttle(self.sessions).run,
             self.lifetime.run,

@@ -1,16 +1,23 @@
 """One aggregation: its members as far as they are there, and the logical port that they make.
 
-A static aggregation (`lacp: off`) uses each member whose link is up and which the switch calls
-live: Open vSwitch does not call a member of one of its own bonds so which its LACP has not enabled.
+Which of them are used is for LACP to say (`negotiation`).  A static aggregation (`lacp: off`) uses
+each member whose link is up and which the switch calls live: Open vSwitch does not call a member of
+one of its own bonds so which its LACP has not enabled.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ofapp.bridge.effects import SendFrame
+from ofapp.bridge.lacp import Actor
 from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.lag.negotiated_status import negotiated
+from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus, MemberStatus
+from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
 
 SETTLE = 1.0
@@ -45,6 +52,7 @@ class Aggregation:
         self.number = number
         self.params = params
         self.members: dict[int, Member] = {}
+        self.negotiation: Negotiation | None = None
         self.told: Port | None = None
         self.programmed = DesiredLag(number, params.hash)
 
@@ -60,19 +68,41 @@ class Aggregation:
         """A member is gone."""
         self.members.pop(number, None)
 
-    def decide(self, now: float) -> list[tuple[Member, bool]]:
+    def negotiate(self, address: int, time: float) -> list[SendFrame]:
+        """Have an actor, as the parameters say, or none; gives what the partner is told at the end.
+
+        address: the system's, for one that begins; time: LACP's.
+        """
+        if self.params.lacp == "off":
+            ended, self.negotiation = self.negotiation, None
+            return [] if ended is None else ended.end(time)
+        if self.negotiation is None:
+            actor = Actor(self.name, self.params, address, self.number)
+            self.negotiation = Negotiation(actor, self.number, self.params, {})
+        self.negotiation.set_params(self.params, time)
+        return []
+
+    def decide(self, now: float, lacp: PausableTime) -> list[tuple[Member, bool]]:
         """Which members are used from now on; gives those of which this is news, and whether they
-        are."""
+        are.  lacp: the time of the negotiation, which knows all members only once it runs."""
+        does = self._static(now) if self.negotiation is None else self._negotiated(now, lacp)
         changed = []
-        static = self.params.lacp == "off"
-        ready = (member for member in self._ordered() if member.link and now >= member.opens)
-        usable = [*ready] if static else []
-        for member in self.members.values():
-            used = member in usable[: self.params.max_links]
-            if member.distributing is not used:
-                changed.append((member, used))
-            member.collecting = member.distributing = used
+        for number, member in self.members.items():
+            collecting, distributing = does.get(number, (False, False))
+            if member.distributing is not distributing:
+                changed.append((member, distributing))
+            member.collecting, member.distributing = collecting, distributing
         return changed
+
+    def _static(self, now: float) -> dict[int, tuple[bool, bool]]:
+        ready = [member for member in self._ordered() if member.link and now >= member.opens]
+        return {m.port.number: (True, True) for m in ready[: self.params.max_links]}
+
+    def _negotiated(self, now: float, lacp: PausableTime) -> Mapping[int, tuple[bool, bool]]:
+        assert self.negotiation is not None
+        links = [(m.port, m.link and now >= m.opens) for m in self.members.values()]
+        self.negotiation.follow(links, lacp.runs, lacp.at(now))
+        return self.negotiation.actor.members
 
     def next_wakeup(self, now: float) -> float | None:
         """When to decide again, None when nothing changes by itself."""
@@ -84,11 +114,14 @@ class Aggregation:
         if not members:
             return None
         used = [member.port for member in members if member.distributing]
+        enough = len(used) >= self.params.min_links
+        if self.negotiation is not None:
+            enough = bool(used) and self.negotiation.actor.up
         return Port(
             self.number,
             self.name,
             members[0].port.mac,
-            len(used) >= self.params.min_links,
+            enough,
             sum(port.speed_mbps for port in used),
             all(port.full_duplex for port in used),
         )
@@ -116,7 +149,7 @@ class Aggregation:
         """How it stands."""
         by_name = {member.port.name: member for member in self.members.values()}
         port = self.logical()
-        return LagStatus(
+        status = LagStatus(
             self.name,
             self.number,
             self.params.lacp,
@@ -126,6 +159,7 @@ class Aggregation:
             self.params.min_links,
             tuple(_status(name, by_name.get(name), now) for name in self.params.members),
         )
+        return status if self.negotiation is None else negotiated(status, self.negotiation.actor)
 
     def _ordered(self) -> list[Member]:
         """As the configuration lists them."""

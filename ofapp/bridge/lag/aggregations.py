@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from ofapp.bridge.effects import Barrier, Effect, SetLag
+from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SetLag
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
 from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.numbers import numbered
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus
+from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import LOCAL_PORT, Port
 
 
@@ -28,22 +31,28 @@ class Folded:
     """What a change of physical ports is to the bridge, in this order.
 
     effects: about the aggregations themselves; gone: ports of the bridge, by number, that it has no
-    more, if it had them; ports: those that are new or have changed.
+    more, if it had them; ports: those that are new or have changed; said: what partners are told.
     """
 
     effects: list[Effect] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
+    said: list[Effect] = field(default_factory=list)
 
 
 class Aggregations:
     """numbers: of the logical ports, whether they are there or not.
 
     left_out: ports that cannot be, since an aggregation has their number or their name.
+    clock: LACP's time.
     """
 
-    def __init__(self, params: Mapping[str, LagParams]) -> None:
+    def __init__(self, params: Mapping[str, LagParams], address: int) -> None:
+        """address: LACP's, of a bridge without a LOCAL port, whose address is taken else."""
         self.numbers: frozenset[int] = frozenset()
+        self.clock = PausableTime()
+        self._address = address
+        self._wake: float | None = None  # of actors, in their time
         self.left_out: dict[int, Port] = {}
         self._lags: dict[str, Aggregation] = {}
         self._home: dict[str, Aggregation] = {}  # of members, by their names
@@ -61,6 +70,10 @@ class Aggregations:
     def status(self, now: float) -> tuple[LagStatus, ...]:
         """How they stand, in the order of the configuration."""
         return tuple(lag.status(now) for lag in self._lags.values())
+
+    def has(self, name: str) -> bool:
+        """Whether a port of that name is a member, should it be there."""
+        return name in self._home
 
     def of_member(self, number: int) -> str | None:
         """The name of the aggregation that a physical port is a member of."""
@@ -91,6 +104,8 @@ class Aggregations:
         if not self._lags:
             return Folded(ports=list(ports))
         folded, touched = Folded(), dict[str, Aggregation]()
+        ports = list(ports)
+        self._take_address(ports)
         for port in ports:
             self._put(port, now, folded, touched)
         return self._settled(touched.values(), folded, now)
@@ -112,11 +127,14 @@ class Aggregations:
     ) -> Folded:
         """Other aggregations, or others' parameters; ports: the bridge's, as they are."""
         everything, old = self.physical(ports), dict(self._lags)
+        self._take_address(everything)
         before, folded = dict(self._of), Folded()
         self._set(params)
         for removed in (lag for name, lag in old.items() if name not in self._lags):
             folded.effects.append(SetLag(removed.nothing()))
             folded.gone.append(removed.number)
+            if removed.negotiation is not None:
+                folded.said += removed.negotiation.end(self.clock.at(now))
         for port in everything:
             lag, was = self._member_of(port), before.get(port.number)
             if was is not None and lag is was:
@@ -144,13 +162,65 @@ class Aggregations:
 
     def tick(self, now: float) -> Folded:
         """Let time pass; due at `next_wakeup`."""
-        if self._due is None or now < self._due:
+        due = self.next_wakeup()
+        if due is None or now < due:
             return Folded()
+        for negotiation in self._negotiations() if self.clock.runs else ():
+            negotiation.tick(self.clock.at(now))
         return self._settled(self._lags.values(), Folded(), now)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
-        return self._due
+        due = self._due, self.clock.due(self._wake)
+        return min((instant for instant in due if instant is not None), default=None)
+
+    # LACP
+
+    def hear(self, frames: Iterable[tuple[int, bytes]], now: float) -> Folded:
+        """Slow Protocols frames came in, by members; all are heard before any is answered."""
+        touched = dict[str, Aggregation]()
+        for port, frame in frames if self.clock.runs else ():
+            lag = self._of.get(port)
+            if lag is not None and lag.negotiation is not None:
+                lag.negotiation.hear(port, frame, self.clock.at(now))
+                touched[lag.name] = lag
+        return self._settled(touched.values(), Folded(), now)
+
+    def dump(self) -> dict[str, Any]:
+        """What LACP knows, by the aggregations' names, as JSON-serialisable data."""
+        lags = self._lags.values()
+        return {lag.name: lag.negotiation.dump() for lag in lags if lag.negotiation is not None}
+
+    def revive(self, data: Any) -> list[str]:
+        """Know what was dumped, before any port is there, and wait for `go_on`.
+
+        Gives why some aggregations begin anew.
+        """
+        self.clock = PausableTime(paused=0.0)
+        wrong = []
+        for name, dumped in data.items() if isinstance(data, Mapping) else ():
+            lag = self._lags.get(name)
+            if lag is None or lag.params.lacp == "off":
+                continue
+            try:
+                lag.negotiation = Negotiation.revive(name, lag.number, lag.params, dumped)
+            except ValueError as error:
+                wrong.append(f"{name}: {error}")
+        return wrong
+
+    def go_on(self, now: float) -> Folded:
+        """The switch does as it was told: hear and be heard."""
+        self.clock.resume(now)
+        for negotiation in self._negotiations():
+            negotiation.go_on(self.clock.at(now))
+        return self._settled(self._lags.values(), Folded(), now)
+
+    def _negotiations(self) -> list[Negotiation]:
+        lags = self._lags.values()
+        return [lag.negotiation for lag in lags if lag.negotiation is not None]
+
+    def _take_address(self, ports: Iterable[Port]) -> None:
+        self._address = next((p.mac for p in ports if p.number == LOCAL_PORT), self._address)
 
     # Inside
 
@@ -208,20 +278,37 @@ class Aggregations:
     def _settled(self, lags: Iterable[Aggregation], folded: Folded, now: float) -> Folded:
         """What follows for these aggregations; each is told once."""
         for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
-            for member, used in lag.decide(now):
+            folded.said += lag.negotiate(self._address, self.clock.at(now))
+            for member, used in lag.decide(now, self.clock):
                 folded.effects.append(_member_event(lag, member, used))
             desired, port = lag.desired(), lag.logical()
+            opened = {*desired.collecting} - {*lag.programmed.collecting}
             if desired != lag.programmed:
                 lag.programmed = desired
                 folded.effects.append(SetLag(desired))
+            self._say(lag, bool(opened), folded)
             if port is None and lag.told is not None:
                 folded.gone.append(lag.number)
             elif port is not None and port != lag.told:
                 folded.ports.append(port)
             lag.told = port
-        wakeups = (lag.next_wakeup(now) for lag in self._lags.values())
+        wakeups = [lag.next_wakeup(now) for lag in self._lags.values()]
         self._due = min((due for due in wakeups if due is not None), default=None)
+        wakeups = [negotiation.actor.next_wakeup() for negotiation in self._negotiations()]
+        self._wake = min((wake for wake in wakeups if wake is not None), default=None)
         return folded
+
+    def _say(self, lag: Aggregation, opened: bool, folded: Folded) -> None:
+        """What LACP has brought about; opened: the partner may be told that a member collects, so
+        the switch has to do so before."""
+        if lag.negotiation is None:
+            return
+        folded.effects += lag.negotiation.take_events()
+        if lag.negotiation.moved():
+            folded.effects.append(LacpMoved())
+        frames = lag.negotiation.take_frames()
+        if frames and self.clock.runs:  # else it is said when it goes on
+            folded.said += [Barrier(), *frames] if opened else frames
 
 
 def _member_event(lag: Aggregation, member: Member, used: bool) -> Event:

@@ -2,6 +2,7 @@
 
     entries-<datapath id>.json   what was set at run time: synced before anybody is told that it is
     bridge-<datapath id>.json    what protocols knew a moment ago: not synced, for a process's crash
+    lacp-<datapath id>.json      the same of LACP
     configuration.json           how much the configuration file said when it was last accepted
 
 A file is replaced as a whole, so that it is the old or the new one.  There is one for each bridge,

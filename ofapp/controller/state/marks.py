@@ -24,13 +24,13 @@ _SLOT = struct.Struct("<QQ")  # datapath id, mark; a mark of 0: an empty slot
 
 
 class Marks:
-    """directory None, or one that cannot be written to: they end with the process.
+    """path: of their file; None, or one that cannot be written to: they end with the process.
 
     slots: of how many bridges at a time; wanted: those whose marks are kept.
     """
 
-    def __init__(self, directory: Path | None, slots: int, wanted: Collection[int] = ()) -> None:
-        self._path = None if directory is None else directory / "marks"
+    def __init__(self, path: Path | None, slots: int, wanted: Collection[int] = ()) -> None:
+        self._path = path
         self._size = slots * _SLOT.size
         self._marks: dict[int, int] = {}
         self._slots: dict[int, int] = {}
@@ -91,7 +91,7 @@ class Marks:
             finally:
                 os.close(file)
         except OSError as error:
-            LOG.error("no spanning tree will outlive this process: %s", error)
+            LOG.error("nothing that protocols know will outlive this process: %s", error)
 
     def _table(self) -> bytes:
         table = bytearray(self._size)

@@ -27,8 +27,6 @@ MAX_BYTES = 4 << 20
 MAX_TOTAL = 256 << 20
 """Bytes of all."""
 
-_NAME = re.compile(r"bridge-([0-9a-f]{16})\.json")
-
 
 class Snapshots:
     """Written often and not synced: it serves a controller that crashed, not a machine that did.
@@ -36,14 +34,20 @@ class Snapshots:
     One that is struck does not count from that very moment (`marks`).
 
     directory None: nothing is kept.
+    kind: what the files' names begin with.
     """
 
-    def __init__(self, directory: Path | None, keeper: Keeper, tell: Tell) -> None:
+    def __init__(
+        self, directory: Path | None, keeper: Keeper, tell: Tell, kind: str = "bridge"
+    ) -> None:
         self._directory = directory
+        self._kind = kind
         self._keeper = keeper
         self._tell = tell
-        self._sizes = {} if directory is None else _found(directory)  # the oldest first
-        self._marks = Marks(directory, MAX_SNAPSHOTS, self._sizes)
+        self._sizes = {} if directory is None else _found(directory, kind)  # the oldest first
+        marks = "marks" if kind == "bridge" else f"{kind}-marks"
+        path = None if directory is None else directory / marks
+        self._marks = Marks(path, MAX_SNAPSHOTS, self._sizes)
 
     def known(self) -> list[int]:
         """The datapath ids of the bridges of which there are snapshots."""
@@ -120,15 +124,16 @@ class Snapshots:
 
     def _path(self, datapath_id: int) -> Path:
         assert self._directory is not None
-        return self._directory / f"bridge-{datapath_id:016x}.json"
+        return self._directory / f"{self._kind}-{datapath_id:016x}.json"
 
 
-def _found(directory: Path) -> dict[int, int]:
+def _found(directory: Path, kind: str) -> dict[int, int]:
     """Sizes by datapath id."""
+    name = re.compile(rf"{kind}-([0-9a-f]{{16}})\.json")
     found: list[tuple[float, int, int]] = []
     try:
         for path in directory.iterdir():
-            if (named := _NAME.fullmatch(path.name)) is not None:
+            if (named := name.fullmatch(path.name)) is not None:
                 status = path.stat()
                 found.append((status.st_mtime, int(named[1], 16), status.st_size))
     except OSError as error:

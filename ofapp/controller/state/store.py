@@ -56,6 +56,7 @@ class State:
         if directory is not None:
             self._open(directory)
         self.snapshots = Snapshots(directory, self._keeper, tell)
+        self.lacp = Snapshots(directory, self._keeper, tell, "lacp")
         self.accepted = AcceptedFile(directory, self._keeper)
 
     def static_entries(self, datapath_id: int) -> tuple[StaticEntry, ...] | None:

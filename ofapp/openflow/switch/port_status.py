@@ -28,7 +28,11 @@ def arrive(
     rest: lets others have their turn; gives whether there is still a switch.
     """
     known = {port.number: port for port in ports}
-    local_first = sorted(known.values(), key=lambda port: port.number != LOCAL_PORT)
+    # And members of aggregations together, so that no path cost follows them one by one.
+    local_first = sorted(
+        known.values(),
+        key=lambda port: (port.number != LOCAL_PORT, not bridge.lags.has(port.name)),
+    )
     gone = bridge.not_among(local_first)
     for at in range(0, len(gone), PORTION):
         apply(bridge.remove_ports(gone[at : at + PORTION], time.monotonic()))

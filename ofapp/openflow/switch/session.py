@@ -41,7 +41,7 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
-KINDS = ("sighting", "bpdu", "snooped")
+KINDS = ("sighting", "bpdu", "lacp", "snooped")
 """What frames come to the controller for, as `pipeline.meters.Copy` calls it."""
 
 
@@ -203,7 +203,9 @@ class Session:
         """Protocols run as soon as their frames can come and go; a large FDB may take seconds."""
         if self._live(Step.TOLD):
             unsent = self._delivery.take_unsent()
-            self.apply([Barrier(), *unsent, *self.bridge.go_on_stp(time.monotonic())])
+            now = time.monotonic()
+            lags = self.bridge.go_on_lags(now)
+            self.apply([Barrier(), *unsent, *lags, *self.bridge.go_on_stp(now)])
             self._renew_traps()
             self._threads += map(self._spawn, (self._tick, self._upkeep.put_back))
 
@@ -286,6 +288,11 @@ class Session:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
         self.packet_ins["bpdu"] += len(frames)
         self.apply(self.bridge.bpdus(frames, time.monotonic()))
+
+    def on_lacpdus(self, frames: list[tuple[int, bytes]]) -> None:
+        """LACPDUs and markers arrived, together, by these members of aggregations."""
+        self.packet_ins["lacp"] += len(frames)
+        self.apply(self.bridge.lacpdus(frames, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""

@@ -27,6 +27,7 @@ from os_ken.ofproto import ofproto_parser
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
+from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.wire.bundle import is_reply
 from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.flow_removed import Expired, is_deletion
@@ -65,7 +66,7 @@ LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
 _ECHO_REPLY = bytes([ofp.OFPT_ECHO_REPLY])
-_is_bpdu = attrgetter("bpdu")
+_feature = attrgetter("feature")
 _REPLIES = (
     *(ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ROLE_REPLY),
     ofp.OFPT_ERROR,
@@ -82,6 +83,8 @@ class Listener(Protocol):
     def on_deleted(self) -> None: ...
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_lacpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
 
     def on_snooped(self, port: int, frame: bytes) -> None: ...
 
@@ -383,12 +386,15 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self.acknowledge_echo_reply(xid)
 
     def _hear(self, frames: list[Frame]) -> None:
-        """BPDUs that arrived together are handed over together; all in their order."""
+        """BPDUs that arrived together are handed over together, as LACPDUs are; all in their
+        order."""
         if self.listener is None:
             return
-        for bpdu, group in groupby(frames, key=_is_bpdu):
-            if bpdu:
+        for feature, group in groupby(frames, key=_feature):
+            if feature is Feature.BPDU:
                 self.listener.on_bpdus([(port, data) for _, port, data in group])
+            elif feature is Feature.LACP:
+                self.listener.on_lacpdus([(port, data) for _, port, data in group])
             else:
                 for _, port, data in group:
                     self.listener.on_snooped(port, data)

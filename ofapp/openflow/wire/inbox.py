@@ -5,8 +5,8 @@ then comes behind them: a BPDU, an echo request.  So messages are sorted as they
 costs a fraction of what it takes to act on them, and wait in one of these lanes:
 
 - `echoes`: requests and replies.  They overtake everything.
-- `frames`: BPDUs and what is snooped.  They overtake everything but news about the port that they
-  came in by, such as that it is there.
+- `frames`: BPDUs, LACPDUs and what is snooped.  They overtake everything but news about the port
+  that they came in by, such as that it is there.
 - `prompt`: whatever is neither of these, in the order of the stream.
 - `bulk`: sightings of hosts, notices of those that aged out, and statistics of flows, which are
   about the same; in the order of the stream among each other.
@@ -28,6 +28,7 @@ from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.packet_in import (
     is_bpdu,
+    is_lacp,
     is_miss,
     is_snooped,
     read_miss,
@@ -45,7 +46,8 @@ _FLOW, _PORT_DESC = (kind.to_bytes(2, "big") for kind in (ofp.OFPMP_FLOW, ofp.OF
 _PORT_STATUS_LENGTH = 80
 _ALL_PORTS = -1
 _FEATURE = 18  # where in a packet-in the cookie tells whose it is
-_BPDU, _SNOOPED = (make_cookie(f).to_bytes(8, "big")[2:3] for f in (Feature.BPDU, Feature.SNOOP))
+_PROTOCOLS = {Feature.BPDU: is_bpdu, Feature.LACP: is_lacp, Feature.SNOOP: is_snooped}
+_TOLD_BY = [make_cookie(feature).to_bytes(8, "big")[2:3] for feature in _PROTOCOLS]
 
 
 class BrokenStreamError(Exception):
@@ -61,9 +63,9 @@ class Message(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame of a protocol that came in by `port`."""
+    """A frame of a protocol that came in by `port`; feature: of the flow that sent it here."""
 
-    bpdu: bool
+    feature: Feature
     port: int
     data: bytes
 
@@ -229,9 +231,11 @@ class Inbox:
         if type_ in (ofp.OFPT_ECHO_REQUEST, ofp.OFPT_ECHO_REPLY) or xid in self.urgent:
             self._echoes.append(message)
             return
-        if type_ == ofp.OFPT_PACKET_IN and (is_bpdu(data, 0) or is_snooped(data, 0)):
-            self._put_frame(data)
-            return
+        if type_ == ofp.OFPT_PACKET_IN:
+            for feature, fits in _PROTOCOLS.items():
+                if fits(data, 0):
+                    self._put_frame(feature, data)
+                    return
         if type_ == ofp.OFPT_PORT_STATUS and len(data) == _PORT_STATUS_LENGTH:
             port = int.from_bytes(data[16:20], "big")
         elif type_ == ofp.OFPT_MULTIPART_REPLY and data[8:10] == _PORT_DESC:
@@ -244,12 +248,12 @@ class Inbox:
         if port is not None:
             self._news[port] += 1
 
-    def _put_frame(self, message: bytes) -> None:
+    def _put_frame(self, feature: Feature, message: bytes) -> None:
         read = read_packet_in(message)
         if read is None:
             self._counters["malformed_packet_ins"] += 1
             return
-        frame = Frame(is_bpdu(message, 0), *read)
+        frame = Frame(feature, *read)
         if self._news and (frame.port in self._news or _ALL_PORTS in self._news):
             self._put_prompt(frame.port, frame)
         else:
@@ -271,6 +275,5 @@ def _alike(data: bytes, at: int, length: int) -> int:
 
 def _first_frame(features: bytes) -> int | None:
     """Which of these packet-ins is the first with a frame of a protocol."""
-    bpdu, snooped = features.find(_BPDU), features.find(_SNOOPED)
-    found = [at for at in (bpdu, snooped) if at >= 0]
+    found = [at for told_by in _TOLD_BY if (at := features.find(told_by)) >= 0]
     return min(found, default=None)

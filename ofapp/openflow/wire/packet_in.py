@@ -10,6 +10,7 @@ from ofapp.openflow.wire.oxm import IN_PORT, oxms
 
 _BPDU_COOKIE = make_cookie(Feature.BPDU).to_bytes(8, "big")
 _SNOOP_COOKIE = make_cookie(Feature.SNOOP).to_bytes(8, "big")
+_LACP_COOKIE = make_cookie(Feature.LACP).to_bytes(8, "big")[:4]
 _MISS_COOKIE = make_cookie(Feature.MISS).to_bytes(8, "big")
 _TAGS = (0x8100, 0x88A8)
 
@@ -28,6 +29,11 @@ def is_bpdu(data: bytes, at: int) -> bool:
 def is_snooped(data: bytes, at: int) -> bool:
     """Whether the packet-in at this offset is IGMP, MLD, PIM or MRD from `snoop/snoop`."""
     return data[at + 16 : at + 24] == _SNOOP_COOKIE
+
+
+def is_lacp(data: bytes, at: int) -> bool:
+    """Whether the packet-in at this offset is LACP or a marker from `admission/lacpdu`."""
+    return data[at + 16 : at + 20] == _LACP_COOKIE
 
 
 def is_miss(data: bytes, at: int) -> bool:

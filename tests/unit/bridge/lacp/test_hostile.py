@@ -82,7 +82,7 @@ def test_one_that_is_another_each_time_neither_grows_memory_nor_holds_the_others
     # what was not told is counted, and that is told
     assert 15 <= len(told) <= 20
     events = [effect for effect in actor.tick(100.0) if isinstance(effect, Event)]
-    assert [event.data["count"] for event in events if event.kind == "lacp.untold"][0] > 5_000
+    assert next(event.data["count"] for event in events if event.kind == "lacp.untold") > 5_000
     assert actor.members[1] == actor.members[2] == (True, True)
 
 
