@@ -12,7 +12,7 @@ from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
-from tests.support.hosts import wait_learned
+from tests.support.hosts import learned_flows, wait_learned
 from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
@@ -49,6 +49,7 @@ def switch(vswitchd: VSwitchd, controller: Controller) -> Iterator[Bridge]:
 def bridge(switch: Bridge, controller: Controller) -> Iterator[Bridge]:
     """As if new: nobody is known there; afterwards all links are up, and the file as it was."""
     controller.flush(switch)
+    wait_for(lambda: not learned_flows(switch), "nobody to be known")
     yield switch
     for number in sorted(MEMBERS):
         switch.link(number, up=True)
