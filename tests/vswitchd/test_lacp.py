@@ -3,6 +3,7 @@ bridge that does without a controller, at the other end of the members' cables."
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller
-from tests.support.ovs import Bridge, VSwitchd
+from tests.support.ovs import Bridge, VSwitchd, read_pcap
 from tests.support.waiting import wait_for
 
 A, B = frames.host(1), frames.host(2)
@@ -36,13 +37,15 @@ class Neighbour:
                 *("add-port", other.name, name, "--", "set", "Interface", name, "type=dummy"),
                 f"ofport_request={number}",
                 f"options:pstream=punix:{switch.dir}/{name}.sock",
+                f"options:tx_pcap={switch.dir}/{other.name}-{number}.pcap",
             )
             other._names[number] = name
         self.interfaces = [
             f"-- set Interface n{number} type=dummy options:stream=unix:{switch.dir}/m{number}.sock"
             for number in MEMBERS
         ]
-        self._there = f"{switch.dir}/there.pcap"
+        self._there = switch.dir / "there.pcap"
+        self._read = 0
         switch.vsctl(
             *("add-br", "nb", "--", "set", "Bridge", "nb", "datapath_type=dummy"),
             *("fail_mode=standalone", "other_config:hwaddr=aa:55:aa:55:00:99"),
@@ -63,6 +66,28 @@ class Neighbour:
     def end(self) -> None:
         """Pull both cables."""
         self._switch.vsctl("--if-exists", "del-port", "nb", "bond0")
+
+    def cut(self, number: int) -> None:
+        """Plug the cable to a port of the bridge out, at this end: the other sees nothing of it."""
+        nowhere = f"options:stream=unix:{self._switch.dir}/nowhere.sock"
+        self._switch.vsctl("set", "Interface", f"n{number}", nowhere)
+
+    def say(self, frame: bytes) -> None:
+        """A host there sends it."""
+        self._switch.settle()
+        self._switch.appctl("netdev-dummy/receive", "there", frame.hex())
+
+    def heard(self) -> list[bytes]:
+        """What has come to the host there since this was last asked."""
+        self._switch.barrier()
+        self._switch.barrier()  # a cable is a socket, read in a later round
+        heard, self._read = read_pcap(self._there, self._read)
+        return heard
+
+    def changes(self) -> int:
+        """How often a member was taken into use, or out of it."""
+        log = (self._switch.dir / "ovs-vswitchd.log").read_text()
+        return len(re.findall(r"member n\d: (?:en|dis)abled", log))
 
     def bonded(self) -> set[int]:
         """Those of its members that it uses, by the bridge's ports."""
@@ -116,9 +141,64 @@ def both_use(bridge: Bridge, neighbour: Neighbour, members: set[int]) -> None:
     )
 
 
-@pytest.mark.parametrize(("lacp", "time"), [("active", "fast"), ("passive", "slow")])
-def test_both_ends_come_to_use_both_links(
-    bridge: Bridge, neighbour: Neighbour, lacp: str, time: str
-) -> None:
-    neighbour.bond(lacp, time)
+def test_frames_pass_once_and_never_come_back(bridge: Bridge, neighbour: Neighbour) -> None:
+    neighbour.bond(lacp="passive", time="slow")
     both_use(bridge, neighbour, {1, 2})
+    there = frames.ethernet(frames.BROADCAST, A)
+    out = bridge.send(X, there)
+    assert len(out & {*MEMBERS}) == 1
+    assert neighbour.heard().count(there) == 1
+    back = frames.ethernet(frames.BROADCAST, B)
+    bridge.forget_sent()
+    neighbour.say(back)
+    came: list[bytes] = []
+    wait_for(
+        lambda: came.extend(bridge.sent(X)) or back in came,
+        "the frame to come through",
+        tick=bridge.switch.step,
+    )
+    bridge.switch.step()
+    came += bridge.sent(X)
+    assert came.count(back) == 1
+    assert neighbour.heard().count(back) == 0
+
+
+def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
+    bridge: Bridge, neighbour: Neighbour
+) -> None:
+    neighbour.bond()
+    both_use(bridge, neighbour, {1, 2})
+    neighbour.cut(1)
+    both_use(bridge, neighbour, {2})
+    for host in range(20):
+        out = bridge.send(X, frames.ethernet(frames.host(1000 + host), A))
+        assert out & {*MEMBERS} == {2}
+
+
+def test_a_controller_that_is_killed_and_returns_is_not_missed(
+    bridge: Bridge, neighbour: Neighbour, controller: Controller
+) -> None:
+    neighbour.bond(time="slow")
+    both_use(bridge, neighbour, {1, 2})
+    before = flows_of_lags(bridge)
+    enabled = neighbour.changes()
+    controller.kill9()
+    for host in range(8):
+        out = bridge.send(X, frames.ethernet(frames.host(1000 + host), A))
+        assert len(out & {*MEMBERS}) == 1
+    controller.start()
+    controller.wait_ready(bridge)
+    assert flows_of_lags(bridge) == before
+    bridge.switch.warp(3)
+    assert neighbour.changes() == enabled
+    assert neighbour.bonded() == {1, 2}
+    assert "the partner is" not in controller.log()[-2000:].rpartition("listening for")[2]
+
+
+def flows_of_lags(bridge: Bridge) -> set[object]:
+    """By which frames enter and leave by members."""
+    return {
+        flow.identity
+        for flow in bridge.flows()
+        if flow.table == TableId.LAG or (flow.table, flow.priority) == (TableId.ADMISSION, 980)
+    }

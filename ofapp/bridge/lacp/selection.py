@@ -112,7 +112,12 @@ def _fallback(core: Core) -> Port | None:
 
 
 def _tell_strangers(core: Core, others: _Groups) -> None:
-    strangers = frozenset(port.port_no for ports in others.values() for port in ports)
+    strangers = frozenset(
+        port.port_no
+        for ports in others.values()
+        for port in ports
+        if port.receive is Receive.CURRENT  # and not who was here before, and is silent
+    )
     for number in sorted(strangers - core.strangers):
         port = core.ports[number]
         core.tell(
