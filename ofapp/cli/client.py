@@ -1,4 +1,8 @@
-"""The REST API as the commands see it: JSON, pages, and one line for whatever goes wrong."""
+"""The REST API as the commands see it: JSON, pages, and one line for whatever goes wrong.
+
+httpx takes as long to load as all the rest: it is left to who asks the controller something, so
+that help and completion come at once.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,15 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import httpx
-from httpx_sse import ServerSentEvent, connect_sse
-
 from ofapp.cli.output import say
+
+if TYPE_CHECKING:
+    import httpx
+    from httpx_sse import ServerSentEvent
 
 Json = dict[str, Any]
 Query = Mapping[str, str | int | None]
@@ -35,7 +41,12 @@ class Client:
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        self._http = httpx.Client(timeout=30, trust_env=False)  # a proxy is not this machine
+
+    @cached_property
+    def _http(self) -> httpx.Client:
+        import httpx
+
+        return httpx.Client(timeout=30, trust_env=False)  # a proxy is not this machine
 
     def get(self, path: str, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -111,6 +122,8 @@ class Client:
 
     def _stream(self, path: str, query: Query, last: str) -> Iterator[ServerSentEvent]:
         """What an endless answer tells; comments and bare ids are without data."""
+        from httpx_sse import connect_sse
+
         headers = {"Last-Event-ID": last} if last else {}
         url, params = self._url + path, _given(query)
         with (
@@ -138,6 +151,8 @@ class Client:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
+        import httpx
+
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL) as error:

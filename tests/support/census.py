@@ -11,11 +11,11 @@ from __future__ import annotations
 import select
 import socket
 import struct
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from tests.support.background import Background, Closable
 from tests.support.lab import Host, _in_namespace
 from tests.support.waiting import wait_for
 
@@ -30,7 +30,7 @@ class StormError(AssertionError):
     """Frames go round and round."""
 
 
-class Census:
+class Census(Background):
     """Sends and counts from `start` to `stop`, phase by phase.
 
     surplus: what arrived too often, as (phase, sender, receiver, round).
@@ -46,20 +46,10 @@ class Census:
         self._sockets = [_in_namespace(host.namespace, _socket) for host in hosts]
         self._absent: set[int] = set()
         self._seen: dict[tuple[int, int], set[int]] = defaultdict(set)
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=run) for run in (self._send, self._receive)]
+        super().__init__(self._send, self._receive)
 
-    def __enter__(self) -> Census:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        for sock in self._sockets:
-            sock.close()
+    def _to_close(self) -> Iterable[Closable]:
+        return self._sockets
 
     def phase(self, name: str) -> None:
         """What is sent from now on belongs to that phase."""

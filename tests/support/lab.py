@@ -15,11 +15,12 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from tests.support.background import Background, Closable
 from tests.support.ovs import Flow, parse_flow
 from tests.support.waiting import wait_for
 
@@ -205,7 +206,7 @@ def frame(
     return (head + struct.pack("!H", ETHERTYPE) + payload).ljust(60, b"\0")
 
 
-class Stream:
+class Stream(Background):
     """Numbered frames from one host to another at a steady rate, until stopped."""
 
     def __init__(self, source: Host, destination: Host, rate: int = 400) -> None:
@@ -213,21 +214,11 @@ class Stream:
         self.rate = rate
         self._head = frame(destination.mac, source.mac)[:14]
         self._out, self._in = source.wire(), destination.wire()
-        self._stop = threading.Event()
         self._seen: set[int] = set()
-        self._threads = [threading.Thread(target=run) for run in (self._send, self._receive)]
+        super().__init__(self._send, self._receive)
 
-    def __enter__(self) -> Stream:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        self._out.socket.close()
-        self._in.socket.close()
+    def _to_close(self) -> Iterable[Closable]:
+        return self._out.socket, self._in.socket
 
     def more(self, frames: int) -> None:
         """Return when that many more have been sent."""

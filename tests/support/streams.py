@@ -9,12 +9,12 @@ from __future__ import annotations
 import select
 import socket
 import struct
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from ipaddress import ip_address
 
+from tests.support.background import Background, Closable
 from tests.support.lab import Host, _in_namespace
 from tests.support.waiting import wait_for
 
@@ -93,7 +93,7 @@ def _sockaddr(address: str) -> bytes:
     return body.ljust(128, b"\0")
 
 
-class Streams:
+class Streams(Background):
     """Streams among hosts while it is open: who sends what, and what each host hears.
 
     A stream goes by (sender, group).  `heard[host number][stream]`: numbers of the frames.
@@ -110,20 +110,10 @@ class Streams:
         self._senders: dict[Stream, socket.socket] = {}
         self._ears = {host.number: _in_namespace(host.namespace, _ear) for host in hosts}
         self._groups: dict[bytes, str] = {}
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=run) for run in (self._send, self._listen)]
+        super().__init__(self._send, self._listen)
 
-    def __enter__(self) -> Streams:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-        for sock in (*self._senders.values(), *self._ears.values()):
-            sock.close()
+    def _to_close(self) -> Iterable[Closable]:
+        return *self._senders.values(), *self._ears.values()
 
     def start(self, sender: Host, group: str) -> Stream:
         """Let a host send to a group from now on."""

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.bridge.stp import PortState
-from tests.unit.stp.fabric import Delays, Fabric
+from tests.unit.stp.fabric import Fabric
+from tests.unit.stp.fabric_switch import Delays
 from tests.unit.stp.meshes import mesh
 from tests.unit.stp.test_properties import profile
 
@@ -134,7 +135,7 @@ class TestOrder:
     def test_a_reply_to_a_barrier_alone_does_not_say_so(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tests.unit.stp.fabric.grace", lambda _answered: 0.0)
+        monkeypatch.setattr("tests.unit.stp.fabric_switch.grace", lambda _answered: 0.0)
         assert self.histories() > 0
 
     @staticmethod

@@ -3,7 +3,8 @@
 import pytest
 
 from ofapp.bridge.stp import BridgeParams, PortState
-from tests.unit.stp.topology import LoopError, Network
+from tests.unit.stp.lans import LoopError
+from tests.unit.stp.topology import Network
 
 TRIANGLE = """
     A B C

@@ -20,7 +20,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ofapp.bridge.event import Event
 from ofapp.bridge.stp import (
@@ -39,39 +39,9 @@ from ofapp.bridge.stp import (
 from ofapp.bridge.stp.bpdu import BpduType
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import PointToPoint
+from tests.unit.stp.lans import Bridge, Lan, LoopError
 
 DELAY = 0.0001
-
-
-class LoopError(AssertionError):
-    """A frame could go round for ever."""
-
-
-@dataclass
-class Lan:
-    name: str
-    shared: bool
-    delay: float
-    loopback: bool = False
-    up: bool = True
-    members: list[tuple[str, int]] = field(default_factory=list)
-    epoch: int = 0  # frames of an earlier one are lost
-
-
-@dataclass
-class Bridge:
-    name: str
-    params: BridgeParams
-    address: int
-    legacy: bool = False
-    foreign: bool = False
-    alive: bool = False
-    tree: SpanningTree | None = None
-    lans: dict[int, Lan] = field(default_factory=dict)
-    port_params: dict[int, PortParams] = field(default_factory=dict)
-    states: dict[int, PortState] = field(default_factory=dict)
-    linked: dict[int, bool] = field(default_factory=dict)
-    wake: float | None = None
 
 
 class Network:
