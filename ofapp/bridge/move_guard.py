@@ -11,7 +11,7 @@ What is no flapping: a guest that migrates moves once or twice; a virtual router
 RFC 5798) once a failover; and a topology change of spanning tree makes addresses forgotten, so
 that they do not move at all.  An address that was forgotten has no history.  A host that sends one
 address by two ports at a time, as Linux bonds in mode balance-rr do, does flap: it needs link
-aggregation, or a guard that is turned off.
+aggregation, which is told (`lag.unnamed`), or a guard that is turned off.
 
 Only moves pay for this.  Histories are kept for TRACKED addresses at most, and the one that moved
 longest ago makes room; each has as many instants as moves are allowed.
@@ -27,6 +27,7 @@ from typing import Literal
 from ofapp.bridge.effects import Effect, HoldDown, LetGo
 from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.bridge.fdb import Entry
+from ofapp.bridge.lag.unnamed import Two, UnnamedBonds
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.policy import MoveLimit
 
@@ -75,6 +76,11 @@ class HeldAddress:
         self.sightings = 0
 
     @property
+    def two(self) -> Two:
+        """The two ports that it is heard on."""
+        return min(self.port, self.elsewhere), max(self.port, self.elsewhere)
+
+    @property
     def reason(self) -> Literal["sticky", "moves"]:
         """Why, in one word."""
         return "sticky" if self.sticky else "moves"
@@ -86,13 +92,23 @@ class HeldAddress:
 
 
 class _Track:
-    """The moves of one address: where it was before them, and when they were."""
+    """The moves of one address: where it was before them, and when they were.
 
-    __slots__ = ("home", "times")
+    ports: the first three that they were between.
+    """
+
+    __slots__ = ("home", "ports", "times")
 
     def __init__(self, home: int) -> None:
         self.home = home
+        self.ports = [home]
         self.times: deque[float] = deque()
+
+    def to(self, port: int, now: float) -> None:
+        """One more move."""
+        self.times.append(now)
+        if port not in self.ports and len(self.ports) < 3:
+            self.ports.append(port)
 
 
 class MoveGuard:
@@ -106,6 +122,7 @@ class MoveGuard:
         self.held: dict[Address, HeldAddress] = {}
         self._counters = counters
         self._tracks: dict[Address, _Track] = {}
+        self._unnamed = UnnamedBonds()
         self._due: float | None = None
         self._refused = False
 
@@ -133,7 +150,7 @@ class MoveGuard:
             return
         tracks = self._tracks
         track = tracks.pop(address, None) or _Track(old_port)
-        track.times.append(now)
+        track.to(entry.port, now)
         tracks[address] = track
         begin = now - self.params.window
         for _ in range(2):  # more than come in, so the stale ones go in time
@@ -145,7 +162,7 @@ class MoveGuard:
 
     def hold(self, address: Address, entry: Entry, elsewhere: int, now: float) -> list[Effect]:
         """Frames from an address are dropped from now on, but for those on its port."""
-        self._tracks.pop(address, None)
+        track = self._tracks.pop(address, None)
         if len(self.held) >= MAX_HELD:
             return self._refuse()
         sticky = entry.is_sticky
@@ -167,7 +184,10 @@ class MoveGuard:
             f": held down for {held.seconds} s",
         )
         data = _data(held) | {"elsewhere": elsewhere, "seconds": held.seconds}
-        return [held.effect, Event("fdb.held", text, Severity.WARNING, data=data)]
+        effects: list[Effect] = [held.effect, Event("fdb.held", text, Severity.WARNING, data=data)]
+        if track is not None and {entry.port, elsewhere} == {*track.ports}:
+            effects += self._unnamed.heard(held.two, _spoken(address))
+        return effects
 
     def seen(self, held: HeldAddress, port: int, now: float) -> list[Effect]:
         """A held address was seen elsewhere: its flow was not there in time, or is lost."""
@@ -214,6 +234,8 @@ class MoveGuard:
             message = f"{_spoken(address)} is not held down any more"
             effects.append(LetGo(*address))
             effects.append(Event("fdb.held.cleared", message, data=_data(held)))
+        if effects and self._unnamed.told:
+            effects += self._unnamed.still(held.two for held in self.held.values())
         self._due = min((held.until for held in self.held.values()), default=None)
         if self._refused and len(self.held) < MAX_HELD:
             self._refused = False

@@ -58,8 +58,36 @@ def where(bridge: Bridge, mac: int = A) -> int | None:
 
 
 def event(effects: list[Effect]) -> Event:
-    (found,) = [effect for effect in effects if isinstance(effect, Event)]
+    """The one that is not about bonds."""
+    (found,) = [
+        effect
+        for effect in effects
+        if isinstance(effect, Event) and not effect.kind.startswith("lag.")
+    ]
     return found
+
+
+def bonds(effects: list[Effect]) -> list[tuple[str, Any]]:
+    """What is told of bonds that nobody has named, and of which ports."""
+    events = [effect for effect in effects if isinstance(effect, Event)]
+    return [(e.kind, e.data["ports"]) for e in events if e.kind.startswith("lag.")]
+
+
+class TestUnnamedBonds:
+    def test_two_ports_that_addresses_are_heard_on_in_turn_are_told_once(self) -> None:
+        bridge = make()
+        effects = flap(bridge, (1, 2, 1, 2, 1))
+        assert bonds(effects) == [("lag.unnamed", [1, 2])]
+        told = next(e for e in effects if isinstance(e, Event) and e.kind == "lag.unnamed")
+        assert "lags:" in told.worded(bridge.ports).message
+        assert told.severity is Severity.WARNING
+        for step, port in enumerate((1, 2, 1, 2, 1)):
+            assert not bonds(see(bridge, port, 2.0 + step / 10, B))  # once for the two
+        assert bonds(bridge.tick(31.5)) == []  # B is still held down
+        assert bonds(bridge.tick(40.0)) == [("lag.unnamed.cleared", [1, 2])]
+
+    def test_an_address_on_three_ports_is_no_bond(self) -> None:
+        assert not bonds(flap(make(), (1, 2, 3, 1, 2)))
 
 
 class TestMoves:
