@@ -23,7 +23,8 @@ from tests.unit.openflow.test_channel import flow_removed, message, packet_in
 def frame(port: int, text: bytes = b"hello", feature: Feature = Feature.BPDU) -> bytes:
     """A frame of a protocol, as the flow of that feature sends it here."""
     match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
-    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(text), 1, 0, make_cookie(feature))
+    serial = 4095 if feature is Feature.LACP else 0
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(text), 1, 0, make_cookie(feature, serial))
     return message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + text)
 
 
@@ -85,11 +86,11 @@ def kinds(found: list[object]) -> str:
         packet_in(1, 10) + flow_removed(1, 10, 5) + ERROR,
     ],
 )
-@pytest.mark.parametrize("feature", [Feature.BPDU, Feature.SNOOP])
+@pytest.mark.parametrize("feature", [Feature.BPDU, Feature.LACP, Feature.SNOOP])
 def test_echoes_and_protocols_come_before_any_storm(storm: bytes, feature: Feature) -> None:
     inbox, _ = sorted_into(storm * 700 + frame(3, feature=feature) + ECHO + storm)
     assert [echo.xid for echo in inbox.take_echoes()] == [5]
-    assert inbox.take_frames(10) == [Frame(feature is Feature.BPDU, 3, b"hello")]
+    assert inbox.take_frames(10) == [Frame(feature, 3, b"hello")]
 
 
 def test_answers_and_ports_come_before_what_is_said_in_bulk() -> None:
@@ -148,7 +149,15 @@ def test_a_frame_that_looks_like_a_bpdu_inside_is_none() -> None:
 
 PARTS = [
     *(packet_in(1, 10), packet_in(2, 11)[:60], flow_removed(1, 10, 5), flow_removed(1, 9, 5, 2)),
-    *(frame(3), frame(4, b"x" * 52), frame(5, feature=Feature.SNOOP), ECHO, ERROR, BARRIER),
+    *(
+        frame(3),
+        frame(4, b"x" * 52),
+        frame(5, feature=Feature.SNOOP),
+        frame(6, feature=Feature.LACP),
+        ECHO,
+        ERROR,
+        BARRIER,
+    ),
     *(port_status(3), port_status(8), multipart(ofp.OFPMP_FLOW, 56), multipart(13, 64)),
     message(ofp.OFPT_PACKET_IN, b""),
     message(ofp.OFPT_PACKET_IN, bytes(16)),
