@@ -11,6 +11,7 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.lag import LagParams
 from ofapp.bridge.multicast import Family
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.params import BridgeParams, PortParams
@@ -57,13 +58,17 @@ def everything() -> Bridge:
         ),
     }
     lists = {"guests": (AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5),)}
-    params = BridgeParams(ports=ports, multicast=MulticastParams(), policies=Policies(acls=lists))
+    lags = {"lag0": LagParams(("m1",), lacp="off"), "lag1": LagParams(("m2",))}
+    policies = Policies(acls=lists)
+    params = BridgeParams(ports=ports, multicast=MulticastParams(), policies=policies, lags=lags)
     made = Bridge(1, params)
     made.set_ports(
         [
             Port(1, "p1", 1, True),
             Port(2, "p2", 2, True),
             Port(3, "p3", 3, True),
+            Port(4, "m1", 5, True),
+            Port(5, "m2", 6, True),
             Port(LOCAL_PORT, "br0", 4, True),
         ],
         0.0,
@@ -175,6 +180,7 @@ class TestDeclaration:
             TableId.SOURCE,
             TableId.SNOOP,
             TableId.STORM,
+            TableId.LAG,
             TableId.OWNER,
         }
 
