@@ -177,6 +177,8 @@ class Core:
         timers += [port.current_while, port.periodic_timer, port.openings.free_at]
         if port.mux is Mux.WAITING:
             timers += [port.wait_while, port.wait_while + AGGREGATE_WAIT_TIME]
+        if port.mux is Mux.COLLECTING:
+            timers.append(port.grace)
         if port.told.untold:
             timers.append(port.told.free_at)
         if port.ntt:

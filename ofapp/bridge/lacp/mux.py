@@ -5,9 +5,10 @@ a group: a member takes frames in before its partner may send any, and sends non
 takes them in, so no frame is lost when a member comes up.  With a partner of coupled control, which
 does both at once, it is the same: that one says Collecting in the same breath as Distributing.
 
-Two things are not in the standard. A member waits at most one Aggregate_Wait_Time for others that
+Three things are not in the standard. A member waits at most one Aggregate_Wait_Time for others that
 are to be attached with it, so that one whose partner changes all the time does not hold them up.
-And a member that has begun to collect or to distribute too often lately is held back for a while.
+A member that has begun to collect or to distribute too often lately is held back for a while.
+And while others are in use it gives its partner PARTNER_GRACE to do what it says.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ofapp.bridge.lacp.port import (
     HELD,
     MAX_OPENINGS,
     OPENINGS_PERIOD,
+    PARTNER_GRACE,
     Mux,
     Port,
     Selected,
@@ -81,6 +83,8 @@ def _may_enter(core: Core, port: Port, state: Mux) -> bool:
         (Mux.ATTACHED, Mux.COLLECTING),
         (Mux.COLLECTING, Mux.DISTRIBUTING),
     )
+    if state is Mux.DISTRIBUTING and not _partner_is_ready(core, port):
+        return False
     if not opens or port.openings.take(core.now):
         return True
     if not is_held_back(core, port):
@@ -97,9 +101,17 @@ def _may_enter(core: Core, port: Port, state: Mux) -> bool:
     return False
 
 
+def _partner_is_ready(core: Core, port: Port) -> bool:
+    """Has the partner had the time to do what it says, or is there nothing to lose by haste?"""
+    if port.grace == HELD:
+        port.grace = core.now + PARTNER_GRACE
+    return core.runs_out(port.grace) or not core.up
+
+
 def _enter(core: Core, port: Port, state: Mux) -> None:
     before = port.mux
     core.set_mux(port, state)
+    port.grace = HELD
     match state:
         case Mux.DETACHED | Mux.ATTACHED | Mux.COLLECTING:
             port.ntt = True

@@ -25,6 +25,11 @@ LONG_TIMEOUT_TIME = 90.0
 CHURN_DETECTION_TIME = 60.0
 AGGREGATE_WAIT_TIME = 2.0
 
+PARTNER_GRACE = 0.5
+"""Not in 802.1AX: seconds that a partner may take to do what it says. Open vSwitch tells that a
+member collects before its datapath does, and lost up to a tenth of a second of a stream that came
+by it at once; while other members distribute, waiting costs nothing."""
+
 MAX_LACPDUS = 3
 """In any Fast_Periodic_Time (6.4.16)."""
 MAX_MARKERS = 5
@@ -104,6 +109,7 @@ class Port:
         "drops",
         "drops_told",
         "flaps",
+        "grace",
         "held_back",
         "held_until",
         "key",
@@ -152,6 +158,7 @@ class Port:
         self.selected = Selected.UNSELECTED
         self.mux = Mux.DETACHED
         self.wait_while = HELD
+        self.grace = HELD
         self.openings = Pace(MAX_OPENINGS, OPENINGS_PERIOD)
         self.held_back = 0
         self.held_until = EXPIRED
