@@ -1,0 +1,180 @@
+"""Who asks, and what they may do.
+
+A caller is known by a token, by a session that began with one, or by the user that the kernel tells
+of who has connected to the UNIX socket.  Whoever is not known may do everything but make tokens
+while the API is open: on loopback, as long as nobody has made a token or asked for this
+(`Rules.required`); and nothing from then on.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from ofapp.controller.access.failures import EVERY, Failures, Tell
+from ofapp.controller.access.roles import Role
+from ofapp.controller.access.sessions import LONGEST, Sessions
+from ofapp.controller.access.tokens import Token, Tokens
+
+ROOT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who is at the other end of a UNIX socket: user, and groups."""
+
+    uid: int
+    groups: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """What is known of who asks.  peer: the address, or the network, that it is answerable for;
+    address: the very one; bearer, session: what it has brought."""
+
+    peer: str
+    address: str
+    user: User | None = None
+    bearer: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who it is.  known: by a token, a session or a user; session: by that, in a browser."""
+
+    name: str
+    role: Role
+    address: str
+    known: bool = True
+    token: Token | None = None
+    session: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.role}) from {self.address}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """required: nobody may do anything without being known; own: the user that this process is;
+    operators: the group whose members are operators over the UNIX socket."""
+
+    required: bool = False
+    own: int = ROOT
+    operators: int | None = None
+
+
+class RejectedError(Exception):
+    """Nobody we know.  wait: seconds until it may try again, None when it may at once."""
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+@dataclass
+class Access:
+    """Of one controller."""
+
+    tokens: Tokens
+    tell: Tell
+    rules: Rules = field(default_factory=Rules)
+
+    def __post_init__(self) -> None:
+        self.sessions = Sessions()
+        self.failures = Failures(self.tell)
+
+    @property
+    def closed(self) -> bool:
+        """Whether one has to be known."""
+        return self.rules.required or self.tokens.made
+
+    def identify(self, knock: Knock) -> Caller:
+        """Who it is; RejectedError."""
+        if knock.bearer is not None and self.closed:
+            return self._by_token(knock, knock.bearer)
+        if knock.session is not None and (caller := self._by_session(knock, knock.session)):
+            return caller
+        if knock.user is not None and (role := self._role_of(knock.user)):
+            return Caller(_user(knock.user), role, knock.address)
+        if not self.closed:
+            name = "anybody" if knock.user is None else _user(knock.user)
+            return Caller(name, Role.ADMIN, knock.address, known=False)
+        if knock.user is not None:
+            raise RejectedError(
+                f"{_user(knock.user)} is neither root nor an operator here, and has brought no"
+                " token: ofapp --api-token-file, or OFAPP_TOKEN"
+            )
+        raise RejectedError(
+            "this asks for a token: send it as Authorization: Bearer (ofapp: --api-token-file, or"
+            " OFAPP_TOKEN); root makes one on the controller's machine with ofapp token create"
+        )
+
+    def log_in(self, caller: Caller) -> str:
+        """A new session for who has come with a token; gives its key."""
+        assert caller.token is not None
+        return self.sessions.open(caller.token.name, caller.token.digest, time.time())
+
+    def expires(self, caller: Caller) -> float | None:
+        """When it will have to log in again, as `time.time()`; None = never."""
+        until = None if caller.token is None else caller.token.expires
+        session = None
+        if caller.session is not None:
+            session = self.sessions.find(caller.session, time.time())
+        if session is not None:
+            end = session.opened + LONGEST
+            return end if until is None else min(end, until)
+        return until
+
+    def still(self, caller: Caller) -> bool:
+        """Whether an answer that takes long, a stream of events, may go on."""
+        if not caller.known:
+            return not self.closed
+        if caller.token is None:
+            return True
+        token = self.tokens.named(caller.token.name)
+        if token is None or token.digest != caller.token.digest or token.expired(time.time()):
+            return False
+        return caller.session is None or (
+            self.sessions.find(caller.session, time.time()) is not None
+        )
+
+    # Inside
+
+    def _by_token(self, knock: Knock, secret: str) -> Caller:
+        now = time.monotonic()
+        token = self.tokens.find(secret)
+        at_home = token is not None and token.used_from == knock.peer
+        if not at_home and self.failures.limited(knock.peer, now):
+            self.failures.counts["too many failures"] += 1
+            raise RejectedError("too many failed logins from there: try again later", EVERY)
+        if token is None or token.expired(time.time()):
+            if token is None:
+                self.failures.failed(knock.peer, "no such token", now)
+                raise RejectedError("there is no such token, or not any more")
+            self.failures.failed(knock.peer, "expired", now)
+            raise RejectedError(f"the time of token {token.name} is over")
+        self.tokens.note_use(token, knock.peer, time.time())
+        return Caller(f"token {token.name}", token.role, knock.address, token=token)
+
+    def _by_session(self, knock: Knock, key: str) -> Caller | None:
+        session = self.sessions.use(key, time.time())
+        if session is None:
+            return None
+        token = self.tokens.named(session.token)
+        if token is None or token.digest != session.digest or token.expired(time.time()):
+            self.sessions.close(key)
+            return None
+        self.tokens.note_use(token, knock.peer, time.time())
+        return Caller(f"token {token.name}", token.role, knock.address, token=token, session=key)
+
+    def _role_of(self, user: User) -> Role:
+        if user.uid in (ROOT, self.rules.own):
+            return Role.ADMIN
+        if self.rules.operators is not None and self.rules.operators in user.groups:
+            return Role.OPERATOR
+        return Role.ANYBODY
+
+
+def _user(user: User) -> str:
+    return "root" if user.uid == ROOT else f"uid {user.uid}"

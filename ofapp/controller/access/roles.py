@@ -1,0 +1,21 @@
+"""What somebody may do; a role may do what those below it may."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Role(IntEnum):
+    """ANYBODY: without being known; VIEWER reads; OPERATOR changes bridges; ADMIN all the rest."""
+
+    ANYBODY = 0
+    VIEWER = 1
+    OPERATOR = 2
+    ADMIN = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+GIVEN = {str(role): role for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)}
+"""Those that a token can have, by name."""

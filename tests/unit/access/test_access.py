@@ -1,0 +1,235 @@
+"""Who asks, and what they may do; how tokens are kept and failed logins slowed down."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
+from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
+from ofapp.common import hub
+from ofapp.controller.access import Access, Knock, RejectedError, Role, Rules, Tokens, User
+from ofapp.controller.access import access as module
+from ofapp.controller.access.failures import BURST, EVERY
+from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
+from ofapp.controller.state.keeper import Keeper
+
+OPERATORS = 4711
+
+
+class Clock:
+    """Both of the clocks that this module looks at."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def time(self) -> float:
+        return self.now
+
+    monotonic = time
+
+
+class Door:
+    """An `Access` and what it told."""
+
+    def __init__(self, directory: Path | None = None, **rules: Any) -> None:
+        self.told: list[Event] = []
+        keeper = Keeper(self._tell)
+        tokens = Tokens(directory, keeper, self._tell)
+        self.access = Access(tokens, self._tell, Rules(**rules))
+
+    def _tell(self, _bridge: int | None, event: Event) -> None:
+        self.told.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.told]
+
+    def make(self, name: str, role: Role = Role.VIEWER, lifetime: float | None = None) -> str:
+        now = module.time.time()
+        secret, saved = self.access.tokens.create(name, role, "root", now, lifetime)
+        saved.wait()
+        return secret
+
+    def who(self, peer: str = "192.0.2.1", **brought: Any) -> str:
+        caller = self.access.identify(Knock(peer, peer, **brought))
+        return f"{caller.name}: {caller.role}"
+
+    def rejected(self, peer: str = "192.0.2.1", **brought: Any) -> RejectedError:
+        with pytest.raises(RejectedError) as found:
+            self.who(peer, **brought)
+        return found.value
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(module, "time", made)
+    return made
+
+
+def test_it_is_open_until_the_first_token_and_never_again() -> None:
+    door = Door()
+    assert door.who() == "anybody: admin"
+    assert door.who(bearer="whatever") == "anybody: admin"
+    secret = door.make("grafana")
+    assert door.who(bearer=secret) == "token grafana: viewer"
+    assert "asks for a token" in str(door.rejected())
+    door.access.tokens.revoke("grafana")
+    door.rejected()
+    assert "no such token" in str(door.rejected(bearer=secret))
+
+
+def test_where_it_is_required_it_is_closed_from_the_start() -> None:
+    door = Door(required=True)
+    door.rejected()
+    door.rejected(bearer="")
+    assert door.who(user=User(0)) == "root: admin"
+
+
+@pytest.mark.parametrize(
+    ("user", "who"),
+    [
+        (User(0), "root: admin"),
+        (User(990), "uid 990: admin"),
+        (User(1000, frozenset({1000, OPERATORS})), "uid 1000: operator"),
+        (User(1000, frozenset({1000})), None),
+    ],
+)
+def test_over_the_socket_users_and_groups_count(user: User, who: str | None) -> None:
+    door = Door(required=True, own=990, operators=OPERATORS)
+    if who is None:
+        assert "neither root nor an operator" in str(door.rejected(user=user))
+    else:
+        assert door.who(user=user) == who
+    secret = door.make("grafana")
+    assert door.who(user=user, bearer=secret) == "token grafana: viewer"
+
+
+def test_a_token_ends_with_its_time(clock: Clock) -> None:
+    door = Door()
+    secret = door.make("brief", lifetime=60)
+    caller = door.access.identify(Knock("a", "a", bearer=secret))
+    assert door.access.still(caller)
+    clock.now += 60
+    assert "the time of token brief is over" in str(door.rejected(bearer=secret))
+    assert not door.access.still(caller)
+    assert door.access.failures.counts == {"expired": 1}
+
+
+def test_a_token_is_revoked_at_once_also_for_who_follows_the_events() -> None:
+    door = Door()
+    secret = door.make("ops", Role.OPERATOR)
+    caller = door.access.identify(Knock("a", "a", bearer=secret))
+    session = door.access.log_in(caller)
+    followers = [caller, door.access.identify(Knock("a", "a", session=session))]
+    assert all(map(door.access.still, followers))
+    door.access.tokens.revoke("ops")
+    door.make("ops", Role.OPERATOR)  # another one of the same name
+    assert not any(map(door.access.still, followers))
+    door.rejected(session=session)
+
+
+def test_names_are_single_and_plain() -> None:
+    door = Door()
+    door.make("one")
+    for name, why in (("one", "already"), ("two words", "no name"), ("x" * 65, "no name")):
+        with pytest.raises(InputError, match=why):
+            door.make(name)
+
+
+# --- on disk
+
+
+def test_tokens_outlive_the_process_as_hashes_only(tmp_path: Path) -> None:
+    door = Door(tmp_path)
+    secret = door.make("grafana", Role.VIEWER)
+    door.who("2001:db8::/64", bearer=secret)
+    door.access.tokens.save_uses()
+    file = tmp_path / "tokens.json"
+    again = wait_for_use(file)
+    assert again["used_from"] == "2001:db8::/64"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert secret.removeprefix("ofapp_") not in file.read_text()
+    assert Door(tmp_path).who(bearer=secret) == "token grafana: viewer"
+
+
+def wait_for_use(file: Path) -> Any:
+    deadline = time.monotonic() + 20
+    while (kept := json.loads(file.read_text())["tokens"][0])["used"] is None:
+        assert time.monotonic() < deadline
+        hub.sleep(0.01)
+    return kept
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"tokens": [{"name": "x"}]}', b"\xff" * 99])
+def test_a_damaged_file_opens_nothing_now_or_later(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "tokens.json").write_bytes(content)
+    door = Door(tmp_path)
+    door.rejected()
+    assert door.kinds[0] == "state.damaged"
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "tokens.json").exists():
+        assert time.monotonic() < deadline
+        hub.sleep(0.01)
+    assert (tmp_path / "tokens.json.damaged-1").read_bytes() == content
+    Door(tmp_path).rejected()
+
+
+# --- failed logins
+
+
+def test_who_fails_often_has_to_wait_and_others_do_not(clock: Clock) -> None:
+    door = Door()
+    secret = door.make("grafana")
+    for _ in range(BURST + 1):
+        assert door.rejected("192.0.2.66", bearer="wrong").wait is None
+    assert door.rejected("192.0.2.66", bearer="wrong").wait == EVERY
+    assert door.rejected("192.0.2.66", bearer=secret).wait == EVERY  # no oracle
+    assert door.who("192.0.2.1", bearer=secret) == "token grafana: viewer"
+    assert "api.login.limited" in door.kinds
+    clock.now += EVERY
+    assert door.who("192.0.2.66", bearer=secret) == "token grafana: viewer"
+    assert "api.login.limited.cleared" in door.kinds
+    assert door.access.failures.counts == {"no such token": BURST + 1, "too many failures": 2}
+
+
+def test_who_shares_an_address_with_somebody_hostile_goes_on(clock: Clock) -> None:
+    door = Door()
+    secret = door.make("grafana")
+    door.who(bearer=secret)
+    for _ in range(100):
+        door.rejected(bearer="wrong")
+    assert door.who(bearer=secret) == "token grafana: viewer"
+
+
+# --- sessions
+
+
+def test_a_session_ends_when_unused_and_after_a_day(clock: Clock) -> None:
+    sessions = Sessions()
+    idle, busy = (sessions.open("t", b"t", clock.now) for _ in range(2))
+    begun = clock.now
+    while clock.now + IDLE / 2 < begun + LONGEST:
+        clock.now += IDLE / 2
+        assert sessions.use(busy, clock.now)
+    assert not sessions.use(idle, clock.now)
+    assert not sessions.use(busy, begun + LONGEST)
+    assert not sessions.use("something else", clock.now)
+
+
+def test_sessions_are_bounded_and_the_unused_make_room() -> None:
+    sessions = Sessions()
+    keys = [sessions.open("t", b"t", now) for now in range(OF_TOKEN)]
+    other = sessions.open("o", b"o", 0)
+    sessions.use(keys[0], OF_TOKEN)
+    sessions.open("t", b"t", OF_TOKEN)
+    assert sessions.find(keys[0], OF_TOKEN)
+    assert not sessions.find(keys[1], OF_TOKEN)
+    assert sessions.find(other, OF_TOKEN)
+    assert len(sessions) == OF_TOKEN + 1
