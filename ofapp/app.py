@@ -26,6 +26,8 @@ from ofapp.config import load_config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
+from ofapp.launcher import api
+from ofapp.launcher.exposure import exposures
 from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
 from ofapp.openflow.switch.ownership import identity
@@ -48,7 +50,8 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         state = State(directory, events.tell)
         own = identity(conf.state_dir)
         self.network = Network(load_config(config_file()), state, events, own, config_file)
-        self._api = ApiServer(self.network, conf.wsapi_host, conf.wsapi_port)
+        self.network.access.rules = api.rules()
+        self._api = ApiServer(self.network, api.place())
 
     def start(self) -> Any:
         """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""
@@ -58,7 +61,10 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         self._keep(reception.watch)
         serve_with(self.network.connections.admit, reception)
         _calm_garbage_collection()
-        return self._api.start()
+        serving = self._api.start()
+        for event in exposures(self.network.access):
+            self.network.events.tell(None, event)
+        return serving
 
     def _keep(self, loop: Callable[[], None]) -> None:
         """For as long as this runs: one that ends by an error is told of, and starts again."""
@@ -66,7 +72,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
 
     def service_reload(self) -> None:
         """Do as the configuration file says now; what is wrong with it is told as an event."""
-        self.network.reloader.try_reload()
+        self.network.reload("SIGHUP")
 
     def service_status(self) -> str:
         """How many switches are served, in words for `systemctl status`."""

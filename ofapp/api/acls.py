@@ -14,6 +14,7 @@ from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, NoQuery, PortRef
 from ofapp.api.lookup import by_number, find_bridge, port_ref
 from ofapp.api.problems import COMMON, documented
+from ofapp.api.roles import viewer
 from ofapp.bridge import policy
 from ofapp.bridge.acl import IMPLICIT
 from ofapp.bridge.bridge import Bridge
@@ -72,6 +73,7 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     @api.get("", responses={200: AclList, **documented(404)})
+    @viewer
     def acls(path: BridgePath, query: NoQuery) -> Response:
         """A bridge's access lists, by name, with its counters as of now.
 

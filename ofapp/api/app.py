@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,14 +25,15 @@ from ofapp.api import (
     problems,
     ryu,
     stp,
+    tokens,
 )
 from ofapp.api.answers import plain
 from ofapp.api.door import MAX_BODY
 from ofapp.api.events import Streams
+from ofapp.api.gate import Gate
 from ofapp.api.problems import ProblemError, field_problem
+from ofapp.api.roles import viewer
 from ofapp.controller.network import Network
-
-_CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 
 
 def create_app(
@@ -58,7 +58,7 @@ def create_app(
         responses=problems.COMMON,
         validation_error_model=problems.Problem,
         validation_error_callback=problems.invalid,
-        security_schemes={},
+        security_schemes={"token": {"type": "http", "scheme": "bearer"}},
         doc_ui=False,
         static_folder=None,
     )
@@ -66,9 +66,10 @@ def create_app(
     app.url_map.merge_slashes = False  # redirects would be neither JSON nor in the document
     problems.install(app)
 
+    Gate(app, network.access, network.audit, local_only)
+
     @app.before_request
     def check() -> None:
-        _check_sender(local_only)
         if request.url_rule is not None:
             _check_form()
 
@@ -86,42 +87,15 @@ def create_app(
     ):
         app.register_api(routes.blueprint(network))
     app.register_api(metrics.blueprint(network, {} if ended is None else ended))
-    app.register_api(events.blueprint(network.events, streams or Streams()))
+    app.register_api(events.blueprint(network.events, streams or Streams(), network.access))
+    app.register_api(tokens.blueprint(network.access))
 
     @app.get("/openapi.json", doc_ui=False)
+    @viewer
     def openapi() -> Response:
         return plain(app.api_doc)
 
     return app
-
-
-def _check_sender(local_only: bool) -> None:
-    """Web pages of others must not drive this API through their reader's browser.
-
-    A name that its owner points to 127.0.0.1 makes his page and this API one origin to a browser
-    (DNS rebinding): on loopback, therefore, only addresses and localhost are accepted as Host.
-    """
-    host = request.host
-    if local_only and not _is_literal(host):
-        raise ProblemError(421, f"ofapp is not called {host} here: use 127.0.0.1 or localhost")
-    origin = request.headers.get("Origin")
-    if (
-        request.method in _CHANGING
-        and origin is not None
-        and origin != f"{request.scheme}://{host}"
-    ):
-        raise ProblemError(403, f"a page of {origin} may not change anything here")
-
-
-def _is_literal(host: str) -> bool:
-    name = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-    if name == "localhost":
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_form() -> None:

@@ -14,6 +14,7 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery
 from ofapp.api.lookup import find_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.api.roles import admin, viewer
 from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.bridge.input_error import InputError
@@ -149,17 +150,20 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     @api.get("", responses={200: BridgeList})
+    @viewer
     def bridges(query: NoQuery) -> Response:
         """All bridges, by datapath id."""
         known = sorted(network.bridges.items())
         return answer(BridgeList(bridges=[bridge_view(network, bridge) for _, bridge in known]))
 
     @api.get("/<dpid>", responses={200: Bridge, **documented(404)})
+    @viewer
     def bridge(path: BridgePath, query: NoQuery) -> Response:
         """One bridge."""
         return answer(bridge_view(network, find_bridge(network, path.dpid)))
 
     @api.delete("/<dpid>", responses={204: None, **documented(404, 409), **UNSAVED})
+    @admin
     def forget(path: BridgePath, query: NoQuery) -> Response:
         """Forget a bridge whose switch is away, with its static and permanent entries.
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.problems import COMMON, ProblemError, documented
+from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.config import ConfigError
 from ofapp.config.compare import differences
@@ -90,6 +91,7 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     @api.get("", responses={200: ConfigStatus})
+    @viewer
     def show(query: NoQuery) -> Response:
         """What each bridge is told now, by the file and since."""
         reloader, config = network.reloader, network.running.config
@@ -105,6 +107,7 @@ def blueprint(network: Network) -> APIBlueprint:
         )
 
     @api.post("/reload", responses={200: Reloaded, **documented(409)})
+    @admin
     def reload(query: ReloadQuery) -> Response:
         """Read the file again and make what runs equal to it, without losing a frame.
 

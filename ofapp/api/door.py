@@ -11,6 +11,7 @@ import contextlib
 import errno
 import ipaddress
 import socket
+import ssl
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -19,14 +20,20 @@ from enum import Enum
 from io import BytesIO
 from typing import Any
 
+from ofapp.api import local
+from ofapp.api.tls import Tls
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
+from ofapp.controller.access import User
 
 CONNECTIONS = 128
 """At a time."""
 
 PEER_CONNECTIONS = 64
 """Of one address, or of one IPv6 network of 64 bits, so that one peer cannot have all."""
+
+GUEST = "ofapp.guest"
+"""In the environment of a request: the `Guest` whose it is."""
 
 LASTING = "ofapp.lasting"
 """Set in the environment of a request whose answer may take as long as it likes: a stream."""
@@ -45,14 +52,17 @@ class Stage(Enum):
     IDLE = 30.0  # the first byte of a request
     REQUEST = 10.0  # the rest of it
     ANSWER = 60.0  # us, and the client's reading what we say
+    HANDSHAKE = 15.0  # that of TLS; no two stages have one number, or they would be one
 
 
 @dataclass(eq=False)
 class Guest:
-    """A connection; since: when its stage began, monotonic."""
+    """A connection; since: when its stage began, monotonic; user: at a UNIX socket's other end."""
 
     socket: Any
     peer: str
+    user: User | None = None
+    tls: Tls | None = None
     since: float = field(default_factory=time.monotonic)
     stage: Stage = Stage.IDLE
     environ: dict[str, Any] = field(default_factory=dict)
@@ -69,24 +79,27 @@ class Guest:
     def dismiss(self, farewell: bytes) -> None:
         """End the connection, whoever is reading or writing there."""
         self.dismissed = True
-        with contextlib.suppress(OSError):
-            if self.stage is not Stage.ANSWER:
-                self.socket.fd.send(farewell, socket.MSG_DONTWAIT)
-        with contextlib.suppress(OSError):
-            self.socket.shutdown(socket.SHUT_RDWR)
+        hub.hang_up(self.socket, b"" if self.stage is Stage.ANSWER else farewell)
 
 
 class Door:
     """A listening socket, as eventlet's server uses one.
 
-    counts: gets the connections that were ended, `late`, `displaced` or `refused`.
+    counts: gets the connections that were ended, `late`, `displaced`, `refused` or `insecure`.
+    tls: for a listener of HTTPS.
     """
 
     def __init__(
-        self, listening: Any, tell: Callable[[int | None, Event], None], counts: Counter[str]
+        self,
+        listening: Any,
+        tell: Callable[[int | None, Event], None],
+        counts: Counter[str],
+        tls: Tls | None = None,
     ) -> None:
         self.counts = counts
+        self.tls = tls
         self._listening = listening
+        self._served = 0
         self._tell = tell
         self._guests: dict[Any, Guest] = {}  # by address and port
         self._trouble: dict[str, str] = {}  # kinds of events that are not cleared yet
@@ -107,13 +120,28 @@ class Door:
                 hub.sleep(hub.RETRY_SECONDS)
                 continue
             self._clear("api.starved", "connections are taken again")
-            guest = Guest(client, _peer(address[0]))
+            try:
+                address, guest = self._received(client, address)
+            except OSError:  # it has gone again
+                client.close()
+                continue
             if self._make_room(guest.peer):
                 self._guests[address] = guest
-                return client, address
+                return guest.socket, address
             self.counts["refused"] += 1
             guest.dismiss(_FULL)
-            client.close()
+            guest.socket.close()
+
+    def _received(self, client: Any, address: Any) -> tuple[Any, Guest]:
+        """Who that is, and what to call where they have come from: a UNIX socket's are all `""`."""
+        if client.family == socket.AF_UNIX:
+            user = local.user(client)
+            self._served += 1
+            return (f"uid {user.uid}", self._served), Guest(client, f"uid {user.uid}", user)
+        peer = _peer(address[0])
+        if self.tls is None:
+            return address, Guest(client, peer)
+        return address, Guest(self.tls.wrap(client), peer, tls=self.tls, stage=Stage.HANDSHAKE)
 
     def guest(self, address: Any) -> Guest | None:
         """Who came from there; None when it has been ended already."""
@@ -179,11 +207,33 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         self._guest = guest
         self.environ: dict[str, Any] = {}
         try:
+            if guest.tls is not None:
+                guest.tls.shake_hands(guest.socket)
             super().handle()
+        except (ssl.SSLError, TimeoutError):  # no TLS, or the end of it
+            door.counts["insecure"] += guest.stage is Stage.HANDSHAKE
+        except OSError:
+            if guest.stage is not Stage.HANDSHAKE:
+                raise
         finally:
             door.leave(self.client_address, guest)
             guest.enter(Stage.IDLE)
             self.environ.clear()  # it leads back here: only the garbage collector would find it
+
+    def get_environ(self) -> dict[str, Any]:
+        """Of a request."""
+        environ = {**super().get_environ(), GUEST: self._guest}
+        if self._guest.tls is not None:
+            environ |= {"wsgi.url_scheme": "https", "HTTPS": "on"}
+        return environ
+
+    def finish(self) -> None:
+        """Say what is not said yet, and hang up."""
+        with contextlib.suppress(ssl.SSLError):
+            super().finish()
+            return
+        hub.hang_up(self.connection)
+        self.connection.close()
 
     def _read_request_line(self) -> Any:
         self._guest.enter(Stage.IDLE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from flask import Response, request
@@ -13,8 +14,11 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import DatapathId, Input, Number
 from ofapp.api.door import LASTING
+from ofapp.api.gate import caller
 from ofapp.api.problems import COMMON, ProblemError, documented
+from ofapp.api.roles import viewer
 from ofapp.bridge.event import Severity
+from ofapp.controller.access import Access
 from ofapp.controller.events import EVERYTHING, EventLog, Interest, Record
 
 STREAMS = 64
@@ -100,7 +104,11 @@ class Streams:
         self.open = 0
 
     def follow(
-        self, events: EventLog, number: int, interest: Interest = EVERYTHING
+        self,
+        events: EventLog,
+        number: int,
+        interest: Interest = EVERYTHING,
+        may_go_on: Callable[[], bool] = lambda: True,
     ) -> Iterator[str]:
         """The text of a stream of the events after a number."""
         self.open += 1
@@ -108,7 +116,7 @@ class Streams:
         try:
             yield f": events of ofapp\nid: {events.life}-{number}\n\n"
             for record in events.follow(number, GLANCE, interest):
-                if self.stopping:
+                if self.stopping or not may_go_on():
                     return
                 if record is not None:
                     quiet = 0.0
@@ -120,13 +128,14 @@ class Streams:
             self.open -= 1
 
 
-def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
-    """The routes on an event log."""
+def blueprint(events: EventLog, streams: Streams, access: Access) -> APIBlueprint:
+    """The routes on an event log; a stream ends when who follows it may not any more."""
     api = APIBlueprint(
         "events", __name__, url_prefix="/v1/events", abp_tags=[TAG], abp_responses=COMMON
     )
 
     @api.get("", responses={200: EventList})
+    @viewer
     def latest(query: Since) -> Response:
         """The last thousand events, oldest first.  Of severity debug none is remembered."""
         found = events.since(query.since, _interest(query))
@@ -139,6 +148,7 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
             **documented(503),
         },
     )
+    @viewer
     def stream(header: LastEventId, query: StreamStart) -> Response:
         """Events as they happen.  It resumes after `Last-Event-ID`, or `since`.
 
@@ -153,8 +163,9 @@ def blueprint(events: EventLog, streams: Streams) -> APIBlueprint:
         elif number > events.last:  # a number of an earlier life of the controller
             number = 0
         request.environ[LASTING] = True
+        may_go_on = partial(access.still, caller())
         return Response(
-            streams.follow(events, number, _interest(query)),
+            streams.follow(events, number, _interest(query), may_go_on),
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store"},
         )

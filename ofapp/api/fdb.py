@@ -39,6 +39,7 @@ from ofapp.api.pagination import (
     page,
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import fdb_tables, held_addresses, held_keys, static_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT, EntryType
@@ -210,6 +211,7 @@ def blueprint(network: Network) -> APIBlueprint:
     api = APIBlueprint("fdb", __name__, url_prefix="/v1", abp_tags=[TAG], abp_responses=COMMON)
 
     @api.get("/bridges/<dpid>/fdb", responses={200: EntryPage, **documented(404)})
+    @viewer
     def bridge_fdb(path: BridgePath, query: Listing) -> Response:
         """A bridge's entries by VLAN and address, a page at a time."""
         bridge = find_bridge(network, path.dpid)
@@ -223,6 +225,7 @@ def blueprint(network: Network) -> APIBlueprint:
         )
 
     @api.get("/fdb", responses={200: BridgeEntryPage})
+    @viewer
     def whole_fdb(query: Listing) -> Response:
         """The entries of all bridges, by datapath id, VLAN and address."""
         first, after = _position(query)
@@ -251,6 +254,7 @@ def blueprint(network: Network) -> APIBlueprint:
             **UNSAVED,
         },
     )
+    @operator
     def put_static(path: StaticPath, query: NoQuery, body: StaticBody) -> Response:
         """Fix an address to a port for good: 201, or 200 when it was static before.
 
@@ -271,6 +275,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.delete(
         "/bridges/<dpid>/fdb/<vlan>/<mac>", responses={204: None, **documented(404), **UNSAVED}
     )
+    @operator
     def delete_static(path: StaticPath, query: NoQuery) -> Response:
         """Let the address of a static entry be learned again.  503, 507: as for PUT."""
         bridge = find_bridge(network, path.dpid)
@@ -282,6 +287,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return Response(status=204)
 
     @api.delete("/bridges/<dpid>/fdb", responses={200: Flushed, **documented(404)})
+    @operator
     def flush(path: BridgePath, query: EntryFilter) -> Response:
         """Forget the learned entries that fit all that is given; without a filter, all."""
         bridge = find_bridge(network, path.dpid)
@@ -290,11 +296,13 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(Flushed(flushed=gone))
 
     @api.get("/bridges/<dpid>/fdb/held", responses={200: HeldList, **documented(404)})
+    @viewer
     def held(path: BridgePath, query: NoQuery) -> Response:
         """The addresses that are held down: they flap, or belong to a sticky port."""
         return answer(HeldList(held=_held(find_bridge(network, path.dpid))))
 
     @api.delete("/bridges/<dpid>/fdb/held/<vlan>/<mac>", responses={204: None, **documented(404)})
+    @operator
     def release(path: StaticPath, query: NoQuery) -> Response:
         """Let go of an address before its time; it may move again, and be held again."""
         bridge = find_bridge(network, path.dpid)

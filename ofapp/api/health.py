@@ -14,6 +14,7 @@ import ofapp
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
 from ofapp.api.problems import COMMON, ProblemError, documented
+from ofapp.api.roles import anybody, viewer
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
@@ -47,11 +48,13 @@ def blueprint(network: Network) -> APIBlueprint:
     api = APIBlueprint("health", __name__, abp_tags=[TAG], abp_responses=COMMON)
 
     @api.get("/healthz", responses={200: Health})
+    @anybody
     def healthz(query: NoQuery) -> Response:
         """Whether the controller is alive: it is when it answers at all."""
         return answer(Health())
 
     @api.get("/readyz", responses={200: Ready, **documented(503)})
+    @anybody
     def readyz(query: NoQuery) -> Response:
         """Whether switches can connect.  503: not yet.
 
@@ -70,6 +73,7 @@ def blueprint(network: Network) -> APIBlueprint:
         )
 
     @api.get("/v1/version", responses={200: Version})
+    @viewer
     def version(query: NoQuery) -> Response:
         """Which version runs, and since when."""
         uptime = round(time.time() - network.started, 3)

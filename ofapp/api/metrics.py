@@ -21,6 +21,7 @@ from ofapp.api import (
 )
 from ofapp.api.base import NoQuery
 from ofapp.api.problems import COMMON
+from ofapp.api.roles import viewer
 from ofapp.bridge.answers import fdb_counts, vlan_limits
 from ofapp.common.printable import printable
 from ofapp.controller.network import Network
@@ -69,6 +70,14 @@ class NetworkCollector(Collector):
         for why, count in self._ended.items():
             ended.add_metric([why], count)
         yield ended
+        rejected = CounterMetricFamily(
+            "ofapp_api_rejected_logins",
+            "Requests with a token that does not count.",
+            labels=["why"],
+        )
+        for why, count in self._network.access.failures.counts.items():
+            rejected.add_metric([why], count)
+        yield rejected
 
     def _bridges(self) -> Iterator[Metric]:
         about = ["datapath_id", "bridge"]
@@ -143,6 +152,7 @@ def blueprint(network: Network, ended: Mapping[str, int]) -> APIBlueprint:
     @api.get(
         "/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
     )
+    @viewer
     def metrics(query: NoQuery) -> Response:
         """Every number there is."""
         return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -24,6 +24,7 @@ from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import learned_by_vlan, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
@@ -263,6 +264,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(_detail(network, bridge, port))
 
     @api.get("/ports", responses={200: PortList, **documented(404)})
+    @viewer
     def ports(path: BridgePath, query: PortQuery) -> Response:
         """A bridge's ports, by number."""
         bridge = find_bridge(network, path.dpid)
@@ -272,6 +274,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(PortList(ports=known))
 
     @api.get("/ports/<port>", responses={200: PortDetail, **documented(404)})
+    @viewer
     def show(path: PortPath, query: PortQuery) -> Response:
         """A port, and what it is told."""
         if query.counters:
@@ -282,6 +285,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "/ports/<port>",
         responses={200: PortDetail, **documented(400, 404, 409, 413, 415)},
     )
+    @operator
     def set_port(path: PortPath, query: NoQuery, body: PortChange) -> Response:
         """Give a port other VLANs or another policy, until ofapp restarts.
 
@@ -291,6 +295,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return change(*find(path), body.values())
 
     @api.get("/vlans", responses={200: VlanStatus, **documented(404)})
+    @viewer
     def vlans(path: BridgePath, query: NoQuery) -> Response:
         """The VLANs that are named, limited or in use, and those that each port is in."""
         return answer(_vlans(network, find_bridge(network, path.dpid)))
@@ -299,6 +304,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "/ports/<port>/vlans/<vlan>",
         responses={200: PortDetail, **documented(400, 404, 409, 413, 415)},
     )
+    @operator
     def join(path: MembershipPath, query: NoQuery, body: Membership) -> Response:
         """Let a port be in a VLAN, or be in it otherwise, as `bridge vlan add` does.
 
@@ -318,6 +324,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "/ports/<port>/vlans/<vlan>",
         responses={200: PortDetail, **documented(404, 409)},
     )
+    @operator
     def leave(path: MembershipPath, query: NoQuery) -> Response:
         """Take a port out of a VLAN, as `bridge vlan del` does.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 from flask import Flask, Response, request
@@ -44,8 +45,15 @@ class Problem(BaseModel):
 class ProblemError(Exception):
     """Ends a request with a problem."""
 
-    def __init__(self, status: int, detail: str, fields: Fields = ()) -> None:
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        fields: Fields = (),
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__(detail)
+        self.headers = headers
         self.status = status
         self.detail = detail
         self.fields = fields
@@ -91,7 +99,7 @@ def documented(*statuses: int) -> dict[int | str, Any]:
     }
 
 
-COMMON = documented(403, 421, 422, 500)
+COMMON = documented(401, 403, 421, 422, 429, 500)
 """What any operation may end with."""
 
 UNSAVED = documented(503, 507)
@@ -124,7 +132,9 @@ def _as_json(what: str) -> str:
 
 
 def _told(error: ProblemError) -> Response:
-    return problem(error.status, error.detail, error.fields)
+    answer = problem(error.status, error.detail, error.fields)
+    answer.headers.update(error.headers)
+    return answer
 
 
 def _not_saved(error: NotSavedError) -> Response:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
 from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import fdb_tables, local_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
@@ -59,11 +60,13 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     @api.get("/<dpid>", responses={200: MacTable, **documented(404)})
+    @viewer
     def get_table(path: AnyBridgePath, query: NoQuery) -> Response:
         """Addresses and their ports."""
         return _table(_find(network, path.dpid))
 
     @api.put("/<dpid>", responses={200: MacTable, **documented(400, 404, 409, 413)})
+    @operator
     def put_entry(path: AnyBridgePath, query: NoQuery, body: MacTableEntry) -> Response:
         """Teach an untagged address as if it had been seen; it moves and ages like any other."""
         bridge = _find(network, path.dpid)

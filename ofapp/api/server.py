@@ -6,11 +6,15 @@ import ipaddress
 import logging
 import socket
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from ofapp.api import local
 from ofapp.api.app import create_app
 from ofapp.api.door import CONNECTIONS, Door, Protocol
 from ofapp.api.events import Streams
+from ofapp.api.tls import Tls, TlsFiles
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
@@ -23,28 +27,60 @@ GREENLETS = 2 * CONNECTIONS
 """Some serve connections that the door has ended already."""
 
 
-class ApiServer:
-    """The API of a network on one address.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the API is served.
 
-    host: an IPv4 or IPv6 address; port: 0 for any free one, `port` tells which.
+    host: an IPv4 or IPv6 address; port: 0 for any free one.  tls: None = in clear.
+    path: of a UNIX socket as well.
     """
 
-    def __init__(self, network: Network, host: str, port: int) -> None:
-        self.host = host
-        self.port = port
+    host: str
+    port: int
+    tls: TlsFiles | None = None
+    path: Path | None = None
+
+
+class ApiServer:
+    """The API of a network in one place; `port` tells which it is."""
+
+    def __init__(self, network: Network, place: Place) -> None:
+        self.port = place.port
+        self._place = place
         self._streams = Streams()
         self._ended: Counter[str] = Counter()
-        self._app = create_app(network, _is_loopback(host), self._streams, self._ended)
+        self._app = create_app(network, is_loopback(place.host), self._streams, self._ended)
         self._tell = network.events.tell
-        self._socket: Any = None
+        self._sockets: list[Any] = []
         self._threads: list[Any] = []
+        self._tls: Tls | None = None
 
     def start(self) -> Any:
         """Listen and serve; OSError when the address cannot be had.  Gives the serving greenlet."""
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        self._socket = hub.listen((self.host, self.port), family)
-        self.port = self._socket.getsockname()[1]
-        door = Door(self._socket, self._tell, self._ended)
+        place = self._place
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        if place.tls is not None:
+            self._tls = Tls(place.tls, self._tell)
+            self._threads.append(hub.spawn(self._tls.watch))
+        listening = hub.listen((place.host, place.port), family)
+        self.port = listening.getsockname()[1]
+        if place.path is not None:
+            self._serve_locally(place.path)
+        return self._serve(listening, self._tls)
+
+    def _serve_locally(self, path: Path) -> None:
+        try:
+            listening = local.listen(path)
+        except OSError as error:  # whoever runs this by hand may make no files there
+            LOG.info("the API has no UNIX socket at %s: %s", path, error.strerror or error)
+            return
+        self._serve(listening, None)
+
+    def _serve(self, listening: Any, tls: Tls | None) -> Any:
+        """The serving greenlet.  Each listener has a door of its own: who crowds one shuts nobody
+        out of the other."""
+        self._sockets.append(listening)
+        door = Door(listening, self._tell, self._ended, tls)
         serving = hub.spawn(
             hub.wsgi_server,
             door,
@@ -58,7 +94,7 @@ class ApiServer:
             keepalive=CLIENT_PATIENCE,
             socket_timeout=CLIENT_PATIENCE,
         )
-        self._threads = [serving, hub.spawn(door.watch)]
+        self._threads += [serving, hub.spawn(door.watch)]
         return serving
 
     def stop(self) -> None:
@@ -66,9 +102,11 @@ class ApiServer:
         self._streams.stopping = True
         for thread in self._threads:
             hub.kill(thread)
-        if self._threads:
-            self._socket.close()
-        self._threads = []
+        for listening in self._sockets:
+            listening.close()
+        if self._place.path is not None and self._sockets:
+            local.remove(self._place.path)
+        self._threads, self._sockets = [], []
 
 
 class _AccessLog:
@@ -76,7 +114,8 @@ class _AccessLog:
         LOG.debug("%s", line.rstrip())
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

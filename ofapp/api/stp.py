@@ -19,6 +19,7 @@ from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
@@ -292,11 +293,13 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     @api.get("", responses={200: StpBridgeStatus, **documented(404)})
+    @viewer
     def status(path: BridgePath, query: NoQuery) -> Response:
         """Spanning tree of a bridge and of its ports, by number."""
         return answer(bridge_view(network, find_bridge(network, path.dpid)))
 
     @api.patch("", responses={200: StpBridgeStatus, **_CHANGE})
+    @operator
     def change(path: BridgePath, query: NoQuery, body: StpBridgeChange) -> Response:
         """Set parameters of a bridge, or start or stop its spanning tree, until ofapp restarts.
 
@@ -311,6 +314,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(bridge_view(network, bridge))
 
     @api.patch("/ports/<port>", responses={200: StpPortStatus, **_CHANGE})
+    @operator
     def change_port(path: PortPath, query: NoQuery, body: StpPortChange) -> Response:
         """Set parameters of a port, until ofapp restarts.
 
@@ -327,6 +331,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "/ports/<port>/recover",
         responses={200: StpPortStatus, **documented(404, 409)},
     )
+    @operator
     def recover(path: PortPath, query: NoQuery) -> Response:
         """Free a port from the guard that holds it.
 
@@ -340,6 +345,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "/ports/<port>/migration-check",
         responses={200: StpPortStatus, **documented(404, 409)},
     )
+    @operator
     def check_migration(path: PortPath, query: NoQuery) -> Response:
         """Have a port send RSTP again and see what its neighbour speaks (mcheck).
 

@@ -20,8 +20,10 @@ from ofapp.cli import (
     multicast,
     ports,
     stp,
+    token,
     vlan,
 )
+from ofapp.cli.access import add_access
 from ofapp.cli.run import run
 
 app = typer.Typer(
@@ -42,8 +44,10 @@ app.add_typer(acl.app, name="acl")
 app.add_typer(bench.app, name="bench")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(config.app, name="config")
+app.add_typer(token.app, name="token")
 app.command("events")(events.events)
 app.command("doctor")(doctor.doctor)
+add_access(app)
 
 
 def _version(wanted: bool) -> None:

@@ -6,11 +6,19 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_URL = "http://127.0.0.1:8080"
+from ofapp.cli.access import LOCAL, LOCAL_SOCKET, LOCAL_URL
+
+DEFAULT_URL = LOCAL
 
 ApiOption = Annotated[
     str,
-    typer.Option("--api", metavar="URL", envvar="OFAPP_API", help="Where the controller's API is."),
+    typer.Option(
+        "--api",
+        metavar="URL",
+        envvar="OFAPP_API",
+        help="Where the controller's API is: http://ADDRESS:PORT, https://NAME:PORT, unix:PATH of"
+        f" its socket, or {LOCAL}: {LOCAL_SOCKET} if that answers, else {LOCAL_URL}.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("-j", "--json", help="Print JSON, for programs.")]
 

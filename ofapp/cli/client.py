@@ -10,10 +10,10 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ofapp.cli.access import LOCAL, AccessError, connect
 from ofapp.cli.output import say
 
 if TYPE_CHECKING:
@@ -37,16 +37,14 @@ class LostError(ApiError):
 
 
 class Client:
-    """One controller."""
+    """One controller.  url: http:, https:, `unix:` and the path of its socket, or `local`."""
 
     def __init__(self, url: str) -> None:
-        self._url = url.rstrip("/")
-
-    @cached_property
-    def _http(self) -> httpx.Client:
-        import httpx
-
-        return httpx.Client(timeout=30, trust_env=False)  # a proxy is not this machine
+        try:
+            self._url, self._http = connect(url)
+        except AccessError as error:
+            raise ApiError(str(error)) from None
+        self._place = url if url != LOCAL else self._url
 
     def get(self, path: str, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -60,9 +58,9 @@ class Client:
         """The answer's body; ApiError."""
         return self._call("PATCH", path, None, body)
 
-    def post(self, path: str, query: Query | None = None) -> Json:
+    def post(self, path: str, query: Query | None = None, body: Json | None = None) -> Json:
         """The answer's body; ApiError."""
-        return self._call("POST", path, query)
+        return self._call("POST", path, query, body)
 
     def delete(self, path: str, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -134,7 +132,7 @@ class Client:
                 source.response.read()
                 raise ApiError(_refusal(source.response))
             yield from source.iter_sse()
-        raise LostError(f"the controller at {self._url} has ended the stream")
+        raise LostError(f"the controller at {self._place} has ended the stream")
 
     def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
         with self._told():
@@ -146,7 +144,7 @@ class Client:
         try:
             content: Json = answer.json() if answer.content else {}
         except ValueError:
-            raise ApiError(f"what answers at {self._url} is not ofapp") from None
+            raise ApiError(f"what answers at {self._place} is not ofapp") from None
         return content
 
     @contextmanager
@@ -158,7 +156,7 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise LostError(
-                f"no answer from the controller at {self._url}: {reason}"
+                f"no answer from the controller at {self._place}: {reason}"
                 " (does ofapp-manager run? --api or OFAPP_API say where)"
             ) from None
 

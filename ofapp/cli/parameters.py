@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ofapp.cli.access import with_access
+
 if TYPE_CHECKING:
     from ofapp.bridge.parameter import Parameter
 
@@ -42,7 +44,7 @@ def setting(
                 pretty_exceptions_enable=False,
                 context_settings={"help_option_names": _HELP},
             )
-            inner.command()(_with_options(command, owners(), flags))
+            inner.command()(with_access(_with_options(command, owners(), flags)))
             typer.main.get_command(inner)(args=context.args, prog_name=context.command_path)
 
         run.__doc__ = command.__doc__

@@ -7,12 +7,14 @@ maintenance; whoever replaces it one day changes this file.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
 import signal
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 os.environ["OSKEN_HUB_TYPE"] = "eventlet"
@@ -25,6 +27,7 @@ os.environ["EVENTLET_THREADPOOL_SIZE"] = str(NATIVE_THREADS)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement on every import
     import eventlet
+    import eventlet.green.ssl
     import eventlet.greenio
     import eventlet.hubs
     import eventlet.queue
@@ -39,6 +42,8 @@ with warnings.catch_warnings():
     from os_ken.lib import hub as _hub
 
 LOG = logging.getLogger(__name__)
+_SslSocket = eventlet.green.ssl._original_sslsocket
+_Socket = eventlet.patcher.original("socket").socket
 BACKLOG = 4096
 """Connections that may wait to be taken; the kernel has a limit of its own (net.core.somaxconn)."""
 HANDSHAKE_SECONDS = 10
@@ -125,6 +130,42 @@ def send_now(peer: Any, data: bytes) -> int:
         return 0
 
 
+def hang_up(peer: Any, farewell: bytes = b"") -> None:
+    """End a connection, whoever is reading or writing there; what cannot be said is not."""
+    secure = isinstance(peer, ssl.SSLSocket)
+    with contextlib.suppress(OSError):
+        if farewell and not secure:
+            peer.fd.send(farewell, socket.MSG_DONTWAIT)
+    with contextlib.suppress(OSError):
+        if secure:  # its own shutdown takes TLS from under who reads there
+            _Socket.shutdown(peer, socket.SHUT_RDWR)
+        else:
+            peer.shutdown(socket.SHUT_RDWR)
+
+
+def secured(peer: Any, context: ssl.SSLContext) -> Any:
+    """A connection that will speak TLS, as a server, once hands are shaken."""
+    return context.wrap_socket(peer, server_side=True, do_handshake_on_connect=False)
+
+
+def shake_hands(peer: Any, turn: Callable[[], AbstractContextManager[None]]) -> None:
+    """TLS's handshake; OSError, of which ssl.SSLError is one.
+
+    turn: around each of its steps, which compute and do not wait.
+    """
+    while True:
+        with turn():
+            try:
+                _SslSocket.do_handshake(peer)
+                return
+            except ssl.SSLWantReadError:
+                wanted = {"read": True}
+            except ssl.SSLWantWriteError:
+                wanted = {"write": True}
+        timeout = peer.gettimeout()
+        eventlet.hubs.trampoline(peer, timeout=timeout, timeout_exc=TimeoutError, **wanted)
+
+
 def park() -> None:
     """Let others run until somebody switches to this greenlet."""
     eventlet.hubs.get_hub().switch()
@@ -160,7 +201,7 @@ def keep(
     return watch(again, function)
 
 
-def listen(address: tuple[str, int], family: int = socket.AF_INET, **options: Any) -> Any:
+def listen(address: tuple[str, int] | str, family: int = socket.AF_INET, **options: Any) -> Any:
     """A listening socket; `OSError` when somebody listens there already.
 
     eventlet sets SO_REUSEPORT by default, with which a second controller started by mistake on the

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, model_validator
 
@@ -80,11 +80,35 @@ def canonical_bridges(given: Mapping[Any, Any]) -> tuple[dict[str, Any], list[tu
     return canonical, found
 
 
-class Api(Model):
-    """Where the REST API listens; a change needs a restart."""
+class ApiTls(Model):
+    """Files for the REST API over TLS; relative to this file, and read again when they change."""
 
-    host: Host | None = Field(None, description="address, 127.0.0.1 without it")
+    key: StrictStr = Field(description="private key, PEM, without a password")
+    cert: StrictStr = Field(description="certificate, PEM, with the chain that leads to it")
+    client_ca: StrictStr | None = Field(
+        None, description="who signed the certificates that clients have to show, PEM"
+    )
+
+
+class Api(Model):
+    """Where the REST API listens, and whom it takes; a change needs a restart."""
+
+    host: Host | None = Field(
+        None, description="address, 127.0.0.1 without it; others need `tls` (or --insecure)"
+    )
     port: TcpPort | None = Field(None, description="8080 without it")
+    tls: ApiTls | None = None
+    socket: StrictStr | None = Field(
+        None, description="UNIX socket for the command line, /run/ofapp/api.sock without it"
+    )
+    operators: StrictStr | None = Field(
+        None, description="group whose members are operators over the UNIX socket"
+    )
+    auth: Literal["auto", "required"] | None = Field(
+        None,
+        description="whom it takes on loopback: everybody until the first token is made (auto), or"
+        " whoever is known (required)",
+    )
 
 
 class Tls(Model):

@@ -18,6 +18,7 @@ from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.common import hub
 from ofapp.controller.absentees import Absentees
+from ofapp.controller.audit import record
 from ofapp.controller.entries import KeptEntries
 from ofapp.controller.running import permanent_entries, static_entries
 from ofapp.controller.shared import Shared
@@ -97,6 +98,7 @@ class Lifetime:
                 f"take its controller from it, first (ovs-vsctl del-controller {bridge.name})",
             )
         self._forget(bridge.datapath_id, "as somebody wished")
+        record(f"{bridge.name} ({bridge.datapath_id:016x}): known -> forgotten")
         return self._entries.forget(bridge.datapath_id)
 
     def forget_overdue(self, now: float) -> None:

@@ -17,6 +17,8 @@ from ofapp.bridge.effects import BridgeNamed, InLine, LacpMoved, PortRenamed, Sp
 from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.absentees import Absentees
+from ofapp.controller.access import Access, Role, Tokens
+from ofapp.controller.audit import Audit
 from ofapp.controller.changes import RequestedChanges
 from ofapp.controller.connections import Connections
 from ofapp.controller.dispatcher import Dispatcher
@@ -33,6 +35,9 @@ from ofapp.controller.state import State
 from ofapp.controller.throttle import Throttle
 from ofapp.controller.transition import Transition
 from ofapp.controller.tree_memory import TreeMemory
+
+USES_SAVED = 60.0
+"""Seconds that the last use of a token may be older on disk than it is."""
 
 FINISHING = 1.0
 """Seconds at the end for what is still being saved."""
@@ -70,6 +75,8 @@ class Network:
         self.reloader = Reloader(shared, transition, state.accepted, find)
         self.connections = Connections(shared, lifetime, own)
         self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
+        self.audit = Audit(events.tell, state.trail)
+        self.access = Access(Tokens(state.directory, state.keeper, events.tell), events.tell)
         self._state = state
         self.heartbeat = Heartbeat(self.sessions, events)
         self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)
@@ -92,14 +99,26 @@ class Network:
             self.heartbeat.run,
             Throttle(self.sessions).run,
             self.lifetime.run,
-            self.reloader.watch,
+            lambda: self.reloader.watch(lambda: self.reload("the file's watch")),
+            self._save_uses,
         ):
             hub.keep(self.events.fault, loop)
+
+    def reload(self, who: str) -> None:
+        """Do as the configuration file says now; what is wrong with it is told as an event."""
+        with self.audit.act(who, str(Role.ADMIN), "this machine", "reload"):
+            self.reloader.try_reload()
 
     def close(self) -> None:
         """The controller ends: let go of every switch, which keeps its flows."""
         self.connections.close()
+        self.access.tokens.save_uses()
         self._state.finish(FINISHING)
+
+    def _save_uses(self) -> None:
+        while True:
+            hub.sleep(USES_SAVED)
+            self.access.tokens.save_uses()
 
     def stp_status(self, bridge: Bridge) -> stp.BridgeStatus | None:
         """How spanning tree stands now; None while it does not run."""

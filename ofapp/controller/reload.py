@@ -22,6 +22,7 @@ from ofapp.config.compare import differences
 from ofapp.config.document import Place
 from ofapp.config.errors import Fault
 from ofapp.config.loss import extent, missing
+from ofapp.controller.audit import record
 from ofapp.controller.shared import Shared
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.transition import Transition
@@ -158,8 +159,8 @@ class Reloader:
             self._tell(outcome)
         return outcome
 
-    def watch(self) -> None:
-        """Reload whenever the file has changed and `watch` is set; does not end.
+    def watch(self, reload: Callable[[], None]) -> None:
+        """Have it reloaded whenever the file has changed and `watch` is set; does not end.
 
         A file that is still being written changes from one look to the next: it is read when it
         has not.  One that is gone for a moment, as editors do it, is waited for.
@@ -173,7 +174,7 @@ class Reloader:
                 continue
             known = now
             if self.config.watch:
-                self.try_reload()
+                reload()
 
     def try_reload(self) -> None:
         """Reload; what is wrong has been told."""
@@ -206,6 +207,8 @@ class Reloader:
 
     def _carry_out(self, plan: _Plan) -> BridgeReload:
         changes = self.transition.carry_out(plan.bridge, plan.filed, plan.new)
+        for words in plan.changes:
+            record(f"{plan.bridge.name} ({plan.bridge.datapath_id:016x}): {words}")
         return _outcome(plan, None if changes is None else changes.counts())
 
     def _take(self, config: Config, plans: list[_Plan]) -> None:

@@ -31,9 +31,9 @@ from typing import Any
 import ofapp
 from ofapp.common import hub
 from ofapp.launcher import preflight, watchdog
+from ofapp.launcher.errors import StartError
 from ofapp.launcher.logs import Tidy
 from ofapp.launcher.options import CONF
-from ofapp.launcher.preflight import StartError
 
 # isort: split
 import os_ken.log

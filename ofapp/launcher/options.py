@@ -24,6 +24,7 @@ import os_ken.base.app_manager  # imports os_ken.controller.controller, and must
 import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
 from os_ken import cfg
 
+from ofapp.api import local
 from ofapp.config import Config
 from ofapp.openflow.wire import echoes
 
@@ -33,6 +34,7 @@ OFP_PORT = 6653
 WSAPI_PORT = 8080
 STATE_DIR = "/var/lib/ofapp"
 CONFIG_FILE = "/etc/ofapp/ofapp.yaml"
+AUTO, REQUIRED = "auto", "required"
 
 _OWN = [
     cfg.StrOpt(
@@ -73,6 +75,47 @@ _OWN = [
         help=f"port of the REST API (default: {WSAPI_PORT})",
     ),
     cfg.StrOpt(
+        "api-privkey",
+        metavar="FILE",
+        help="private key for the REST API over TLS, PEM, without a password",
+    ),
+    cfg.StrOpt(
+        "api-cert",
+        metavar="FILE",
+        help="certificate for the REST API over TLS, PEM, with the chain that leads to it; the"
+        " files are read again when they change",
+    ),
+    cfg.StrOpt(
+        "api-client-ca",
+        metavar="FILE",
+        help="who has signed the certificates that clients of the REST API have to show, PEM"
+        " (default: they need none)",
+    ),
+    cfg.StrOpt(
+        "api-socket",
+        metavar="FILE",
+        help="UNIX socket of the REST API, where root and the controller's own user may do"
+        f" everything (default: {local.DEFAULT}, or {local.NAME} in another --state-dir)",
+    ),
+    cfg.StrOpt(
+        "api-operators",
+        metavar="GROUP",
+        help="group whose members are operators over the UNIX socket (default: none)",
+    ),
+    cfg.StrOpt(
+        "api-auth",
+        default=AUTO,
+        choices=[AUTO, REQUIRED],
+        help="whom the REST API takes on loopback: auto = everybody, until the first token is"
+        " made; required = whoever is known (default: auto). Elsewhere it is always required",
+    ),
+    cfg.BoolOpt(
+        "insecure",
+        default=False,
+        help="serve the REST API to other machines without TLS, or without asking who they are"
+        " until the first token is made",
+    ),
+    cfg.StrOpt(
         "config-file",
         dest="ofapp_config_file",
         metavar="FILE",
@@ -102,15 +145,21 @@ def take_addresses(config: Config, directory: Path) -> None:
     directory: that of the file, to which its paths are relative.
     """
     api, channel, tls = config.api, config.channel, config.channel.tls
+    files = {"api_socket": api.socket}
     if tls is not None:
-        files = {"ctl_privkey": tls.key, "ctl_cert": tls.cert, "ca_certs": tls.ca}
-        for option, name in files.items():
-            if name is not None:
-                CONF.set_default(option, str(directory / name))
+        files |= {"ctl_privkey": tls.key, "ctl_cert": tls.cert, "ca_certs": tls.ca}
+    if api.tls is not None:
+        own = api.tls
+        files |= {"api_privkey": own.key, "api_cert": own.cert, "api_client_ca": own.client_ca}
+    for option, name in files.items():
+        if name is not None:
+            CONF.set_default(option, str(directory / name))
     port = "ofp_ssl_listen_port" if CONF.ctl_privkey else "ofp_tcp_listen_port"
     for option, value in (
         ("wsapi_host", api.host),
         ("wsapi_port", api.port),
+        ("api_operators", api.operators),
+        ("api_auth", api.auth),
         ("ofp_listen_host", channel.host),
         (port, channel.port),
     ):

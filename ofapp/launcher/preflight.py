@@ -11,15 +11,9 @@ import socket
 import ssl
 
 from ofapp.config import ConfigError, load_config
+from ofapp.launcher import api
+from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF, OFP_PORT, config_file, take_addresses
-
-
-class StartError(Exception):
-    """Why the launcher gives up: one line for a person, and the exit status."""
-
-    def __init__(self, message: str, status: int = 1) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def check(*, rest: bool) -> None:
@@ -33,6 +27,7 @@ def check(*, rest: bool) -> None:
         port = "--ofp-ssl-listen-port" if CONF.ctl_privkey else "--ofp-tcp-listen-port"
         held.enter_context(_bound(CONF.ofp_listen_host, _ofp_port(), f"--ofp-listen-host, {port}"))
         if rest:
+            api.check()
             held.enter_context(
                 _bound(CONF.wsapi_host, CONF.wsapi_port, "--wsapi-host, --wsapi-port")
             )
@@ -82,7 +77,7 @@ def _check_tls() -> None:
 
     for name, path in (*needed.items(), ("--ca-certs", CONF.ca_certs)):
         if path:
-            _check_readable(name, path)
+            check_readable(name, path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:  # the empty password: os-ken could not ask for one either
         context.load_cert_chain(CONF.ctl_cert, CONF.ctl_privkey, password="")
@@ -110,16 +105,8 @@ def _take_config_file() -> None:
     if path is None:
         return
     if CONF.ofapp_config_file:
-        _check_readable("--config-file", CONF.ofapp_config_file)
+        check_readable("--config-file", CONF.ofapp_config_file)
     try:
         take_addresses(load_config(path), path.parent)
     except ConfigError as error:
         raise StartError("; ".join(str(error).splitlines())) from None
-
-
-def _check_readable(option: str, path: str) -> None:
-    try:
-        with open(path, "rb") as file:
-            file.read(1)
-    except OSError as error:
-        raise StartError(f"cannot read {option} {path}: {error.strerror}") from None

@@ -24,6 +24,7 @@ from ofapp.api.mdb.models import (
 from ofapp.api.mdb.rows import Row, decode_cursor, encode_cursor, permanent_row, row_text
 from ofapp.api.mdb.rows import rows as all_rows
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import has_permanent, permanent_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
@@ -42,6 +43,7 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     @api.get("", responses={200: MdbPage, **documented(404)})
+    @viewer
     def entries(path: BridgePath, query: MdbListing) -> Response:
         """A bridge's multicast entries by VLAN, group and port, a page at a time."""
         bridge = find_bridge(network, path.dpid)
@@ -62,6 +64,7 @@ def blueprint(network: Network) -> APIBlueprint:
             **UNSAVED,
         },
     )
+    @operator
     def put(path: MdbPath, query: MdbAddition) -> Response:
         """Forward a group to a port, for good or as a member: 201, or 200 when it was so before.
 
@@ -88,6 +91,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return told
 
     @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404), **UNSAVED})
+    @operator
     def delete(path: MdbPath, query: MdbRemoval) -> Response:
         """Remove a permanent entry, and forget what hosts have reported, until they do again.
 
@@ -112,6 +116,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return Response(status=204)
 
     @api.delete("", responses={200: Flushed, **documented(404), **UNSAVED})
+    @operator
     def flush(path: BridgePath, query: MdbFilter) -> Response:
         """Forget the entries that fit all that is given; without a filter, all of one type.
 

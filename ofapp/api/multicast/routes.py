@@ -22,6 +22,7 @@ from ofapp.api.multicast.models import (
 )
 from ofapp.api.multicast.view import bridge_view, port_view
 from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import ParamError
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
@@ -48,11 +49,13 @@ def blueprint(network: Network) -> APIBlueprint:
         return answer(bridge_view(network, bridge))
 
     @api.get("", responses={200: MulticastStatus, **documented(404)})
+    @viewer
     def status(path: BridgePath, query: NoQuery) -> Response:
         """Multicast snooping of a bridge, of its VLANs and of its ports."""
         return done(find_bridge(network, path.dpid))
 
     @api.patch("", responses={200: MulticastStatus, **_CHANGE})
+    @operator
     def change(
         path: BridgePath,
         query: NoQuery,
@@ -72,6 +75,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return done(bridge)
 
     @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **_CHANGE})
+    @operator
     def change_vlan(
         path: MulticastVlanPath,
         query: NoQuery,
@@ -90,6 +94,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return done(bridge)
 
     @api.delete("/vlans/<vlan>", responses={200: MulticastStatus, **documented(404)})
+    @operator
     def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
         """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""
         bridge = find_bridge(network, path.dpid)
@@ -101,6 +106,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return done(bridge)
 
     @api.patch("/ports/<port>", responses={200: MulticastPortStatus, **_CHANGE})
+    @operator
     def change_port(
         path: PortPath,
         query: NoQuery,

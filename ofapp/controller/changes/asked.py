@@ -14,6 +14,7 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.controller.audit import record, record_fields
 from ofapp.controller.dispatcher import Dispatcher
 
 
@@ -51,6 +52,16 @@ def port_set(kind: str, port: Port, values: Mapping[str, Any]) -> Event:
 def listed(values: Mapping[str, Any]) -> str:
     """The same for people."""
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
+
+
+def record_of(bridge: Bridge, change: str) -> None:
+    """For the audit trail: this changes in a bridge."""
+    record(f"{bridge.name} ({bridge.datapath_id:016x}): {change}")
+
+
+def record_set(bridge: Bridge, about: str, old: BaseModel, changes: Mapping[str, Any]) -> None:
+    """Likewise fields of something in a bridge, which had other values before."""
+    record_fields(f"{bridge.name} ({bridge.datapath_id:016x}): {about}", old, changes)
 
 
 def named_port(bridge: Bridge, name: str) -> Port:

@@ -8,7 +8,7 @@ from ofapp.bridge import multicast
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.permanent_entries import PermanentEntry, check_addresses
-from ofapp.controller.changes.asked import named_port
+from ofapp.controller.changes.asked import named_port, record_of
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries
 from ofapp.controller.state.keeper import Ticket
@@ -25,12 +25,14 @@ class MdbChanges:
         """Forward a group to a port for good; InputError."""
         named_port(bridge, entry.port)
         self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
+        record_of(bridge, f"permanent entry {_named(entry)}: set")
         return self._entries.keep(bridge, asked=True)
 
     def remove_permanent(self, bridge: Bridge, *entries: PermanentEntry) -> Ticket:
         """Undo `add_permanent`; InputError."""
         for entry in entries:
             self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
+            record_of(bridge, f"permanent entry {_named(entry)}: removed")
         return self._entries.keep(bridge, asked=True)
 
     def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
@@ -47,6 +49,7 @@ class MdbChanges:
         if not joined:
             limit = "as many groups as it may (mcast_max_groups, mcast_hash_max)"
             raise InputError("port", f"port {entry.port} has {limit}")
+        record_of(bridge, f"member {_named(entry)}: joined")
 
     def forget_members(
         self,
@@ -59,4 +62,12 @@ class MdbChanges:
         """Forget learned memberships that fit, or that source of them; gives how many."""
         count, effects = bridge.forget_members(time.monotonic(), vid, group, port, source)
         self._apply(bridge, effects)
+        record_of(bridge, f"{count} memberships are forgotten")
         return count
+
+
+def _named(entry: PermanentEntry) -> str:
+    source = "" if entry.source is None else f" from {multicast.text(entry.source)}"
+    left_out = ", ".join(map(multicast.text, entry.exclude))
+    source = f" from all but {left_out}" if left_out else source
+    return f"{multicast.text(entry.group)}{source} in VLAN {entry.vid} on port {entry.port}"

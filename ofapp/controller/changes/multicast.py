@@ -8,7 +8,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.ports import Port
 from ofapp.config.multicast import MulticastBridge, MulticastPort
-from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set
+from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set, record_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration, with_snooping
 
@@ -26,6 +26,7 @@ class MulticastChanges:
         changes = changed(own.snooping(), settings)
         if not changes:
             return
+        record_set(bridge, "multicast", own.snooping(), changes)
         self._running.set(bridge.datapath_id, with_snooping(own, settings))
 
         def change(now: float) -> list[Effect]:
@@ -38,9 +39,11 @@ class MulticastChanges:
 
     def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> None:
         """Administer a port."""
-        changes = changed(self._running.port(bridge, port).multicast, settings)
+        old = self._running.port(bridge, port).multicast
+        changes = changed(old, settings)
         if not changes:
             return
+        record_set(bridge, f"multicast of port {port.name}", old, changes)
         self._running.update_port(bridge, port, multicast=settings)
         event = port_set("mcast.port.set", port, changes)
         change = partial(bridge.set_port_multicast, port, settings.params())

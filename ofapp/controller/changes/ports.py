@@ -10,7 +10,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import Port
-from ofapp.controller.changes.asked import carry_out, changed, port_set
+from ofapp.controller.changes.asked import carry_out, changed, port_set, record_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
 
@@ -38,6 +38,7 @@ class PortChanges:
             if isinstance(error, InputError):
                 raise
             raise InputError("vlan", f"no VLAN is called {error.args[0]}") from None
+        record_set(bridge, f"port {port.name}", old, changes)
         event = port_set("port.set", port, changes)
         carry_out(self._dispatcher, bridge, event, partial(bridge.set_params, params))
 

@@ -9,7 +9,15 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set, refuse_local
+from ofapp.controller.changes.asked import (
+    bridge_set,
+    carry_out,
+    changed,
+    port_set,
+    record_of,
+    record_set,
+    refuse_local,
+)
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
 
@@ -23,9 +31,11 @@ class StpChanges:
 
     def set(self, bridge: Bridge, settings: StpBridge) -> None:
         """Administer the bridge, or start or stop its spanning tree."""
-        changes = changed(self._running.of(bridge.datapath_id).stp, settings)
+        old = self._running.of(bridge.datapath_id).stp
+        changes = changed(old, settings)
         if not changes:
             return
+        record_set(bridge, "spanning tree", old, changes)
         self._running.update(bridge, stp=settings)
         event = bridge_set("stp.set", "spanning tree", changes)
         change = partial(bridge.set_stp, settings.params())
@@ -34,9 +44,11 @@ class StpChanges:
     def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> None:
         """Administer a port; InputError for LOCAL."""
         refuse_local(port)
-        changes = changed(self._running.port(bridge, port).stp, settings)
+        old = self._running.port(bridge, port).stp
+        changes = changed(old, settings)
         if not changes:
             return
+        record_set(bridge, f"spanning tree of port {port.name}", old, changes)
         self._running.update_port(bridge, port, stp=settings)
         event = port_set("stp.port.set", port, changes)
         change = partial(bridge.set_port_stp, port, settings.params())
@@ -46,11 +58,13 @@ class StpChanges:
         """Free a port from the guard that holds it; InputError."""
         _check_runs(bridge, port)
         self._dispatcher.apply(bridge, bridge.recover_port(port, time.monotonic()))
+        record_of(bridge, f"port {port.name} is freed from its guard")
 
     def check_migration(self, bridge: Bridge, port: Port) -> None:
         """Have a port speak RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
         _check_runs(bridge, port)
         self._dispatcher.apply(bridge, bridge.check_migration(port, time.monotonic()))
+        record_of(bridge, f"port {port.name} sends RSTP again")
 
 
 def _check_runs(bridge: Bridge, port: Port) -> None:

@@ -4,6 +4,8 @@
     bridge-<datapath id>.json    what protocols knew a moment ago: not synced, for a process's crash
     lacp-<datapath id>.json      the same of LACP
     configuration.json           how much the configuration file said when it was last accepted
+    tokens.json                  hashes of who may use the API (`controller.access`): synced
+    audit.log                    who changed what, one JSON object a line
 
 A file is replaced as a whole, so that it is the old or the new one.  There is one for each bridge,
 so that a file that is damaged is one bridge's trouble, and a change of one bridge writes little.

@@ -22,6 +22,7 @@ from ofapp.controller.state.accepted import AcceptedFile
 from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry, decode, decode_first, encode
 from ofapp.controller.state.keeper import Keeper, Tell, Ticket, done
 from ofapp.controller.state.snapshots import Snapshots
+from ofapp.controller.state.trail import Trail
 
 LOG = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ T = TypeVar("T")
 
 _NAME = re.compile(r"entries-([0-9a-f]{16})\.json")
 _FIRST = "state.json"
+TRAIL = "audit.log"
 
 
 def _log(_bridge: int | None, event: Event) -> None:
@@ -49,15 +51,16 @@ class State:
     """directory None: nothing outlives the process.  tell: what becomes of the files."""
 
     def __init__(self, directory: Path | None, tell: Tell = _log) -> None:
-        self._directory = directory
+        self.directory = directory
         self._tell = tell
-        self._keeper = Keeper(tell)
+        self.keeper = Keeper(tell)
         self._kept: dict[int, Kept] = {}  # the longest unchanged first
         if directory is not None:
             self._open(directory)
-        self.snapshots = Snapshots(directory, self._keeper, tell)
-        self.lacp = Snapshots(directory, self._keeper, tell, "lacp")
-        self.accepted = AcceptedFile(directory, self._keeper)
+        self.snapshots = Snapshots(directory, self.keeper, tell)
+        self.lacp = Snapshots(directory, self.keeper, tell, "lacp")
+        self.accepted = AcceptedFile(directory, self.keeper)
+        self.trail = Trail(None if directory is None else directory / TRAIL, tell)
 
     def static_entries(self, datapath_id: int) -> tuple[StaticEntry, ...] | None:
         """A bridge's entries; None when the bridge is not known."""
@@ -76,22 +79,23 @@ class State:
         self._kept[datapath_id] = kept
         self._forget_unasked()
         name = _name(datapath_id)
-        if self._directory is None or (old == kept and not self._keeper.pending(name)):
+        if self.directory is None or (old == kept and not self.keeper.pending(name)):
             return done()
         matters = kept.asked or not kept.empty
-        job = partial(disk.replace, self._directory / name, encode(kept), sync=matters)
-        return self._keeper.put(name, job, first=kept.asked)
+        job = partial(disk.replace, self.directory / name, encode(kept), sync=matters)
+        return self.keeper.put(name, job, first=kept.asked)
 
     def forget(self, datapath_id: int) -> Ticket:
         """Know nothing of the bridge any more."""
-        if self._kept.pop(datapath_id, None) is None or self._directory is None:
+        if self._kept.pop(datapath_id, None) is None or self.directory is None:
             return done()
         name = _name(datapath_id)
-        return self._keeper.put(name, partial(disk.remove, self._directory / name))
+        return self.keeper.put(name, partial(disk.remove, self.directory / name))
 
     def finish(self, patience: float) -> None:
         """The process ends: wait so many seconds for what is still being saved."""
-        self._keeper.finish(patience)
+        self.keeper.finish(patience)
+        self.trail.finish(patience)
 
     # Inside
 
@@ -110,7 +114,7 @@ class State:
         try:
             disk.check(directory)
         except OSError:
-            self._keeper.put("", partial(disk.check, directory))  # which tells, and tries again
+            self.keeper.put("", partial(disk.check, directory))  # which tells, and tries again
         else:
             disk.tidy(directory)
         self._read_all(directory)
@@ -153,7 +157,7 @@ class State:
         if wrong:
             self._damaged(path, None, wrong)
         else:
-            self._keeper.put(path.name, partial(disk.remove, path))
+            self.keeper.put(path.name, partial(disk.remove, path))
 
     def _read(self, path: Path, bridge: int | None, decoded: Callable[[bytes], T]) -> T | None:
         try:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from ofapp.api.server import ApiServer
+from ofapp.api.server import ApiServer, Place
 from ofapp.common import hub
 from tests.unit.api.network import NETWORKS
 
 if __name__ == "__main__":
     parent = os.getppid()
-    server = ApiServer(NETWORKS[sys.argv[1]](), "127.0.0.1", int(sys.argv[2]))
+    server = ApiServer(NETWORKS[sys.argv[1]](), Place("127.0.0.1", int(sys.argv[2])))
     server.start()
     print(server.port, flush=True)
     while os.getppid() == parent:

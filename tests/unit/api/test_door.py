@@ -20,7 +20,7 @@ from eventlet import patcher
 
 from ofapp.api import door as module
 from ofapp.api.door import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
-from ofapp.api.server import ApiServer
+from ofapp.api.server import ApiServer, Place
 from ofapp.common import hub
 from ofapp.controller.events import EventLog
 from tests.unit.api.network import DPID, some_network
@@ -31,7 +31,7 @@ class Server:
 
     def __init__(self) -> None:
         self.network = some_network()
-        self.api = ApiServer(self.network, "127.0.0.1", 0)
+        self.api = ApiServer(self.network, Place("127.0.0.1", 0))
         self.api.start()
         self.stack = ExitStack()
 

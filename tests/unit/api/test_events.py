@@ -158,7 +158,7 @@ def fill_and_flush(url: str) -> None:
 
 
 def test_a_stream_tells_what_happens(url: str) -> None:
-    with stream(url) as events:
+    with stream(url, "?kind=fdb") as events:
         fill_and_flush(url)
         assert [next(events)["kind"] for _ in range(2)] == ["fdb.limit", "fdb.limit.cleared"]
 
@@ -170,10 +170,13 @@ def test_a_stream_tells_what_is_asked_for(url: str) -> None:
 
 
 def test_a_stream_resumes(url: str) -> None:
-    with stream(url) as events:
+    with stream(url, "?kind=fdb") as events:
         fill_and_flush(url)
         first, second = next(events), next(events)
-    for query, last in (("", str(first["number"])), (f"?since={first['number']}", None)):
+    for query, last in (
+        ("?kind=fdb", str(first["number"])),
+        (f"?kind=fdb&since={first['number']}", None),
+    ):
         with stream(url, query, last) as events:
             assert next(events) == second
 

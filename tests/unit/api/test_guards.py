@@ -50,7 +50,7 @@ def test_one_is_let_go(client: Any) -> None:
     assert again.status_code == 404
     assert again.json["errors"][0]["field"] == "mac"
     assert [held["mac"] for held in client.get(HELD).json["held"]] == [mac(1)]
-    assert client.get("/v1/events").json["events"][-1]["kind"] == "fdb.held.cleared"
+    assert client.get("/v1/events?kind=fdb").json["events"][-1]["kind"] == "fdb.held.cleared"
 
 
 def test_a_flush_frees_what_is_held_and_sticky(client: Any) -> None:

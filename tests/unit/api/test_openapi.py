@@ -56,6 +56,9 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/events",
         "/v1/events/stream",
         "/simpleswitch/mactable/{dpid}",
+        "/v1/tokens",
+        "/v1/tokens/{name}",
+        "/v1/session",
         "/metrics",
     } == set(document["paths"])
     for path in document["paths"].values():

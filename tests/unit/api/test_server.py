@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api.server import ApiServer
+from ofapp.api.server import ApiServer, Place
 from ofapp.common import hub
 from tests.unit.api.network import DPID, empty_network
 
@@ -68,13 +68,13 @@ def test_one_connection_takes_many_requests(url: str) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_it_listens_where_it_is_told_and_no_longer_when_stopped(host: str) -> None:
-    server = ApiServer(empty_network(), host, 0)
+    server = ApiServer(empty_network(), Place(host, 0))
     server.start()
     try:
         hub.sleep(0)
         socket.create_connection((host, server.port), timeout=5).close()
         with pytest.raises(OSError, match=r"in use"):
-            ApiServer(empty_network(), host, server.port).start()
+            ApiServer(empty_network(), Place(host, server.port)).start()
     finally:
         server.stop()
     hub.sleep(0)

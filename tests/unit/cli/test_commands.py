@@ -131,6 +131,7 @@ def test_events_are_followed(url: str, own_ofapp: Run) -> None:
             assert process.stdout is not None
             _fill(url)
             assert "fdb.limit: the bridge has learned 1 addresses" in process.stdout.readline()
+            assert "info audit.change: anybody (admin) from 127.0.0.1" in process.stdout.readline()
             own_ofapp("fdb", "flush", "br1")
             assert "fdb.limit.cleared" in process.stdout.readline()
         finally:

@@ -1,0 +1,152 @@
+"""Where the controller is, and with what one gets in: what all commands that ask it have.
+
+A command declares `--api`; the options beside it are added here, as they are alike everywhere and
+nothing in a command depends on them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+Command = Callable[..., Any]
+
+LOCAL = "local"
+"""Stands for the controller on this machine: its socket if that answers, else `LOCAL_URL`."""
+LOCAL_SOCKET = "/run/ofapp/api.sock"
+LOCAL_URL = "http://127.0.0.1:8080"
+UNIX = "unix:"
+TOKEN = "OFAPP_TOKEN"
+
+
+class AccessError(Exception):
+    """What was given is of no use: one line for a person."""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Files: a token; who signed the controller's certificate; our own certificate with its key."""
+
+    token: str | None = None
+    authority: str | None = None
+    certificate: str | None = None
+
+    def headers(self) -> dict[str, str]:
+        """What a request bears; AccessError."""
+        secret = os.environ.get(TOKEN, "")
+        if self.token is not None:
+            try:
+                secret = Path(self.token).read_text("utf-8")
+            except (OSError, ValueError) as error:
+                raise AccessError(f"cannot read --api-token-file {self.token}: {error}") from None
+            if not secret.strip():
+                raise AccessError(f"--api-token-file {self.token} is empty")
+        secret = secret.strip()
+        if not (secret.isascii() and secret.isprintable()):
+            raise AccessError(f"what is in --api-token-file, or {TOKEN}, is no token")
+        return {"Authorization": f"Bearer {secret}"} if secret else {}
+
+    def trust(self) -> ssl.SSLContext:
+        """For https; AccessError."""
+        import ssl
+
+        try:
+            context = ssl.create_default_context(cafile=self.authority)
+            if self.certificate is not None:
+                context.load_cert_chain(self.certificate)
+        except (OSError, ValueError) as error:
+            raise AccessError(f"--api-ca or --api-cert is of no use: {error}") from None
+        return context
+
+
+_NONE = Credentials()
+_credentials: ContextVar[Credentials] = ContextVar("credentials", default=_NONE)
+"""Those of the command that runs."""
+
+
+def connect(url: str) -> tuple[str, httpx.Client]:
+    """The URL that requests begin with, and what makes them; AccessError."""
+    import httpx
+
+    own = _credentials.get()
+    headers = own.headers()
+    if url == LOCAL:
+        url = f"{UNIX}{LOCAL_SOCKET}" if _answers(LOCAL_SOCKET) else LOCAL_URL
+    if url.startswith(UNIX):
+        transport = httpx.HTTPTransport(uds=url.removeprefix(UNIX))
+        return "http://localhost", httpx.Client(timeout=30, transport=transport, headers=headers)
+    trust = own.trust() if url.startswith("https:") else True
+    # A proxy is not this machine.
+    made = httpx.Client(timeout=30, trust_env=False, headers=headers, verify=trust)
+    return url.rstrip("/"), made
+
+
+def with_access(command: Command) -> Command:
+    """The command with the options beside `--api`, if it has that."""
+    signature = inspect.signature(command, eval_str=True)
+    if "api" not in signature.parameters:
+        return command
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        own = {name: arguments.pop(f"api_{name}") for name in _OPTIONS}
+        _credentials.set(Credentials(**own))
+        command(**arguments)
+
+    options = [
+        inspect.Parameter(
+            f"api_{name}", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+        )
+        for name, annotation in _OPTIONS.items()
+    ]
+    own = [one.replace(kind=one.KEYWORD_ONLY) for one in signature.parameters.values()]
+    run.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
+    return run
+
+
+def add_access(app: typer.Typer) -> None:
+    """To every command of an application, and of those in it."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            info.callback = with_access(info.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            add_access(group.typer_instance)
+
+
+def _option(flag: str, help_: str) -> Any:
+    name = f"OFAPP_{flag.removeprefix('--').upper().replace('-', '_')}"
+    return Annotated[str | None, typer.Option(flag, metavar="FILE", envvar=name, help=help_)]
+
+
+_OPTIONS = {
+    "token": _option("--api-token-file", f"File with the token to use; else it is in {TOKEN}."),
+    "authority": _option("--api-ca", "Who signed the controller's certificate, PEM."),
+    "certificate": _option("--api-cert", "Certificate to show the controller, with its key, PEM."),
+}
+
+
+def _answers(path: str) -> bool:
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(2)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,106 @@
+"""ofapp token: who may use the API from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
+from ofapp.cli.client import Client, Json
+from ofapp.cli.output import print_json, print_table, say
+
+app = typer.Typer(
+    help="Tokens: who may use the API, and in which role.",
+    no_args_is_help=True,
+)
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+
+
+class Role(StrEnum):
+    """What a token is good for."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+def _seconds(text: str) -> int:
+    found = re.fullmatch(r"([1-9][0-9]{0,8})([smhdwy])", text)
+    if found is None:
+        raise typer.BadParameter(f"{text}: write a number and s, m, h, d, w or y, such as 30d")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+@app.command()
+def create(
+    name: NameArgument,
+    role: Annotated[
+        Role,
+        typer.Option(
+            "--role",
+            help="viewer reads; operator changes bridges and ports, too; admin also reloads the"
+            " file, forgets bridges and makes tokens.",
+        ),
+    ],
+    expires: Annotated[
+        int | None,
+        typer.Option(
+            "--expires",
+            metavar="TIME",
+            parser=_seconds,
+            help="When its time is over: 12h, 30d, 1y from now. Without it, never.",
+        ),
+    ] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Make a token and print it; it is not shown again.
+
+    On the controller's machine root may do so, over the API's socket; from elsewhere an admin.
+    From the first token on, the API asks everybody who they are.
+    """
+    asked = {"name": name, "role": role.value, "expires_in": expires}
+    made = Client(api).post("/v1/tokens", body=asked)
+    until = "until it is revoked" if made["expires"] is None else f"until {_when(made['expires'])}"
+    say(f"token {made['name']}, {made['role']}, good {until}; it is not shown again:", err=True)
+    typer.echo(made["token"])
+
+
+@app.command("list")
+def list_(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
+    """List the tokens: their roles, and when and from where they were used last."""
+    tokens: list[Json] = Client(api).get("/v1/tokens")["tokens"]
+    if json:
+        print_json(tokens)
+        return
+    rows = [
+        [
+            token["name"],
+            token["role"],
+            _when(token["expires"], "never"),
+            _when(token["used"]),
+            token["used_from"] or "-",
+            token["creator"],
+        ]
+        for token in tokens
+    ]
+    print_table(["NAME", "ROLE", "EXPIRES", "LAST USED", "FROM", "MADE BY"], rows)
+
+
+@app.command()
+def revoke(name: NameArgument, api: ApiOption = DEFAULT_URL) -> None:
+    """Revoke a token: it counts no more, and neither do sessions that began with it."""
+    Client(api).delete(f"/v1/tokens/{quote(name, safe='')}")
+    say(f"revoked {name}")
+
+
+def _when(moment: str | None, otherwise: str = "-") -> str:
+    if moment is None:
+        return otherwise
+    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"

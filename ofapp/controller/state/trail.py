@@ -1,0 +1,105 @@
+"""A log that only grows, of bounded size: the audit trail.
+
+Lines are written outside the event loop, as a disk takes what time it likes.  What cannot be
+written waits, in bounded room, and is tried again; that there is trouble is told.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+
+SIZE, FILES = 4 << 20, 6
+"""Octets of a file, and how many files there are with the present one: `audit.log.1` is the last
+that was full."""
+
+WAITING = 10_000
+"""Lines that wait for a disk; what is beyond is lost, counted and told of."""
+
+
+class Trail:
+    """path None: nothing is written."""
+
+    def __init__(self, path: Path | None, tell: Callable[[int | None, Event], None]) -> None:
+        self.lost = 0
+        self._path = path
+        self._tell = tell
+        self._lines: deque[bytes] = deque()
+        self._writing = False
+        self._trouble = False
+
+    def add(self, line: str) -> None:
+        """Have a line written, soon; it has no line ends."""
+        if self._path is None:
+            return
+        if len(self._lines) >= WAITING:
+            self.lost += 1
+            return
+        self._lines.append(line.encode("utf-8", "backslashreplace") + b"\n")
+        if not self._writing:
+            self._writing = True
+            hub.spawn(self._write, self._path)
+
+    def finish(self, patience: float) -> None:
+        """Wait so many seconds for what is not written yet."""
+        with hub.Timeout(patience, False):
+            while self._lines and not self._trouble:
+                hub.sleep(0.01)
+
+    def _write(self, path: Path) -> None:
+        try:
+            while self._lines:
+                count = len(self._lines)
+                data = b"".join(self._lines)
+                error = hub.in_thread(_append, path, data)
+                if error is None:
+                    for _ in range(count):
+                        self._lines.popleft()
+                self._heed(error)
+        finally:
+            self._writing = False
+
+    def _heed(self, error: OSError | None) -> None:
+        if error is None and self._trouble:
+            self._trouble = False
+            message = f"the audit trail is written again; {self.lost} lines are lost"
+            self._tell(None, Event("audit.saved", message, data={"lost": self.lost}))
+        elif error is not None:
+            why = error.strerror or str(error)
+            if not self._trouble:
+                self._trouble = True
+                message = f"the audit trail cannot be written: {why}; trying again"
+                event = Event("audit.unsaved", message, Severity.ERROR, data={"error": why})
+                self._tell(None, event)
+            hub.sleep(hub.RETRY_SECONDS)
+
+
+def _append(path: Path, data: bytes) -> OSError | None:
+    """Runs in a thread; gives what went wrong, as a part of it may be written already."""
+    try:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)
+        try:
+            before = os.fstat(descriptor).st_size
+            written = 0
+            try:
+                while written < len(data):
+                    written += os.write(descriptor, data[written:])
+            except OSError:
+                os.ftruncate(descriptor, before)  # no half lines
+                raise
+        finally:
+            os.close(descriptor)
+        if before + len(data) >= SIZE:
+            for number in range(FILES - 1, 0, -1):
+                older = path if number == 1 else path.with_name(f"{path.name}.{number - 1}")
+                if older.exists():
+                    older.replace(path.with_name(f"{path.name}.{number}"))
+    except OSError as error:
+        return error
+    return None

@@ -1,0 +1,101 @@
+"""Where the REST API is served and whom it takes, as the options say; and what of that is refused.
+
+What goes to other machines goes over TLS, as a token that anybody on the way can read is worth
+nothing; and nobody is served there who is not known.  Whoever means something else says so with
+`--insecure`: nobody shall find out later that the API was open all the time.
+"""
+
+from __future__ import annotations
+
+import grp
+import os
+import ssl
+from pathlib import Path
+
+from ofapp.api import local
+from ofapp.api.server import Place, is_loopback
+from ofapp.api.tls import TlsFiles
+from ofapp.controller.access import Rules
+from ofapp.launcher.errors import StartError, check_readable
+from ofapp.launcher.options import CONF, REQUIRED, STATE_DIR
+
+
+def check() -> None:
+    """StartError unless the API can be served as the options in `CONF` say."""
+    _check_tls()
+    _check_group()
+    if CONF.api_socket:
+        _check_socket(Path(CONF.api_socket))
+    if not (is_loopback(CONF.wsapi_host) or CONF.api_cert or CONF.insecure):
+        raise StartError(
+            f"--wsapi-host {CONF.wsapi_host} would serve the REST API to other machines in clear,"
+            " where tokens and answers can be read and changed on the way: give --api-cert and"
+            " --api-privkey (deploy/tls makes them), or leave it on 127.0.0.1 behind something that"
+            " speaks TLS, or say --insecure if that is meant",
+            status=2,
+        )
+
+
+def place() -> Place:
+    """Where it is served."""
+    tls = None
+    if CONF.api_cert:
+        authority = Path(CONF.api_client_ca) if CONF.api_client_ca else None
+        tls = TlsFiles(Path(CONF.api_privkey), Path(CONF.api_cert), authority)
+    return Place(CONF.wsapi_host, CONF.wsapi_port, tls, _socket())
+
+
+def rules() -> Rules:
+    """Whom it takes."""
+    elsewhere = not is_loopback(CONF.wsapi_host) and not CONF.insecure
+    return Rules(
+        required=elsewhere or CONF.api_auth == REQUIRED,
+        own=os.geteuid(),
+        operators=grp.getgrnam(CONF.api_operators).gr_gid if CONF.api_operators else None,
+    )
+
+
+def _socket() -> Path:
+    """Each controller has one of its own, as each has a state directory of its own."""
+    if CONF.api_socket:
+        return Path(CONF.api_socket)
+    usual = CONF.state_dir == STATE_DIR
+    return local.DEFAULT if usual else Path(CONF.state_dir).absolute() / local.NAME
+
+
+def _check_tls() -> None:
+    files = {"--api-privkey": CONF.api_privkey, "--api-cert": CONF.api_cert}
+    missing = [option for option, path in files.items() if not path]
+    if len(missing) == 2 and not CONF.api_client_ca:
+        return
+    if missing:
+        raise StartError(f"the REST API over TLS needs both {' and '.join(files)}", status=2)
+    for option, path in (*files.items(), ("--api-client-ca", CONF.api_client_ca)):
+        if path:
+            check_readable(option, path)
+    found = place().tls
+    assert found is not None
+    try:
+        found.context()
+    except (ssl.SSLError, ValueError) as error:
+        raise StartError(
+            f"{', '.join(f'{option} {path}' for option, path in files.items())}: not a certificate"
+            f" and its unencrypted key, or --api-client-ca has no certificates: {error}"
+        ) from None
+
+
+def _check_group() -> None:
+    if CONF.api_operators:
+        try:
+            grp.getgrnam(CONF.api_operators)
+        except KeyError:
+            raise StartError(f"--api-operators {CONF.api_operators}: no such group") from None
+
+
+def _check_socket(path: Path) -> None:
+    try:
+        local.listen(path).close()
+        local.remove(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StartError(f"cannot listen at --api-socket {path}: {reason}") from None

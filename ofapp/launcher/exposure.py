@@ -1,0 +1,53 @@
+"""What others on the network can reach of this controller, told once at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ofapp.api.server import is_loopback
+from ofapp.bridge.event import Event, Severity
+from ofapp.controller.access import Access
+from ofapp.launcher.options import CONF
+
+
+def exposures(access: Access) -> Iterator[Event]:
+    """What somebody should know who has said where to listen."""
+    host = CONF.ofp_listen_host
+    if not is_loopback(host) and not CONF.ctl_privkey:
+        yield _warning(
+            "openflow.insecure",
+            f"switches connect to {host} without TLS: whoever reaches that port can pose as a"
+            " switch, see what is sent to the controller and change what is learned; give"
+            " --ctl-privkey, --ctl-cert and --ca-certs (deploy/tls)",
+        )
+    elif not is_loopback(host) and not CONF.ca_certs:
+        yield _warning(
+            "openflow.insecure",
+            f"switches connect to {host} over TLS, but need no certificate: whoever reaches that"
+            " port can pose as a switch; give --ca-certs (deploy/tls)",
+        )
+    host = CONF.wsapi_host
+    if is_loopback(host):
+        return
+    if not CONF.api_cert:
+        yield _warning(
+            "api.insecure",
+            f"the REST API is served at {host} in clear, as --insecure says: tokens and answers"
+            " can be read and changed on the way",
+        )
+    if not access.closed:
+        yield _warning(
+            "api.insecure",
+            f"the REST API at {host} is open to whoever reaches it, as --insecure says, until the"
+            " first token is made (ofapp token create)",
+        )
+    elif not access.tokens.made:
+        yield _warning(
+            "api.no-tokens",
+            f"nobody can use the REST API at {host} yet: make a token on this machine, as root"
+            " (ofapp token create NAME --role viewer)",
+        )
+
+
+def _warning(kind: str, message: str) -> Event:
+    return Event(kind, message, Severity.WARNING)
