@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import ipaddress
+import re
 import socket
 import ssl
 import time
@@ -43,6 +44,8 @@ MAX_BODY = 64 * 1024
 _CLOSED = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 _LOOK = 1.0  # seconds between looks at who is late
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_UNCLEAR = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -219,6 +222,25 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
             door.leave(self.client_address, guest)
             guest.enter(Stage.IDLE)
             self.environ.clear()  # it leads back here: only the garbage collector would find it
+
+    def parse_request(self) -> bool:
+        """Whether there is a request whose end nobody can be in doubt of.
+
+        Where a proxy and this server see it in different places, one's body is the other's next
+        request, which bears the rights of somebody else (RFC 9112, 11.2).
+        """
+        if not super().parse_request():
+            return False
+        lengths = self.headers.get_all("Content-Length", [])
+        codings = self.headers.get_all("Transfer-Encoding", [])
+        plain = not self.headers.defects and all(map(_FIELD_NAME.fullmatch, self.headers.keys()))
+        length = not lengths or (len(lengths) == 1 and re.fullmatch("[0-9]{1,18}", lengths[0]))
+        coding = not codings or (not lengths and [one.lower() for one in codings] == ["chunked"])
+        if plain and length and coding:
+            return True
+        self.wfile.write(_UNCLEAR)
+        self.close_connection = True
+        return False
 
     def get_environ(self) -> dict[str, Any]:
         """Of a request."""

@@ -19,7 +19,7 @@ from typing import Any
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 
-POLL = 5.0
+POLL = 2.0
 """Seconds between looks at whether files have changed."""
 
 SHARE = 0.2
