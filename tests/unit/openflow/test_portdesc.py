@@ -38,6 +38,7 @@ def as_os_ken(data: bytes) -> Port:
         not desc.state & ofp.OFPPS_LINK_DOWN and not desc.config & ofp.OFPPC_PORT_DOWN,
         desc.curr_speed // 1000,
         not desc.curr & (ofp.OFPPF_10MB_HD | ofp.OFPPF_100MB_HD | ofp.OFPPF_1GB_HD),
+        bool(desc.state & ofp.OFPPS_LIVE),
     )
 
 
