@@ -230,6 +230,10 @@ class Bridge(BridgeQueries):
         """The datapath does what aggregations want: LACP hears and is heard again."""
         return self._folded(self.lags.go_on(now), now)
 
+    def farewell(self, now: float) -> list[Effect]:
+        """The controller ends: what neighbours wait for is said once more."""
+        return self._folded(self.lags.speak(now), now)
+
     def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
         if self.snooping is not None:

@@ -113,6 +113,7 @@ class Connections:
     def close(self) -> None:
         """The controller ends: let go of every switch, which keeps its flows."""
         for session in list(self._sessions.values()):
+            session.farewell()
             session.stop()
         hub.sleep(0)  # what they say last goes out
         for session in list(self._sessions.values()):

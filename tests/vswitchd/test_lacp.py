@@ -89,6 +89,12 @@ class Neighbour:
         log = (self._switch.dir / "ovs-vswitchd.log").read_text()
         return len(re.findall(r"member n\d: (?:en|dis)abled", log))
 
+    def told(self) -> list[int]:
+        """The LACPDUs that have come to each of its members."""
+        self._switch.settle()
+        shown = self._switch.appctl("lacp/show-stats", "bond0")
+        return [int(count) for count in re.findall(r"RX PDUs: (\d+)", shown)]
+
     def bonded(self) -> set[int]:
         """Those of its members that it uses, by the bridge's ports."""
         shown = self._switch.appctl("bond/show", "bond0")
@@ -182,6 +188,11 @@ def test_a_controller_that_is_killed_and_returns_is_not_missed(
     both_use(bridge, neighbour, {1, 2})
     before = flows_of_lags(bridge)
     enabled = neighbour.changes()
+    told = neighbour.told()
+    controller.terminate()
+    assert all(now > then for then, now in zip(told, neighbour.told(), strict=True))
+    controller.start()
+    controller.wait_ready(bridge)
     controller.kill9()
     for host in range(8):
         out = bridge.send(X, frames.ethernet(frames.host(1000 + host), A))

@@ -1,8 +1,8 @@
 """An actor goes on after it was away: its controller was not there, its switch was.
 
 The switch cannot speak LACP by itself. While the controller is away its members stay as they were:
-those that collect go on collecting, the others go on distributing, and the switch itself steps over
-those whose link fails; a member whose partner goes silent or changes its mind is noticed by nobody.
+they go on collecting and distributing, and the switch itself steps over one whose link fails; one
+whose partner goes silent or changes its mind is noticed by nobody.
 
 What counts is how long the partner waits for an LACPDU, and that is for the partner to say, by the
 bit LACP_Timeout that it sends (6.4.7), not for `rate`, which is how long this system waits:
@@ -11,12 +11,16 @@ bit LACP_Timeout that it sends (6.4.7), not for `rate`, which is how long this s
     long (slow)         90 s       30 s              60 s at least, 90 s at most
     short (fast)        3 s        1 s               2 s at least, 3 s at most
 
-The least is for a controller that went just before it would have spoken again. A partner that
-has waited in vain takes its member out of use (EXPIRED), three seconds later it knows of no partner
-any more (DEFAULTED): from the first on frames are lost in both directions, as it neither sends
-there nor takes in what this switch still sends there. So a partner with the short timeout survives
-a restart of the controller only if that takes less than two seconds; Linux's bonding, Open vSwitch
-and teamd have the long one unless they are told otherwise.
+The least is for a controller that went just before it would have spoken again; one that ends as it
+should speaks once more before (`Actor.speak`), and may be away for the most. The time until the
+switch tries to connect again counts as well: up to 8 s with Open vSwitch's own `max_backoff`, 1 s
+where `ofapp deploy` has set it, as it has to be beside a partner with the short timeout.
+
+A partner that has waited in vain takes its member out of use (EXPIRED), three seconds later it
+knows of no partner any more (DEFAULTED): from the first on frames are lost in both directions, as
+it neither sends there nor takes in what this switch still sends. So a partner with the short
+timeout survives a `kill -9` of the controller only if the return takes less than two seconds;
+Linux's bonding, Open vSwitch and teamd have the long one unless they are told otherwise.
 
 Within that time a bond does not lose a frame: what was dumped is what the partner knows (in sync,
 collecting, distributing), nothing is changed in the switch, and the first LACPDU after the

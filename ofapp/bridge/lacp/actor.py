@@ -128,6 +128,15 @@ class Actor:
         core.reselect = True
         return self._finish()
 
+    def speak(self, now: float) -> list[Effect]:
+        """Say how all members stand, as nothing may be said for a while: see `absence`."""
+        core = self._core
+        self._start(now)
+        for port in core.ports.values():
+            port.ntt = True
+            core.mark(port)
+        return self._finish()
+
     # -- what happens ----------------------------------------------------------------------------
 
     def receive(self, port_no: int, frame: bytes, now: float) -> list[Effect]:

@@ -215,6 +215,12 @@ class Aggregations:
             negotiation.go_on(self.clock.at(now))
         return self._settled(self._lags.values(), Folded(), now)
 
+    def speak(self, now: float) -> Folded:
+        """Nothing may be said for a while: partners wait from now on."""
+        for negotiation in self._negotiations() if self.clock.runs else ():
+            negotiation.speak(self.clock.at(now))
+        return self._settled(self._lags.values(), Folded(), now)
+
     def _negotiations(self) -> list[Negotiation]:
         lags = self._lags.values()
         return [lag.negotiation for lag in lags if lag.negotiation is not None]

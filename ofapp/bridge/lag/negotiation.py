@@ -96,6 +96,10 @@ class Negotiation:
         """Hear and be heard: see `lacp.absence`."""
         self._take(self.actor.go_on(now))
 
+    def speak(self, now: float) -> None:
+        """Say how all members stand, before a time of silence."""
+        self._take(self.actor.speak(now))
+
     def end(self, now: float) -> list[SendFrame]:
         """The aggregation is no more: gives what its partner is told."""
         self.follow((), complete=True, now=now)

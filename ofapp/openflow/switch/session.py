@@ -158,6 +158,11 @@ class Session:
         """Whose end by an error ends the connection: the switch comes again, and gets a new one."""
         return hub.watch(self.channel.fail, loop)
 
+    def farewell(self) -> None:
+        """The controller ends."""
+        if self.phase.runs:
+            self.apply(self.bridge.farewell(time.monotonic()))
+
     def stop(self) -> None:
         """The connection is over."""
         if self.phase not in (Phase.STANDBY, Phase.ENDED):

@@ -169,6 +169,19 @@ def test_a_controller_that_was_killed_goes_on_with_what_it_wrote_down() -> None:
     assert [member.flaps for member in lab.partner.status().members] == flaps
 
 
+def test_a_controller_that_ends_as_it_should_has_its_partner_wait_from_then_on() -> None:
+    lab = Lab()
+    lab.plug(M1, M2, X)
+    lab.run(5.9)
+    lab.apply(lab.bridge.farewell(lab.now))
+    lab.cables.clear()
+    end = lab.now
+    while all(all(does) for does in lab.partner.members.values()):
+        lab.now += 0.05
+        lab.partner.tick(lab.now)
+    assert lab.now - end == pytest.approx(3, abs=0.1)
+
+
 def test_a_member_that_is_gone_meanwhile_is_out() -> None:
     lab = Lab()
     lab.plug(M1, M2, X)
