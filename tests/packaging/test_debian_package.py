@@ -95,6 +95,26 @@ def test_commands_work_for_anybody_and_without_this_repository(installed: Machin
     assert all(path.startswith("/usr/lib/ofapp/lib/") for path in found)
 
 
+def test_the_hardened_unit_knows_who_is_at_its_socket(installed: Machine) -> None:
+    show = ("ofapp", "fdb", "show")
+    as_nobody = ("runuser", "-u", "nobody", "--")
+    secret = installed.run("ofapp", "token", "create", "grafana", "--role", "viewer").strip()
+    try:
+        assert installed.succeeds(*show)
+        assert "uid 65534 is neither root nor an operator" in installed.run(
+            *as_nobody, *show, check=False
+        )
+        assert installed.succeeds(*as_nobody, "env", f"OFAPP_TOKEN={secret}", *show)
+        trail = installed.run("cat", "/var/lib/ofapp/audit.log")
+        assert '"who": "root"' in trail
+        assert secret not in trail
+    finally:  # open, as it was
+        installed.run("systemctl", "stop", "ofapp")
+        installed.run("rm", "-f", "/var/lib/ofapp/tokens.json")
+        installed.run("systemctl", "start", "ofapp")
+        installed.wait(lambda: main_process(installed), "ofapp to run again")
+
+
 def test_a_killed_manager_is_back_and_the_switch_with_it(installed: Machine) -> None:
     old = main_process(installed)
     installed.run("kill", "-KILL", old)
