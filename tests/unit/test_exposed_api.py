@@ -335,6 +335,21 @@ def test_silent_slow_and_odd_clients_hold_up_nobody(exposed: Exposed) -> None:
     assert 'ofapp_api_connections_ended_total{why="insecure"}' in metrics
 
 
+def test_a_crowd_at_the_socket_and_one_at_the_port_do_not_meet(exposed: Exposed) -> None:
+    headers = exposed.token()
+    with contextlib.ExitStack() as stack:
+        for _ in range(80):
+            stack.enter_context(exposed.raw())
+            local = stack.enter_context(socket.socket(socket.AF_UNIX))
+            local.connect(str(exposed.socket))
+        with exposed.client(headers=headers, timeout=DEADLINE) as client:
+            assert client.get("/v1/bridges").status_code == 200
+        assert exposed.root.get("/v1/bridges").status_code == 200
+    assert {"uid 0", "127.0.0.1"} <= {
+        event["message"].partition(" has ")[0] for event in exposed.events("api.crowded")
+    }
+
+
 def test_a_name_of_others_is_not_ours_but_that_takes_a_token(exposed: Exposed) -> None:
     """DNS rebinding: the page of another has neither a token nor a cookie of this name."""
     exposed.token()

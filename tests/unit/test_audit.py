@@ -1,0 +1,157 @@
+"""The audit trail: who changed what, from what to what, and what becomes of it on a bad disk."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
+from ofapp.api.app import create_app
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.config import Config
+from ofapp.controller.audit import SHOWN, Audit, record
+from ofapp.controller.events import EventLog
+from ofapp.controller.network import Network
+from ofapp.controller.state import State, trail
+from ofapp.controller.state.trail import Trail
+from tests.unit.api.network import DPID, add_bridge, some_network
+
+
+@pytest.fixture
+def network() -> Network:
+    return some_network()
+
+
+@pytest.fixture
+def client(network: Network) -> Any:
+    return create_app(network).test_client()
+
+
+class Told(list[Event]):
+    """Events."""
+
+    def tell(self, _bridge: int | None, event: Event) -> None:
+        self.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self]
+
+
+def wait_for(true: Callable[[], Any], what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < deadline, what
+        hub.sleep(0.01)
+
+
+def changes(network: Network) -> list[str]:
+    """What the events of the trail say."""
+    records = network.events.since(0)
+    return [one.event.message for one in records if one.event.kind == "audit.change"]
+
+
+def test_settings_are_told_with_both_values(client: Any, network: Network) -> None:
+    port = f"/v1/bridges/{DPID}/ports/eth1"
+    client.patch(port, json={"isolated": True})
+    client.patch(port, json={"isolated": True})  # which changes nothing
+    client.patch(port, json={"isolated": "no"})
+    client.patch(f"/v1/bridges/{DPID}/multicast", json={"mcast_querier": True})
+    client.patch(f"/v1/bridges/{DPID}/stp", json={"priority": 4096})
+    who = "anybody (admin) from 127.0.0.1: PATCH /v1/bridges/"
+    told = changes(network)
+    assert all(one.startswith(who) for one in told)
+    assert [one.partition(f"br0 ({DPID}): ")[2] for one in told] == [
+        "port eth1: isolated: false -> true",
+        "multicast: mcast_querier: false -> true",
+        "spanning tree: priority: 32768 -> 4096",
+    ]
+
+
+def test_a_reload_is_told_with_what_has_asked_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "ofapp.yaml"
+    network = Network(Config(), State(None), EventLog(), find=lambda: file)
+    add_bridge(network)
+    file.write_text("bridges: {br0: {ageing_time: 60}, '0000000000000001': {ageing_time: 30}}")
+    network.reload("SIGHUP")
+    (told,) = changes(network)
+    assert told.startswith("SIGHUP (admin) from this machine: reload: br0 (0000000000000001): ")
+    assert told.endswith("ageing_time: default -> 30")
+
+
+def test_requests_that_overlap_are_not_taken_for_each_other(tmp_path: Path) -> None:
+    told = Told()
+    audit = Audit(told.tell, Trail(None, told.tell))
+
+    def ask(who: str) -> None:
+        with audit.act(who, "operator", "somewhere", "PATCH"):
+            for number in range(3):
+                record(f"{who}'s {number}")
+                hub.sleep(0)
+
+    for thread in [hub.spawn(ask, who) for who in ("one", "two")]:
+        thread.wait()
+    assert [event.data["changes"] for event in told] == [
+        [f"{who}'s {number}" for number in range(3)] for who in ("one", "two")
+    ]
+    record("by nobody")
+    assert len(told) == 2
+
+
+def test_a_reload_of_everything_is_told_in_bounds() -> None:
+    told = Told()
+    audit = Audit(told.tell, Trail(None, told.tell))
+    with audit.act("SIGHUP", "admin", "this machine", "reload"):
+        for number in range(SHOWN + 7):
+            record(f"port p{number}\nis changed")
+    assert told[0].data["more"] == 7
+    assert "and 1002 more" in told[0].message
+    assert "\n" not in told[0].message
+
+
+def test_files_are_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trail, "SIZE", 1000)
+    path = tmp_path / "audit.log"
+    told = Told()
+    made = Trail(path, told.tell)
+    for number in range(101):
+        made.add(json.dumps({"number": number, "filler": "x" * 80}))
+        made.finish(20)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == trail.FILES
+    assert all(file.stat().st_size <= 1100 for file in files)
+    assert [json.loads(line)["number"] for line in path.read_text().splitlines()] == [100]
+
+
+def test_what_a_disk_does_not_take_waits_and_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(trail, "WAITING", 3)
+    folder = tmp_path / "later"
+    told = Told()
+    made = Trail(folder / "audit.log", told.tell)
+    for number in range(5):
+        made.add(f"line {number}")
+    wait_for(lambda: told.kinds == ["audit.unsaved"], "the trouble to be told of")
+    folder.mkdir()
+    wait_for(lambda: told.kinds == ["audit.unsaved", "audit.saved"], "its end")
+    assert (folder / "audit.log").read_text() == "line 0\nline 1\nline 2\n"
+    assert told[1].data == {"lost": 2}
+
+
+def test_nobody_has_it_write_somewhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "audit.log").symlink_to(tmp_path / "other")
+    told = Told()
+    made = Trail(tmp_path / "audit.log", told.tell)
+    made.add("line")
+    wait_for(lambda: told.kinds == ["audit.unsaved"], "the trouble to be told of")
+    assert not (tmp_path / "other").exists()
