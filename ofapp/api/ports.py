@@ -125,7 +125,9 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
         return _whole(values)
 
 
-LimitedKind = Literal["sighting", "bpdu", "snooped", "broadcast", "multicast", "unknown_unicast"]
+LimitedKind = Literal[
+    "sighting", "bpdu", "lacp", "snooped", "broadcast", "multicast", "unknown_unicast"
+]
 """Kinds of frames whose rate is kept: see `Copy` in `ofapp.openflow.pipeline.meters`."""
 
 

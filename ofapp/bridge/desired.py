@@ -128,8 +128,9 @@ class Asked:
         self._parts = parts
         self._supposed = params is not None
         self._params = parts.params if params is None else params
+        self._ports, self._lags = _ports_and_lags(parts, self._params)
         self._port_policies = (
-            parts.port_policies if params is None else PortPolicies(params, parts.ports)
+            parts.port_policies if params is None else PortPolicies(params, self._ports)
         )
         self._snooping = None if self._params.multicast is None else parts.snooping
         stp = self._params.stp
@@ -142,15 +143,15 @@ class Asked:
         lists = used_lists(self._params)
         return Desired(
             policies,
-            tuple(port.number for port in parts.ports),
+            tuple(port.number for port in self._ports),
             tuple(self.port(number, state) for number, state in sorted(self._states())),
             tuple(parts.static_entries),
             tuple(held.effect for held in parts.learning.move_guard.held.values()),
             lists,
-            dict(_mirrors(lists, parts.ports)),
+            dict(_mirrors(lists, self._ports)),
             self._snooping is not None,
             () if self._snooping is None else tuple(self._snooping.desired()),
-            parts.lags.desired(),
+            self._lags,
         )
 
     def port(self, number: int, state: PortState | None) -> DesiredPort:
@@ -188,11 +189,15 @@ class Asked:
         return ((port, self._hello_time) for port in self._parts.relay.states if traps(port))
 
     def _states(self) -> Iterable[tuple[int, PortState]]:
-        states = self._parts.relay.states.items()
+        states = dict(self._parts.relay.states)
         if not self._supposed:
-            return states
+            return states.items()
+        if self._params.stp is None:  # else what becomes of a port that is new is not foreseen
+            states = {port.number: PortState.FORWARDING for port in self._ports if port.up} | states
         return [
-            (number, state) for number, state in states if self._port_policies.takes_part(number)
+            (number, state)
+            for number, state in states.items()
+            if self._ports.get(number) is not None and self._port_policies.takes_part(number)
         ]
 
     def _traps(self, port: int) -> bool:
@@ -203,6 +208,17 @@ class Asked:
         for vid, limit in self._parts.learning.limits.vlans.items():
             if limit.closed and vlans.has(vid):
                 yield vid
+
+
+def _ports_and_lags(parts: Parts, params: BridgeParams) -> tuple[PortTable, tuple[DesiredLag, ...]]:
+    """Those that there are, or would be."""
+    if params.lags == parts.params.lags:
+        return parts.ports, parts.lags.desired()
+    lags, ports = parts.lags.supposed(params.lags, parts.ports)
+    table = PortTable()
+    for port in ports:
+        table.put(port)
+    return table, lags
 
 
 def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:

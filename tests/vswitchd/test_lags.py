@@ -227,6 +227,18 @@ def test_an_access_list_and_isolation_hold_for_it(bridge: Bridge, controller: Co
     assert len(bridge.send(Y, frames.ethernet(frames.BROADCAST, A)) & MEMBERS) == 1
 
 
+def test_what_its_members_count_it_has_counted(bridge: Bridge, controller: Controller) -> None:
+    path = f"/v1/bridges/{bridge.dpid16}/ports/lag0"
+
+    def received() -> int:
+        return int(controller.get(path, counters=True)["counters"]["rx_frames"])
+
+    before = received()
+    for member in sorted(MEMBERS):
+        bridge.inject(member, frames.ethernet(frames.BROADCAST, A))
+    wait_for(lambda: received() == before + 3, "three frames to be counted")
+
+
 def test_slow_protocols_go_nowhere(bridge: Bridge) -> None:
     pdu = frames.ethernet("01:80:c2:00:00:02", A, bytes([1, 1]), ethertype=0x8809)
     for port in (M1, X):

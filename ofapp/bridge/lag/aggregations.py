@@ -71,6 +71,10 @@ class Aggregations:
         """How they stand, in the order of the configuration."""
         return tuple(lag.status(now) for lag in self._lags.values())
 
+    def members(self) -> dict[int, list[int]]:
+        """The physical ports that are members and there, by the logical port."""
+        return {lag.number: [*lag.members] for lag in self._lags.values()}
+
     def has(self, name: str) -> bool:
         """Whether a port of that name is a member, should it be there."""
         return name in self._home
@@ -96,6 +100,24 @@ class Aggregations:
             elif not self._conflicts(port):
                 found[port.number] = port.name
         return found
+
+    def supposed(
+        self, params: Mapping[str, LagParams], ports: Iterable[Port]
+    ) -> tuple[tuple[DesiredLag, ...], list[Port]]:
+        """What the datapath should do for other aggregations, and the bridge's ports then.
+
+        ports: the bridge's, as they are.  What a partner will say is not foreseen.
+        """
+        made = Aggregations({}, self._address)
+        made._lags = {
+            name: Aggregation(name, lag.number, lag.params) for name, lag in self._lags.items()
+        }
+        made._set(params)
+        there = made.put(self.physical(ports), 0.0).ports
+        same = [lag for name, lag in self._lags.items() if params.get(name) == lag.params]
+        lags = {lag.number: lag.desired() for lag in (*made._lags.values(), *same)}
+        told = {lag.number: lag.told for lag in same}
+        return tuple(lags.values()), [told.get(port.number) or port for port in there]
 
     # What happens
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.common import hub
@@ -53,7 +54,7 @@ class PortCounters:
 
     def _look(self) -> None:
         try:
-            self.latest = self._counts()
+            self.latest = self._with_lags(self._counts())
             self.at = time.monotonic()
         except (RequestError, ValueError) as error:
             LOG.warning("bridge %s: port counters are not known: %s", self._bridge.name, error)
@@ -61,7 +62,7 @@ class PortCounters:
             self._idle.set()
 
     def _counts(self) -> dict[int, PortCount]:
-        numbers = [port.number for port in self._bridge.ports]
+        numbers = [port.number for port in self._bridge.lags.physical(self._bridge.ports)]
         if len(numbers) <= AT_ONCE:
             return self._answer([port_stats_request(self._channel)])
         found: dict[int, PortCount] = {}
@@ -69,6 +70,14 @@ class PortCounters:
             some = numbers[at : at + SLICE]
             with self._pace.resting():
                 found |= self._answer([port_stats_request(self._channel, one) for one in some])
+        return found
+
+    def _with_lags(self, found: dict[int, PortCount]) -> dict[int, PortCount]:
+        """And what aggregations have counted, which is what their members have."""
+        for lag, members in self._bridge.lags.members().items():
+            counts = [found[member] for member in members if member in found]
+            if counts:
+                found[lag] = reduce(PortCount.plus, counts)
         return found
 
     def _answer(self, requests: Iterable[object]) -> dict[int, PortCount]:

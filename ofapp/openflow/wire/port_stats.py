@@ -26,6 +26,11 @@ class PortCount(NamedTuple):
     rx_errors: int | None
     tx_errors: int | None
 
+    def plus(self, other: PortCount) -> PortCount:
+        """What both have counted together."""
+        pairs = zip(self, other, strict=True)
+        return PortCount(*(None if None in pair else sum(filter(None, pair)) for pair in pairs))
+
 
 def port_stats_request(channel: Channel, port: int = ofp.OFPP_ANY) -> Any:
     """For the counters of one port, or of all."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.lag import LagParams
+from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.ports import Port
 from ofapp.common import hub
 
 # isort: split
@@ -39,10 +42,15 @@ def test_counters_are_read_in_their_order() -> None:
         read_port_stats(data[:-1])
 
 
-def counters(ports: int) -> tuple[Any, PortCounters]:
+def counters(ports: int, *members: str) -> tuple[Any, PortCounters]:
+    """members: ports that are one aggregation's."""
     made, _ = channel([])
-    numbers = [SimpleNamespace(number=number) for number in range(1, ports + 1)]
-    return made, PortCounters(made, SimpleNamespace(ports=numbers, name="br0"))  # type: ignore[arg-type]
+    lags = {"lag0": LagParams(members, "off")} if members else {}
+    bridge = Bridge(1, BridgeParams(lags=lags))
+    bridge.set_ports(
+        [Port(number, f"p{number}", number, True) for number in range(1, ports + 1)], 0
+    )
+    return made, PortCounters(made, bridge)
 
 
 def asked(made: Any, sent: list[bytes]) -> list[int]:
@@ -78,8 +86,19 @@ def test_one_answer_serves_all_who_ask_at_about_the_same_time(sent: list[bytes])
     assert asked(made, sent) == [ofp.OFPP_ANY]
 
 
-def test_many_ports_are_asked_for_in_slices(sent: list[bytes]) -> None:
-    made, of = counters(AT_ONCE + 1)
+def test_an_aggregation_has_counted_what_its_members_have(sent: list[bytes]) -> None:
+    made, of = counters(3, "p1", "p3")
+    of.ask()
+    asked(made, sent)
+    counts = stats(1, 5, 1) + stats(2, 6) + stats(3, 7, _NOT_COUNTED)
+    say(made, part(made, ofp.OFPMP_PORT_STATS, counts, more=False))
+    of.wait(1)
+    assert of.latest[4095][:2] == (12, None)
+
+
+@pytest.mark.parametrize("members", [(), ("p1", "p100")])
+def test_many_ports_are_asked_for_in_slices(sent: list[bytes], members: tuple[str, ...]) -> None:
+    made, of = counters(AT_ONCE + 2, *members)
     of.ask()
     told: list[int] = []
     while slice_ := asked(made, sent):
@@ -92,7 +111,7 @@ def test_many_ports_are_asked_for_in_slices(sent: list[bytes]) -> None:
         end = time.monotonic() + 5
         while not sent and not of._idle.is_set() and time.monotonic() < end:
             hub.sleep(0.001)
-    assert told == [*range(1, AT_ONCE + 2)]
+    assert sorted(told) == [*range(1, AT_ONCE + 3)]
     assert of.latest[AT_ONCE + 1].rx_frames == AT_ONCE + 1
 
 

@@ -156,6 +156,21 @@ def test_renamed_removed_and_unplugged_ports() -> None:
     assert lag(bridge).members == (2, 1)
 
 
+def test_a_dry_run_foresees_what_a_reload_does() -> None:
+    lags = {"lag0": static("eth1", "eth2"), "lag1": static("eth3")}
+    others = {"lag1": static("eth3", "eth2"), "new7": static("eth4")}
+    for before, after in ((lags, others), ({}, lags), (lags, {}), (others, lags)):
+        bridge = make(BridgeParams(lags=before))
+        was, foreseen = bridge.desired(), bridge.desired(BridgeParams(lags=after))
+        assert bridge.desired() == was
+        bridge.set_params(BridgeParams(lags=after), 10.0)
+        bridge.tick(10.0 + SETTLE)
+        done = bridge.desired()
+        assert {*done.lags} == {*foreseen.lags}
+        assert {*done.numbers} == {*foreseen.numbers}
+        assert done.flooded == foreseen.flooded
+
+
 def test_a_switch_that_comes_again_changes_nothing() -> None:
     bridge = make(TWO)
     assert bridge.set_ports([LOCAL, *(port(number) for number in range(1, 5))], 5.0) == []
