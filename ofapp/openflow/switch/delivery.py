@@ -21,6 +21,13 @@ from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import PATIENCE, RequestError, ask_once
 from ofapp.openflow.wire.window import Window
 
+MOST_WAITING = 1 << 16
+"""Effects that may wait for a barrier: more than all ports of a bridge can bring about at once."""
+
+
+class OverrunError(Exception):
+    """The bridge changes faster than its switch confirms: the connection is ended."""
+
 
 class Way(Enum):
     """To the switch."""
@@ -63,6 +70,10 @@ class Delivery:
                 self._send(effects)
             case Way.BARRIER:
                 self._waiting += effects
+                if len(self._waiting) > MOST_WAITING:
+                    self.end()
+                    error = OverrunError("the bridge changes faster than its switch confirms")
+                    self._channel.fail(error)
             case Way.SHUT:
                 self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
 

@@ -246,7 +246,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             while self.state != DEAD_DISPATCHER:
                 try:
                     data = self.socket.recv(READ_SIZE)
-                except TimeoutError:
+                except TimeoutError as error:
+                    error.__traceback__ = None  # or this and all of the connection hold each other
                     continue
                 except OSError:
                     break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import socket
 import struct
 import weakref
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ from ofapp.openflow.wire.channel import (
 )
 from ofapp.openflow.wire.inbox import BATCH
 from ofapp.openflow.wire.refusals import Refusal
+from tests.support.waiting import wait_for
 
 
 class FakeSocket:
@@ -359,5 +361,28 @@ def test_a_connection_that_has_ended_is_not_left_to_the_garbage_collector() -> N
         for _ in range(5):  # in which its greenlets end
             hub.sleep(0)
         assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_connection_that_was_silent_is_not_left_to_the_garbage_collector() -> None:
+    listening = hub.listen(("127.0.0.1", 0))
+    theirs = socket.create_connection(listening.getsockname())
+    ours, _ = listening.accept()
+    listening.close()
+    made = Channel(ours, "test", lambda _channel, _id: True)
+    ours.settimeout(0.01)
+    gone = weakref.ref(made)
+    gc.disable()
+    try:
+        serving = hub.spawn(made.serve)
+        del made, ours
+        hub.sleep(0.05)
+        theirs.close()
+        serving.wait()
+        del serving
+        wait_for(
+            lambda: gone() is None, "the connection to be forgotten", tick=lambda: hub.sleep(0)
+        )
     finally:
         gc.enable()

@@ -24,6 +24,10 @@ class Switch:
     def __init__(self) -> None:
         self.written: list[Effect] = []
         self.replies: dict[int, Callable[[bytes], None]] = {}
+        self.failed: list[str] = []
+
+    def fail(self, error: Exception) -> None:
+        self.failed.append(str(error))
 
     def set_xid(self, message: Any) -> int:
         message.set_xid(len(self.replies) + 1)
@@ -131,3 +135,20 @@ def test_a_switch_confirms_what_it_was_told(delivery: Delivery, switch: Switch) 
     assert done == []
     switch.answer()
     assert done == ["done"]
+
+
+def test_a_switch_whose_bridge_changes_faster_than_it_confirms_is_let_go(
+    delivery: Delivery, switch: Switch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_WAITING", 4)
+    delivery.open()
+    delivery.send([FIRST, Barrier()])
+    for _ in range(4):
+        delivery.send([SECOND])
+    assert (delivery.way, switch.failed) == (Way.BARRIER, [])
+    delivery.send([THIRD])
+    assert delivery.way is Way.ENDED
+    assert len(switch.failed) == 1
+    delivery.send([THIRD])
+    switch.answer()
+    assert switch.written == [FIRST]
