@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ofapp.bridge.effects import BridgeNamed, Effect, PortRenamed
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.port_policies import PortPolicies
-from ofapp.bridge.ports import LOCAL_PORT, MAX_PORTS, Port, PortTable
+from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
 
 
 class Arrivals(NamedTuple):
@@ -35,13 +35,15 @@ def take_in(
     """Put ports into the table, each of another number."""
     found = Arrivals([], [], [], [])
     added = 0
+    refused = False
     for port in ports:
         old = table.get(port.number)
         if old == port:
             continue
-        if old is None and not table.has_room(added):
+        if old is None and (why := table.no_room(added)):
             counters["ports_refused"] += 1
-            found.events.extend(_refuse(table))
+            found.events.extend(_refuse(table, why))
+            refused = True
             continue
         found.changed.append((port, old is not None and usable(policies, old)))
         if old is None:
@@ -57,16 +59,15 @@ def take_in(
                 found.events.append(BridgeNamed())
     for port, _ in found.changed:
         table.put(port)
+    if added and not refused:
+        found.events.extend(_room_again(table))
     return found
 
 
 def departed(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
     """What is told of ports that the table has lost, and of the room that there is now."""
     events: list[Effect] = [port_event("port.removed", port, "was removed") for port in ports]
-    if table.refused:
-        table.refused = False
-        events.append(Event("port.limit.cleared", "there is room for ports again"))
-    return events
+    return events + _room_again(table)
 
 
 def usable(policies: PortPolicies, port: Port) -> bool:
@@ -88,10 +89,16 @@ def port_event(kind: str, port: Port, what: str) -> Event:
     return Event(kind, f"port {port.name} {what}", port=port.number, data={"name": port.name})
 
 
-def _refuse(table: PortTable) -> list[Effect]:
+def _refuse(table: PortTable, why: str) -> list[Effect]:
     """There are more ports than there can be: the next look at the switch finds those left out."""
     if table.refused:
         return []
     table.refused = True
-    message = f"there are {MAX_PORTS} ports, the most there can be: further ones stay closed"
-    return [Event("port.limit", message, Severity.ERROR)]
+    return [Event("port.limit", f"{why}: further ones stay closed", Severity.ERROR)]
+
+
+def _room_again(table: PortTable) -> list[Effect]:
+    if not table.refused:
+        return []
+    table.refused = False
+    return [Event("port.limit.cleared", "there is room for ports again")]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ofapp.bridge import stp
+from ofapp.bridge.commons import Commons
 from ofapp.bridge.desired import Asked, Desired, DesiredPort
 from ofapp.bridge.effects import PutStatic
 from ofapp.bridge.fdb import Fdb
@@ -45,13 +46,14 @@ class BridgeQueries:
     """
 
     def __init__(
-        self, datapath_id: int, params: BridgeParams, trees: stp.OwnTrees | None = None
+        self, datapath_id: int, params: BridgeParams, commons: Commons | None = None
     ) -> None:
-        """trees: the spanning trees of the same controller, which the bridge's will join."""
+        """commons: with the other bridges of the same controller."""
+        commons = commons or Commons()
         self.datapath_id = datapath_id
         self.params = params
         self.lags = Aggregations(params.lags, datapath_id & MAC_MASK)
-        self.ports = PortTable()
+        self.ports = PortTable(commons.room)
         self.port_policies = PortPolicies(params, self.ports)
         self.fdb = Fdb()
         self.learning = Learning(self.fdb, params)
@@ -59,7 +61,7 @@ class BridgeQueries:
         self.relay = Relay(self.learning)
         self.static_entries = StaticEntries(self.learning, self.ports)
         self.flooding = Flooding()
-        self.stp = StpControl(self.relay, stp.OwnTrees() if trees is None else trees)
+        self.stp = StpControl(self.relay, commons.trees)
         self.snooping: BridgeSnooping | None = None
         self.permanent_entries = PermanentEntries()
         self.rates = Rates()

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 MAX_PORTS = 4095
 """As many as spanning tree has numbers for (802.1D-2004 9.2.7); a switch may claim any number."""
 
+SURE = 32
+"""Ports that a bridge can have whatever the others have."""
+
+COMMON = 1 << 16
+"""Ports beyond those, of all bridges together: some KiB each."""
+
 LOCAL_PORT = 0xFFFFFFFE  # OFPP_LOCAL: the host that the switch runs on
 
 
@@ -33,6 +39,20 @@ class Port:
     live: bool = True
 
 
+class PortRoom:
+    """How many ports all bridges of a controller may have beyond those that each is sure of.
+
+    No bridge gets more than is left after it (a dynamic threshold), so that however many invent
+    ports without end, the next one finds as much room as any of them took.
+
+    wanted: a bridge was refused a port for the others' sake since somebody set this to False.
+    """
+
+    def __init__(self, most: int = COMMON) -> None:
+        self.left = most
+        self.wanted = False
+
+
 class PortTable:
     """The ports by number, with a look-up by name.
 
@@ -40,8 +60,9 @@ class PortTable:
     link_changes: how often each port's link has come up or gone down, by number.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: PortRoom | None = None) -> None:
         self.refused = False
+        self._room = PortRoom() if room is None else room
         self.link_changes: Counter[int] = Counter()
         self._by_number: dict[int, Port] = {}
         self._by_name: dict[str, int] = {}
@@ -66,9 +87,17 @@ class PortTable:
         """The ports' numbers by their names."""
         return self._by_name
 
-    def has_room(self, more: int) -> bool:
-        """Whether one more can be, beside as many that are about to be."""
-        return len(self._by_number) + more < MAX_PORTS
+    def no_room(self, more: int) -> str:
+        """Why one more cannot be, beside as many that are about to be; empty when it can."""
+        count = len(self._by_number) + more
+        if count >= MAX_PORTS:
+            return f"there are {MAX_PORTS} ports, the most there can be"
+        beyond = count - SURE
+        left = self._room.left + max(len(self._by_number) - SURE, 0) - beyond
+        if 0 <= beyond >= left:
+            self._room.wanted = True
+            return f"there are {count} ports, the most there can be beside those of other bridges"
+        return ""
 
     def put(self, port: Port) -> None:
         """Add a port or replace the one of the same number."""
@@ -76,6 +105,7 @@ class PortTable:
         self.drop(port.number)
         if old is not None and old.name == port.name:
             self.link_changes[port.number] = changes + (old.up != port.up)
+        self._room.left -= len(self._by_number) >= SURE
         self._by_number[port.number] = port
         self._by_name[port.name] = port.number
 
@@ -83,6 +113,14 @@ class PortTable:
         """Take a port out; None when there was none."""
         self.link_changes.pop(number, None)
         port = self._by_number.pop(number, None)
-        if port is not None and self._by_name.get(port.name) == number:
+        if port is None:
+            return None
+        self._room.left += len(self._by_number) >= SURE
+        if self._by_name.get(port.name) == number:
             del self._by_name[port.name]
         return port
+
+    def leave(self) -> None:
+        """The bridge is forgotten: others can have the room."""
+        for number in [*self._by_number]:
+            self.drop(number)

@@ -12,9 +12,11 @@ import time
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.commons import Commons
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.ports import SURE
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.common import hub
 from ofapp.controller.absentees import Absentees
@@ -54,7 +56,7 @@ class Lifetime:
         self._lacp = state.lacp
         self._absentees = absentees
         self._events = shared.events
-        self._trees = stp.OwnTrees(secrets.randbits(24))
+        self._commons = Commons(stp.OwnTrees(secrets.randbits(24)))
 
     def has_room(self, datapath_id: int) -> bool:
         """Whether a switch may have a bridge: one that is away is forgotten for a new one."""
@@ -111,11 +113,23 @@ class Lifetime:
             for datapath_id in self._registry.away.overdue(patience, now):
                 self._forget(datapath_id, f"its switch has been away for {patience:g} s")
 
+    def make_room(self) -> None:
+        """Forget one whose switch is away when another bridge finds no room for its ports."""
+        room, bridges = self._commons.room, self._registry.bridges
+        if room.wanted:
+            room.wanted = False
+            away = max(
+                self._registry.away, key=lambda known: len(bridges[known].ports), default=None
+            )
+            if away is not None and len(bridges[away].ports) > SURE:
+                self._forget(away, "its switch is away, and another one has no room for its ports")
+
     def run(self) -> None:
-        """Forget those that are overdue, for ever."""
+        """Forget those that are overdue, or in the way, for ever."""
         while True:
             hub.sleep(LOOK_FOR_AWAY)
             self.forget_overdue(time.monotonic())
+            self.make_room()
 
     def set_traces(self) -> None:
         """BPDUs are made events only while somebody wants to hear of them."""
@@ -131,7 +145,9 @@ class Lifetime:
         )
 
     def _forget(self, datapath_id: int, why: str) -> None:
-        name = self._registry.bridges.pop(datapath_id).name
+        bridge = self._registry.bridges.pop(datapath_id)
+        name = bridge.name
+        bridge.ports.leave()
         self._registry.away.back(datapath_id)
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)
@@ -141,7 +157,7 @@ class Lifetime:
 
     def _make(self, datapath_id: int) -> Bridge:
         configuration = self._running.of(datapath_id)
-        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._trees)
+        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._commons)
         self._absentees.greet(bridge)
         self._set_trace(bridge)
         static = *static_entries(configuration), *self._entries.static(datapath_id)

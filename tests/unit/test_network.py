@@ -248,6 +248,28 @@ class TestAway:
         net.lifetime.forget_overdue(1e9)
         assert set(net.bridges) == {1}
 
+    def test_sooner_when_another_one_has_no_room_for_its_ports(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        net = make()
+        many = [Port(number, f"p{number}", number, True) for number in range(1, 60)]
+        gone, small = named(net, 1), named(net, 2, "br1")
+        monkeypatch.setattr(net.bridges[1].ports._room, "left", 40)
+        net.bridges[1].put_ports(many[:50], 0.0)
+        for channel in (gone, small):
+            net.connections.disconnected(channel)  # type: ignore[arg-type]
+        net.lifetime.make_room()
+        assert set(net.bridges) == {1, 2}
+        named(net, 3, "br2")
+        net.bridges[3].put_ports(many, 0.0)
+        assert len(net.bridges[3].ports) < len(many)
+        net.lifetime.make_room()
+        assert set(net.bridges) == {2, 3}
+        net.bridges[3].put_ports(many, 1.0)
+        assert len(net.bridges[3].ports) > 50
+        net.lifetime.make_room()
+        assert set(net.bridges) == {2, 3}, "it has nothing to give"
+
 
 class TestState:
     def test_entries_outlive_the_process(self, tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ import pytest
 from ofapp.bridge import multicast, stp
 from ofapp.bridge import ports as ports_module
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import SendFrame, SetFlood, Unsettled
 from ofapp.bridge.event import Event
 from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.ports import LOCAL_PORT, SURE, Port, PortRoom
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow.switch.writer import EffectWriter
@@ -128,6 +129,53 @@ def test_a_list_with_too_many_ports_is_taken_in_as_far_as_there_is_room(
     switch.connect()
     assert len(switch.bridge.ports) == 9
     assert switch.bridge.ports.get(LOCAL_PORT), "the bridge's own port comes first"
+
+
+def crowd(room: PortRoom, bridges: int, ports: int) -> list[Bridge]:
+    """Bridges that share a room, one after the other each with as many ports as it can get."""
+    made = [Bridge(number, BridgeParams(), Commons(room=room)) for number in range(bridges)]
+    for bridge in made:
+        bridge.put_ports([Port(n, f"p{n}", n, True, 1000) for n in range(1, ports + 1)], 0.0)
+    return made
+
+
+def test_ports_of_all_bridges_together_have_a_limit_that_leaves_room_for_the_next() -> None:
+    sizes = [len(bridge.ports) for bridge in crowd(PortRoom(1000), 12, 4000)]
+    assert sum(sizes) <= 12 * SURE + 1000
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == SURE + 500, "half of what there is"
+    assert all(size >= SURE for size in sizes)
+
+
+def test_a_bridge_is_sure_of_some_ports_and_of_more_once_others_give_room() -> None:
+    room = PortRoom(10)
+    others = crowd(room, 20, SURE + 10)
+    assert room.left == 0
+    (late,) = crowd(room, 1, SURE)
+    assert len(late.ports) == SURE
+    more = [Port(n, f"p{n}", n, True, 1000) for n in range(100, 104)]
+    (told,) = [e for e in late.put_ports(more, 1.0) if isinstance(e, Event)]
+    assert told.kind == "port.limit"
+    assert "other bridges" in told.message
+    assert room.wanted
+    for other in others:
+        other.ports.leave()
+    assert room.left == 10
+    kinds = [e.kind for e in late.put_ports(more, 2.0) if isinstance(e, Event)]
+    assert kinds.count("port.added") == 4
+    assert kinds.count("port.limit.cleared") == 1
+
+
+def test_the_room_that_a_port_takes_is_given_back_when_it_goes_or_is_another() -> None:
+    room = PortRoom(100)
+    (bridge,) = crowd(room, 1, SURE + 10)
+    assert room.left == 90
+    bridge.put_port(Port(5, "other", 5, True, 1000), 1.0)
+    assert room.left == 90
+    bridge.remove_ports(range(1, 8), 2.0)
+    assert room.left == 97
+    bridge.remove_ports(range(8, SURE + 11), 3.0)
+    assert room.left == 100
 
 
 def test_ports_that_open_together_are_one_change_of_the_flood_set() -> None:

@@ -7,6 +7,7 @@ from collections import deque
 import pytest
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
@@ -29,7 +30,7 @@ class Pair:
 
     @staticmethod
     def _bridge(number: int, own: OwnTrees) -> Bridge:
-        return Bridge(number, BridgeParams(stp=StpParams(priority=4096 * number)), own)
+        return Bridge(number, BridgeParams(stp=StpParams(priority=4096 * number)), Commons(own))
 
     def carry(self, sender: Bridge, effects: list[Effect], now: float) -> None:
         """Pass BPDUs to and fro until nobody has anything to say."""
@@ -109,7 +110,7 @@ def test_a_revived_tree_is_nobodys_until_its_switch_is_seen_to_agree() -> None:
     dumped = first.dump_stp()
     assert dumped is not None
     later = OwnTrees()
-    again = Bridge(1, first.params, later)
+    again = Bridge(1, first.params, Commons(later))
     again.revive_stp(dumped)
     assert later.find(4096 << 48 | first.address) is None
     again.resume(0.0)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
@@ -298,7 +299,9 @@ class Fabric:
             return
         bridge = self.bridges.get(switch.number)
         if bridge is None:
-            bridge = self.bridges[switch.number] = Bridge(switch.number, switch.params, self.trees)
+            bridge = self.bridges[switch.number] = Bridge(
+                switch.number, switch.params, Commons(self.trees)
+            )
             self.absentees.greet(bridge)
             bridge.stp.set_trace(False)
             if switch.number in self.disk.texts:

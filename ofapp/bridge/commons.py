@@ -1,0 +1,16 @@
+"""What the bridges of one controller have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ofapp.bridge.ports import PortRoom
+from ofapp.bridge.stp import OwnTrees
+
+
+@dataclass(frozen=True)
+class Commons:
+    """trees: their spanning trees, which know each other; room: for all their ports."""
+
+    trees: OwnTrees = field(default_factory=OwnTrees)
+    room: PortRoom = field(default_factory=PortRoom)
