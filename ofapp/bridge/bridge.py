@@ -289,21 +289,6 @@ class Bridge(BridgeQueries):
             raise ValueError("spanning tree is off")
         self.stp.revive(self.params.stp, data, lambda name: self.params.port(name).stp)
 
-    def restart_stp(self, now: float) -> list[Effect]:
-        """Begin anew: the datapath is not in the state that the tree believes it is in.
-
-        Edge ports stay what they are.
-        """
-        params = self.params.stp
-        if params is None:
-            return []
-        behind = self.stp.behind()
-        effects = self.set_stp(None, now)
-        self.stp.remembered = behind
-        effects += self.set_stp(params, now)
-        self.stp.remembered = {}
-        return effects
-
     def go_on_stp(self, now: float) -> list[Effect]:
         """The datapath is in the state that the tree believes it is in: hear and be heard."""
         return self.followed(self.stp.go_on(now), now)
@@ -326,11 +311,21 @@ class Bridge(BridgeQueries):
     def begin_stp(self, now: float) -> list[Step]:
         """With a tree as the parameters say, or none, instead of the one there was."""
         effects = self.stp.stop()
+        return effects + self.span(self.expect_stp(now), now)
+
+    def expect_stp(self, now: float) -> list[int]:
+        """Gives the ports that a tree which begins has to be told of (`span`), with no one before
+        it knows which of them are up."""
         ports = [port for port in self.ports if port.number != LOCAL_PORT]
         up = [port.number for port in ports if usable(self.port_policies, port)]
         if up and self.params.stp is not None:
             self.stp.tree(self.params.stp, self.address, now).expect(up)
-        for port in ports:
+        return [port.number for port in ports]
+
+    def span(self, ports: Iterable[int], now: float) -> list[Step]:
+        """Let these take part: as the tree says, or at once where none is to run."""
+        effects: list[Step] = []
+        for port in filter(None, map(self.ports.get, ports)):
             if self.params.stp is not None:
                 effects += self._span(replace(port, up=usable(self.port_policies, port)), now)
             elif usable(self.port_policies, port):

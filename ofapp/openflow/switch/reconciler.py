@@ -14,7 +14,7 @@ from itertools import chain
 
 from ofapp.bridge.desired import Desired
 from ofapp.bridge.ports import Port
-from ofapp.bridge.switch_restart import switch_restarted
+from ofapp.bridge.switch_restart import begin_anew
 from ofapp.common import hub
 from ofapp.openflow.model.flow import Group, Meter
 from ofapp.openflow.model.rule import TableId
@@ -107,10 +107,9 @@ class Reconciler:
             believed, port_states(flows, believed)
         ):
             LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
-            now = time.monotonic()
-            self._apply(
-                self._bridge.restart_stp(now) if flows else switch_restarted(self._bridge, now)
-            )
+            for effects in begin_anew(self._bridge, not flows, time.monotonic):
+                self._apply(effects)
+                self._rest()
         if adopt_static:
             adopt_static_entries(self._bridge, flows, self._apply)
         if first:

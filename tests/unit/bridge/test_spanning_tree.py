@@ -25,6 +25,7 @@ from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.switch_restart import begin_anew
 
 A, B = 0x02000000000A, 0x02000000000B
 
@@ -288,6 +289,6 @@ class TestRestart:
 
     def test_beginning_anew_blocks(self) -> None:
         bridge, _ = self.converged()
-        effects = bridge.restart_stp(3.0)
+        effects = [effect for part in begin_anew(bridge, False, lambda: 3.0) for effect in part]
         assert SetPortState(1, PortState.DISCARDING) in effects
         assert bridge.relay.states[1] is PortState.DISCARDING

@@ -9,8 +9,8 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.bridge.stp import PortState
-from ofapp.bridge.switch_restart import switch_restarted
+from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.bridge.switch_restart import PORTION, begin_anew
 from ofapp.openflow.switch.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
@@ -28,6 +28,11 @@ def run(bridge: Bridge, until: float) -> list[Effect]:
     return effects
 
 
+def lose(bridge: Bridge, lost: bool = True) -> list[list[Effect]]:
+    """All flows are lost at LATER, or are not what the tree believes."""
+    return list(begin_anew(bridge, lost, lambda: LATER))
+
+
 @pytest.fixture
 def bridge() -> Bridge:
     """A on port 1, which is never an edge, B on port 2, which is; at LATER all flows are lost."""
@@ -39,7 +44,7 @@ def bridge() -> Bridge:
     made.learning.learn([(1, 0, A), (2, 0, B), (LOCAL_PORT, 0, C)], 61.0)
     assert made.relay.flood_ports == {1, 2, 3, LOCAL_PORT}
     run(made, LATER)
-    switch_restarted(made, LATER)
+    lose(made)
     return made
 
 
@@ -113,3 +118,31 @@ def test_once_they_are_back_they_age_like_any_other(bridge: Bridge) -> None:
     bridge.learning.lost -= bridge.learning.back()
     swept(bridge, LATER + 91)
     assert bridge.fdb.learned == 0
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_many_ports_begin_anew_by_portions_and_edges_stay_what_they_are(lost: bool) -> None:
+    """So that nobody else waits for all of them."""
+    made = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
+    made.set_ports(map(port, range(1, 3 * PORTION + 1)), 0.0)
+    run(made, LATER)
+    portions = lose(made, lost)
+    opened = [
+        {e.port for e in effects if isinstance(e, SetPortState) and e.state is PortState.FORWARDING}
+        for effects in portions[1:]
+    ]
+    assert list(map(len, opened)) == [PORTION] * 3
+    assert made.flooding.ports == set().union(*opened) == set(range(1, 3 * PORTION + 1))
+
+
+def test_a_port_that_goes_while_others_begin_anew_is_gone() -> None:
+    made = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
+    made.set_ports(map(port, range(1, 2 * PORTION + 1)), 0.0)
+    run(made, LATER)
+    portions = begin_anew(made, True, lambda: LATER)
+    next(portions)
+    made.remove_port(2 * PORTION, LATER)
+    for _ in portions:
+        pass
+    assert 2 * PORTION not in made.relay.states
+    assert len(made.relay.states) == 2 * PORTION - 1

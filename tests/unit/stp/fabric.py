@@ -26,6 +26,7 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
+from ofapp.bridge.switch_restart import begin_anew
 from ofapp.controller.absentees import Absentees
 from ofapp.controller.tree_memory import SETTLING, TreeMemory
 from tests.unit.stp.fabric_switch import Cable, Delays, Disk, Session, Switch
@@ -346,7 +347,8 @@ class Fabric:
             port: held.get(port, PortState.DISCARDING) for port in believed
         }:
             self.anew.append(switch.number)
-            session.apply(bridge.restart_stp(self.now))
+            for effects in begin_anew(bridge, False, lambda: self.now):
+                session.apply(effects)
         wanted = dict(bridge.relay.states)
         wanted.pop(LOCAL_PORT, None)
         session.writes = True
