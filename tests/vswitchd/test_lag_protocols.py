@@ -10,7 +10,7 @@ import pytest
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
-from tests.support.ovs import Bridge, VSwitchd
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 from tests.vswitchd.test_lags import (
     DPID,
@@ -133,3 +133,13 @@ def test_a_bond_of_open_vswitchs_own_counts_when_its_lacp_has_enabled_it(
     await_used(bridge, {M1, M2})
     out = bridge.send(X, frame)
     assert len(out & MEMBERS) == 1
+
+
+def test_a_switch_that_restarts_has_it_again(vswitchd: VSwitchd, bridge: Bridge) -> None:
+    frame = frames.ethernet(frames.BROADCAST, frames.host(1))
+    assert len(bridge.send(X, frame) & MEMBERS) == 1
+    vswitchd.restart_switch()
+    await_used(bridge, MEMBERS)
+    wait_for(lambda: Y in bridge.send(X, frame), "ports to be open", tick=bridge.switch.step)
+    assert len(bridge.send(X, frame) & MEMBERS) == 1
+    assert bridge.send(M3, frame) == {X, Y, Z, LOCAL}

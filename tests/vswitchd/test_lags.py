@@ -239,6 +239,22 @@ def test_what_its_members_count_it_has_counted(bridge: Bridge, controller: Contr
     wait_for(lambda: received() == before + 3, "three frames to be counted")
 
 
+def test_hairpin_brings_frames_back_by_one_member(bridge: Bridge, controller: Controller) -> None:
+    configure(controller, bridge, file(ports={"lag0": {"hairpin": True}}))
+    out = bridge.send(M1, frames.ethernet(frames.BROADCAST, A))
+    assert len(out & MEMBERS) == 1
+    assert out - MEMBERS == {X, Y, Z, LOCAL}
+
+
+def test_a_rule_copies_to_it(bridge: Bridge, controller: Controller) -> None:
+    rules = [{"name": "copy", "match": {}, "action": "allow", "mirror": "lag0"}]
+    learn(controller, bridge, Y, B)
+    configure(controller, bridge, file(ports={"x": {"acl": "a"}}, acls={"a": rules}))
+    out = bridge.send(X, frames.ethernet(B, A))
+    assert len(out & MEMBERS) == 1
+    assert out - MEMBERS == {Y}
+
+
 def test_slow_protocols_go_nowhere(bridge: Bridge) -> None:
     pdu = frames.ethernet("01:80:c2:00:00:02", A, bytes([1, 1]), ethertype=0x8809)
     for port in (M1, X):
