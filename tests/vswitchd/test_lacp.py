@@ -4,10 +4,13 @@ bridge that does without a controller, at the other end of the members' cables."
 from __future__ import annotations
 
 import re
+import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from ofapp.bridge.lacp import Information, State, System
+from ofapp.bridge.lacp.slow import encode_lacpdu
 from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller
@@ -19,7 +22,7 @@ DPID = 0x1AC
 MEMBERS = (1, 2)
 X, THERE = 3, 4
 """A port of the bridge, and one of the neighbour."""
-LAG = {"members": ["m1", "m2"], "lacp": "active", "rate": "fast"}
+LAG = {"members": ["m1", "m2"], "lacp": "active"}
 
 
 def file(**params: object) -> str:
@@ -55,11 +58,14 @@ class Neighbour:
             f"options:tx_pcap={self._there}",
         )
 
-    def bond(self, lacp: str = "active", time: str = "fast") -> None:
-        """Begin, with members n1 and n2."""
+    def bond(self, lacp: str = "active") -> None:
+        """Begin, with members n1 and n2.
+
+        With the long timeout: its clock may run a good deal faster than this end's.
+        """
         self._switch.vsctl(
             *("add-bond", "nb", "bond0", "n1", "n2", f"lacp={lacp}", "bond_mode=balance-tcp"),
-            *("--", "set", "Port", "bond0", f"other_config:lacp-time={time}"),
+            *("--", "set", "Port", "bond0", "other_config:lacp-time=slow"),
             *" ".join(self.interfaces).split(),
         )
 
@@ -84,10 +90,10 @@ class Neighbour:
         heard, self._read = read_pcap(self._there, self._read)
         return heard
 
-    def changes(self) -> int:
-        """How often a member was taken into use, or out of it."""
+    def changes(self, number: int) -> int:
+        """How often one of its members was taken into use, or out of it."""
         log = (self._switch.dir / "ovs-vswitchd.log").read_text()
-        return len(re.findall(r"member n\d: (?:en|dis)abled", log))
+        return len(re.findall(rf"member n{number}: (?:en|dis)abled", log))
 
     def told(self) -> list[int]:
         """The LACPDUs that have come to each of its members."""
@@ -122,10 +128,13 @@ def beside(vswitchd: VSwitchd, bridge: Bridge, controller: Controller) -> Neighb
 
 @pytest.fixture
 def neighbour(beside: Neighbour, bridge: Bridge) -> Iterator[Neighbour]:
-    """Without a bond, and the bridge has noticed."""
+    """Without a bond, and the bridge knows of none."""
     yield beside
     beside.end()
-    wait_for(lambda: not used(bridge), "members to be out of use", tick=bridge.switch.step)
+    for up in (False, True):
+        for number in MEMBERS:
+            bridge.link(number, up=up)
+        wait_for(lambda: not used(bridge), "members to be out of use", tick=bridge.switch.step)
 
 
 def used(bridge: Bridge) -> set[int]:
@@ -142,13 +151,14 @@ def both_use(bridge: Bridge, neighbour: Neighbour, members: set[int]) -> None:
     wait_for(
         lambda: used(bridge) == members == neighbour.bonded(),
         f"both ends to use {members}",
-        tick=bridge.switch.step,
+        # as much as a second each time: this end does not wait for the switch's clock
+        tick=lambda: bridge.switch.appctl("time/warp", "1000"),
         seconds=30,
     )
 
 
 def test_frames_pass_once_and_never_come_back(bridge: Bridge, neighbour: Neighbour) -> None:
-    neighbour.bond(lacp="passive", time="slow")
+    neighbour.bond("passive")
     both_use(bridge, neighbour, {1, 2})
     there = frames.ethernet(frames.BROADCAST, A)
     out = bridge.send(X, there)
@@ -169,13 +179,43 @@ def test_frames_pass_once_and_never_come_back(bridge: Bridge, neighbour: Neighbo
     assert neighbour.heard().count(back) == 0
 
 
-def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
-    bridge: Bridge, neighbour: Neighbour
+def test_a_storm_by_one_member_leaves_the_other_alone(
+    bridge: Bridge, neighbour: Neighbour, controller: Controller
 ) -> None:
+    neighbour.bond()
+    both_use(bridge, neighbour, {1, 2})
+    before, changes = taken_in(controller), neighbour.changes(1)
+    for number in range(400):
+        stranger = Information(System(0, number), number, 1, 1, State(0x3F))
+        bridge.switch.appctl(
+            "netdev-dummy/receive", "m2", encode_lacpdu(stranger, stranger, number).hex()
+        )
+    bridge.switch.step()
+    wait_for(lambda: used(bridge) == {1}, "the storm to tell", tick=bridge.switch.step)
+    assert taken_in(controller) - before < 200
+    assert controller.alive
+    both_use(bridge, neighbour, {1, 2})
+    assert neighbour.changes(1) == changes
+
+
+def taken_in(controller: Controller) -> int:
+    """LACPDUs that have come to the controller."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{controller.api_port}/metrics") as answer:
+        text = answer.read().decode()
+    return int(float(re.findall(r'ofapp_packet_ins_total{.*kind="lacp".*} (\S+)', text)[0]))
+
+
+def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
+    bridge: Bridge, neighbour: Neighbour, controller: Controller
+) -> None:
+    controller.configure(file(rate="fast"))
+    assert controller.api("POST", "/v1/config/reload").status == 200
     neighbour.bond()
     both_use(bridge, neighbour, {1, 2})
     neighbour.cut(1)
     both_use(bridge, neighbour, {2})
+    controller.configure(file())
+    assert controller.api("POST", "/v1/config/reload").status == 200
     for host in range(20):
         out = bridge.send(X, frames.ethernet(frames.host(1000 + host), A))
         assert out & {*MEMBERS} == {2}
@@ -184,10 +224,10 @@ def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
 def test_a_controller_that_is_killed_and_returns_is_not_missed(
     bridge: Bridge, neighbour: Neighbour, controller: Controller
 ) -> None:
-    neighbour.bond(time="slow")
+    neighbour.bond()
     both_use(bridge, neighbour, {1, 2})
     before = flows_of_lags(bridge)
-    enabled = neighbour.changes()
+    enabled = [*map(neighbour.changes, MEMBERS)]
     told = neighbour.told()
     controller.terminate()
     assert all(now > then for then, now in zip(told, neighbour.told(), strict=True))
@@ -201,7 +241,7 @@ def test_a_controller_that_is_killed_and_returns_is_not_missed(
     controller.wait_ready(bridge)
     assert flows_of_lags(bridge) == before
     bridge.switch.warp(3)
-    assert neighbour.changes() == enabled
+    assert [*map(neighbour.changes, MEMBERS)] == enabled
     assert neighbour.bonded() == {1, 2}
     assert "the partner is" not in controller.log()[-2000:].rpartition("listening for")[2]
 
