@@ -151,7 +151,8 @@ class EventLog:
         level = _LEVELS[event.severity]
         if LOG.isEnabledFor(level):
             about = "" if bridge is None else f"bridge {printable(name or f'{bridge:016x}')}: "
-            LOG.log(level, "%s%s [%s]", about, event.message, event.kind)
+            known = {"event": record, "bridge_name": name}
+            LOG.log(level, "%s%s [%s]", about, event.message, event.kind, extra=known)
         for queue, interest in self._listeners:
             if interest.covers(bridge, event.kind, event.severity):
                 if queue.qsize() >= self._size:

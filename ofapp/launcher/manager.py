@@ -32,6 +32,7 @@ import ofapp
 from ofapp.common import hub
 from ofapp.launcher import preflight, watchdog
 from ofapp.launcher.errors import StartError
+from ofapp.launcher.formats import JournalHandler, JsonFormatter, in_journal
 from ofapp.launcher.logs import Tidy
 from ofapp.launcher.options import CONF
 
@@ -164,12 +165,20 @@ def _start_logging() -> None:
         os_ken.log.init_log()
     except (OSError, ValueError) as error:
         raise StartError(f"cannot log as asked: {error}") from None
-    for handler in logging.getLogger().handlers:
+    root = logging.getLogger()
+    own = not CONF.log_config_file
+    if own and CONF.log_format == "auto" and in_journal():
+        for stream in [one for one in root.handlers if type(one) is logging.StreamHandler]:
+            root.removeHandler(stream)
+            root.addHandler(JournalHandler())
+    for handler in root.handlers:
         handler.addFilter(Tidy())
-    if CONF.log_config_file:
+    if not own:
         return
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(logging.Formatter(LOG_FORMAT))
+    as_json = CONF.log_format == "json"
+    formatter = JsonFormatter() if as_json else logging.Formatter(LOG_FORMAT)
+    for handler in root.handlers:
+        handler.setFormatter(formatter)
     for name in NOISY:
         logging.getLogger(name).setLevel(logging.INFO if CONF.verbose else logging.WARNING)
 

@@ -116,6 +116,13 @@ _OWN = [
         " until the first token is made",
     ),
     cfg.StrOpt(
+        "log-format",
+        default="auto",
+        choices=["auto", "text", "json"],
+        help="how the log is written: auto = with priorities and fields to systemd's journal where"
+        " standard error leads there, else as text; json = one object a line (default: auto)",
+    ),
+    cfg.StrOpt(
         "config-file",
         dest="ofapp_config_file",
         metavar="FILE",

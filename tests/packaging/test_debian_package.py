@@ -108,6 +108,11 @@ def test_the_hardened_unit_knows_who_is_at_its_socket(installed: Machine) -> Non
         trail = installed.run("cat", "/var/lib/ofapp/audit.log")
         assert '"who": "root"' in trail
         assert secret not in trail
+        line = installed.run(
+            *("journalctl", "--unit=ofapp", "--output=json", "--lines=1"),
+            *("OFAPP_EVENT=audit.change", "PRIORITY=6"),
+        )
+        assert json.loads(json.loads(line)["OFAPP_DATA"])["who"] == "root"
     finally:  # open, as it was
         installed.run("systemctl", "stop", "ofapp")
         installed.run("rm", "-f", "/var/lib/ofapp/tokens.json")
