@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ofapp.common import hub
+from ofapp.common.places import API_SOCKET
 from ofapp.controller.access import User
 
-DEFAULT = Path("/run/ofapp/api.sock")
+DEFAULT = Path(API_SOCKET)
 NAME = DEFAULT.name
 
 _CREDENTIALS = struct.Struct("iII")  # struct ucred: process, user, group

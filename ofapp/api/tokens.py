@@ -116,7 +116,7 @@ def blueprint(access: Access) -> APIBlueprint:
         try:
             saved.wait()
         except NotSavedError:
-            tokens.revoke(body.name)
+            tokens.withdraw(body.name)
             raise
         expires = None if body.expires_in is None else utc(now + body.expires_in)
         record(f"token {body.name}: none -> {role}, good until {expires or 'it is revoked'}")

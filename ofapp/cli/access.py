@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ofapp.common.places import API_SOCKET, API_URL, answers
+
 if TYPE_CHECKING:
     import ssl
 
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
 Command = Callable[..., Any]
 
 LOCAL = "local"
-"""Stands for the controller on this machine: its socket if that answers, else `LOCAL_URL`."""
-LOCAL_SOCKET = "/run/ofapp/api.sock"
-LOCAL_URL = "http://127.0.0.1:8080"
+"""Stands for the controller on this machine: its socket if that answers, else `API_URL`."""
 UNIX = "unix:"
 TOKEN = "OFAPP_TOKEN"
 
@@ -84,7 +84,7 @@ def connect(url: str) -> tuple[str, httpx.Client]:
     own = _credentials.get()
     headers = own.headers()
     if url == LOCAL:
-        url = f"{UNIX}{LOCAL_SOCKET}" if _answers(LOCAL_SOCKET) else LOCAL_URL
+        url = f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
     if url.startswith(UNIX):
         transport = httpx.HTTPTransport(uds=url.removeprefix(UNIX))
         return "http://localhost", httpx.Client(timeout=30, transport=transport, headers=headers)
@@ -138,15 +138,3 @@ _OPTIONS = {
     "authority": _option("--api-ca", "Who signed the controller's certificate, PEM."),
     "certificate": _option("--api-cert", "Certificate to show the controller, with its key, PEM."),
 }
-
-
-def _answers(path: str) -> bool:
-    import socket
-
-    with socket.socket(socket.AF_UNIX) as probe:
-        probe.settimeout(2)
-        try:
-            probe.connect(path)
-        except OSError:
-            return False
-    return True

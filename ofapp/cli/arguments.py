@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.access import LOCAL, LOCAL_SOCKET, LOCAL_URL
+from ofapp.cli.access import LOCAL
+from ofapp.common.places import API_SOCKET, API_URL
 
 DEFAULT_URL = LOCAL
 
@@ -17,7 +18,7 @@ ApiOption = Annotated[
         metavar="URL",
         envvar="OFAPP_API",
         help="Where the controller's API is: http://ADDRESS:PORT, https://NAME:PORT, unix:PATH of"
-        f" its socket, or {LOCAL}: {LOCAL_SOCKET} if that answers, else {LOCAL_URL}.",
+        f" its socket, or {LOCAL}: {API_SOCKET} if that answers, else {API_URL}.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("-j", "--json", help="Print JSON, for programs.")]

@@ -10,17 +10,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import urllib.error
-import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
+from ofapp.deploy.controller_api import call
 from ofapp.deploy.lagfile import LagFileError, with_lag, without_lag
 from ofapp.deploy.observe import read_text
 from ofapp.deploy.state import Lag
 
 RELOAD_SECONDS = 30.0
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def put(path: str, lag: Lag, api: str) -> None:
@@ -54,16 +52,12 @@ def _replace(path: Path, text: str) -> None:
 
 def _reload(api: str) -> str | None:
     """Why the controller does not run what the file says; None when it does."""
-    url = f"{api.rstrip('/')}/v1/config/reload"
+    path = "/v1/config/reload"
     try:
-        request = urllib.request.Request(url, method="POST")
-        with _DIRECT.open(request, timeout=RELOAD_SECONDS):
-            return None
-    except urllib.error.HTTPError as error:
-        with error:
-            return _detail(error.read()) or str(error)
+        status, body = call(api, path, RELOAD_SECONDS, "POST")
     except (OSError, ValueError) as error:
-        return f"{url}: {error}"
+        return f"{api}{path}: {error}"
+    return None if status == 200 else _detail(body) or f"{api}{path}: status {status}"
 
 
 def _detail(answer: bytes) -> str | None:

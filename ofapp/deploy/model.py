@@ -12,10 +12,11 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
+from ofapp.common.places import API_URL
 
 IFNAMSIZ = 15  # bytes of an interface's name
 LOCAL_CONTROLLER = "tcp:127.0.0.1:6653"
-DEFAULT_API = "http://127.0.0.1:8080"
+DEFAULT_API = API_URL
 
 _TARGET = re.compile(
     r"(?P<kind>tcp|ssl):(\[(?P<six>[^\]]+)\]|(?P<four>[^:\[\]]+))(:(?P<port>\d+))?"
@@ -121,7 +122,10 @@ class DeployConfig(_Model):
     in_band: bool = Field(
         False, description="the controller is reached through the bridge that it controls"
     )
-    api: str = Field(DEFAULT_API, description="the controller's REST API")
+    api: str = Field(
+        DEFAULT_API,
+        description="the controller's REST API; the usual one is asked over its socket",
+    )
     rate_limit: int | None = Field(
         None, ge=100, description="packets a second to the controller; none: no limit"
     )

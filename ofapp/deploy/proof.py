@@ -6,12 +6,14 @@ just been made knows no neighbour yet: the kernel finding it is proof that frame
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ofapp.deploy.checks import Reach
+from ofapp.deploy.controller_api import call
 from ofapp.deploy.model import DeployConfig, endpoint
 from ofapp.deploy.netlink import Netlink
 from ofapp.deploy.ovsdb import Database
@@ -193,12 +195,10 @@ def _refusal(target: str) -> str | None:
 
 def _get(url: str, path: str) -> dict[str, Any]:
     """The answer of the REST API; empty when there is none."""
-    import httpx  # a third of a second that the watcher need not wait for
-
     try:
-        answer = httpx.get(url.rstrip("/") + path, timeout=TRY_SECONDS, trust_env=False)
-        content = answer.json() if answer.is_success else {}
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        status, body = call(url, path, TRY_SECONDS)
+        content = json.loads(body) if status == 200 else {}
+    except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
 

@@ -20,6 +20,8 @@ from typing import Any
 import httpx
 import pytest
 
+from ofapp.common.places import API_URL
+from ofapp.deploy import controller_api
 from tests.support.ports import free_port
 from tests.unit.launcher import DEADLINE, Manager
 
@@ -159,6 +161,20 @@ def test_the_command_gets_in_with_a_token_from_a_file_or_the_environment(
     assert (
         "no such token" in exposed.ofapp("bridge", "show", *there, OFAPP_TOKEN=made.stdout).stderr
     )
+
+
+def test_deploy_needs_no_token_on_the_controllers_machine(
+    exposed: Exposed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exposed.token()
+    monkeypatch.setattr(controller_api, "API_SOCKET", str(exposed.socket))
+    for api in (API_URL, f"unix:{exposed.socket}"):
+        status, body = controller_api.call(api, "/v1/session", DEADLINE)
+        assert (status, json.loads(body)["name"]) == (200, "root")
+        assert controller_api.call(api, "/v1/nothing", DEADLINE)[0] == 404
+    assert controller_api.call(api, "/v1/config/reload?dry_run=true", DEADLINE, "POST")[0] == 200
+    with pytest.raises(OSError, match="ENOENT"):
+        controller_api.call("unix:/nowhere", "/", DEADLINE)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: needs root")

@@ -68,6 +68,7 @@ class Tokens:
         self._by_name: dict[str, Token] = {}
         self._by_digest: dict[bytes, Token] = {}
         self._unsaved_use = False
+        self._first: str | None = None  # whose making has closed the API
         self.made = False
         """Whether there has ever been one."""
         self._load()
@@ -80,7 +81,7 @@ class Tokens:
     ) -> tuple[str, Ticket]:
         """The token itself, which nobody can be told again; InputError.
 
-        It counts from when the ticket has ended well; else `revoke` it.
+        It counts from when the ticket has ended well; else `withdraw` it.
         """
         if not re.fullmatch(NAME, name):
             raise InputError("name", f"{name!r} is no name for a token: letters, digits, _ . @ -")
@@ -91,7 +92,8 @@ class Tokens:
         secret = _PREFIX + base64.urlsafe_b64encode(secrets.token_bytes(32)).rstrip(b"=").decode()
         expires = None if lifetime is None else now + lifetime
         self._put(Token(name, role, _digest(secret), now, creator, expires))
-        self.made = True
+        if not self.made:
+            self.made, self._first = True, name
         return secret, self._save()
 
     def revoke(self, name: str) -> Ticket:
@@ -99,6 +101,13 @@ class Tokens:
         token = self._by_name.pop(name)
         del self._by_digest[token.digest]
         return self._save()
+
+    def withdraw(self, name: str) -> None:
+        """A token that could not be saved, and nobody was given: it is as if it had not been."""
+        self.revoke(name)
+        if name == self._first and not self._by_name and self._path is not None:
+            self.made = False
+            self._keeper.put(FILE, partial(disk.remove, self._path))
 
     def named(self, name: str) -> Token | None:
         """The token of that name, whether its time is over or not."""

@@ -17,7 +17,7 @@ from ofapp.controller.access import Access, Knock, RejectedError, Role, Rules, T
 from ofapp.controller.access import access as module
 from ofapp.controller.access.failures import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
-from ofapp.controller.state.keeper import Keeper
+from ofapp.controller.state.keeper import Keeper, NotSavedError
 
 OPERATORS = 4711
 
@@ -179,6 +179,19 @@ def test_a_damaged_file_opens_nothing_now_or_later(tmp_path: Path, content: byte
         hub.sleep(0.01)
     assert (tmp_path / "tokens.json.damaged-1").read_bytes() == content
     Door(tmp_path).rejected()
+
+
+def test_a_token_that_cannot_be_saved_closes_nothing(tmp_path: Path) -> None:
+    door = Door(tmp_path / "missing")
+    with pytest.raises(NotSavedError):
+        door.make("first")
+    door.access.tokens.withdraw("first")
+    assert door.who() == "anybody: admin"
+    (tmp_path / "missing").mkdir()
+    secret = door.make("first")
+    assert door.who(bearer=secret) == "token first: viewer"
+    door.rejected()
+    assert Door(tmp_path / "missing").who(bearer=secret) == "token first: viewer"
 
 
 # --- failed logins
