@@ -157,6 +157,7 @@ class Aggregations:
             folded.gone.append(removed.number)
             if removed.negotiation is not None:
                 folded.said += removed.negotiation.end(self.clock.at(now))
+                folded.effects.append(LacpMoved())
         for port in everything:
             lag, was = self._member_of(port), before.get(port.number)
             if was is not None and lag is was:
@@ -306,7 +307,10 @@ class Aggregations:
     def _settled(self, lags: Iterable[Aggregation], folded: Folded, now: float) -> Folded:
         """What follows for these aggregations; each is told once."""
         for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
+            spoke = lag.negotiation is not None
             folded.said += lag.negotiate(self._address, self.clock.at(now))
+            if spoke and lag.negotiation is None:
+                folded.effects.append(LacpMoved())
             for member, used in lag.decide(now, self.clock):
                 folded.effects.append(_member_event(lag, member, used))
             desired, port = lag.desired(), lag.logical()

@@ -223,7 +223,10 @@ def test_the_partner_is_told_when_the_aggregation_is_taken_away_or_made_static()
         lab = Lab()
         lab.plug(M1, M2, X)
         lab.run(5)
+        lab.effects.clear()
         lab.apply(lab.bridge.set_params(BridgeParams(lags=params), lab.now))
+        assert LacpMoved() in lab.effects
+        assert lab.bridge.lags.dump() == {}  # nobody is to go on with it
         assert not any(any(does) for does in lab.partner.members.values())
 
 
