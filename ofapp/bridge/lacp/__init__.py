@@ -27,14 +27,11 @@ from ofapp.bridge.lacp.dump import OtherIdentityError, dump, revive
 from ofapp.bridge.lacp.effects import Effect, SendPdu, SetMember
 from ofapp.bridge.lacp.information import MAX_ADMIN_KEY, Information, State, System
 from ofapp.bridge.lacp.port import Mux, Receive, Selected
-from ofapp.bridge.lacp.slow import SLOW_PROTOCOLS_ADDRESS, SLOW_PROTOCOLS_TYPE
 from ofapp.bridge.lacp.status import AggregationStatus, MemberState, MemberStatus
 
 __all__ = [
     "MAX_ADMIN_KEY",
     "MAX_PORT",
-    "SLOW_PROTOCOLS_ADDRESS",
-    "SLOW_PROTOCOLS_TYPE",
     "Actor",
     "AggregationStatus",
     "Effect",

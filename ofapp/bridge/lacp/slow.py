@@ -15,10 +15,9 @@ import struct
 from dataclasses import dataclass
 
 from ofapp.bridge.lacp.information import Information, State, System
-from ofapp.bridge.mac import format_mac
 
 SLOW_PROTOCOLS_ADDRESS = bytes.fromhex("0180c2000002")
-SLOW_PROTOCOLS_TYPE = 0x8809
+SLOW_PROTOCOLS_TYPE = b"\x88\x09"
 VERSION = 1
 
 _LACP, _MARKER = 1, 2
@@ -54,14 +53,6 @@ class Lacpdu:
     partner: Information
     version: int = VERSION
 
-    def describe(self) -> dict[str, object]:
-        """JSON-serialisable form, for traces."""
-        return {
-            "version": self.version,
-            "actor": _describe(self.actor),
-            "partner": _describe(self.partner),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Marker:
@@ -77,7 +68,7 @@ def decode(frame: bytes) -> Lacpdu | Marker:
     """Read an Ethernet frame. Raises SlowError."""
     if len(frame) < _HEADER + 1:
         raise SlowError("illegal", "truncated")
-    if frame[:6] != SLOW_PROTOCOLS_ADDRESS or frame[12:_HEADER] != b"\x88\x09":
+    if frame[:6] != SLOW_PROTOCOLS_ADDRESS or frame[12:_HEADER] != SLOW_PROTOCOLS_TYPE:
         raise SlowError("unknown", "not-slow-protocols")
     subtype = frame[_HEADER]
     if subtype not in (_LACP, _MARKER):
@@ -111,7 +102,7 @@ def encode_marker(marker: Marker, source: int) -> bytes:
 
 
 def _frame(pdu: bytes, source: int) -> bytes:
-    header = SLOW_PROTOCOLS_ADDRESS + source.to_bytes(6, "big") + b"\x88\x09"
+    header = SLOW_PROTOCOLS_ADDRESS + source.to_bytes(6, "big") + SLOW_PROTOCOLS_TYPE
     return header + pdu.ljust(_PDU, b"\0")
 
 
@@ -157,14 +148,3 @@ def _unpack(frame: bytes, tlv: int) -> Information:
     priority, address, key, port_priority, port, state = _INFORMATION.unpack_from(frame, tlv + 2)
     system = System(priority, int.from_bytes(address, "big"))
     return Information(system, key, port_priority, port, State(state))
-
-
-def _describe(said: Information) -> dict[str, object]:
-    return {
-        "system_priority": said.system.priority,
-        "system": format_mac(said.system.address),
-        "key": said.key,
-        "port_priority": said.port_priority,
-        "port": said.port,
-        "state": said.state.names,
-    }
