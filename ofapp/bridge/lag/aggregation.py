@@ -53,6 +53,7 @@ class Aggregation:
         self.params = params
         self.members: dict[int, Member] = {}
         self.negotiation: Negotiation | None = None
+        self._left: list[Member] = []  # in use, and that it was is the last that was told
         self.told: Port | None = None
         self.programmed = DesiredLag(number, params.hash)
 
@@ -66,7 +67,10 @@ class Aggregation:
 
     def drop(self, number: int) -> None:
         """A member is gone."""
-        self.members.pop(number, None)
+        gone = self.members.pop(number, None)
+        if gone is not None and gone.distributing:
+            gone.collecting = gone.distributing = False
+            self._left.append(gone)
 
     def negotiate(self, address: int, time: float) -> list[SendFrame]:
         """Have an actor, as the parameters say, or none; gives what the partner is told at the end.
@@ -86,7 +90,8 @@ class Aggregation:
         """Which members are used from now on; gives those of which this is news, and whether they
         are.  lacp: the time of the negotiation, which knows all members only once it runs."""
         does = self._static(now) if self.negotiation is None else self._negotiated(now, lacp)
-        changed = []
+        changed = [(gone, False) for gone in self._left]
+        self._left = []
         for number, member in self.members.items():
             collecting, distributing = does.get(number, (False, False))
             if member.distributing is not distributing:

@@ -147,7 +147,7 @@ def test_renamed_removed_and_unplugged_ports() -> None:
     bridge.put_port(port(2), 2.0)
     assert lag(bridge).members == (1, 2)
     assert "other" not in ports(bridge)
-    bridge.remove_port(1, 3.0)
+    assert kinds(bridge.remove_port(1, 3.0)) == ["lag.member.down"]
     assert lag(bridge).members == (0, 2)
     bridge.set_ports([LOCAL, port(3), port(4)], 4.0)
     assert ports(bridge) == {"eth3": 3, "eth4": 4}
