@@ -18,6 +18,7 @@ from ofapp.api import (
     events,
     fdb,
     health,
+    lags,
     mdb,
     metrics,
     multicast,
@@ -82,6 +83,7 @@ def create_app(
         mdb,
         multicast,
         acls,
+        lags,
         ryu,
         config,
     ):

@@ -6,6 +6,7 @@ from ofapp.api.base import PortRef
 from ofapp.api.problems import ProblemError, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.controller.changes.asked import missing_port
 from ofapp.controller.network import Network
 
 
@@ -36,8 +37,8 @@ def known_port(bridge: Bridge, text: str) -> Port | None:
 
 
 def no_port(bridge: Bridge, text: str, status: int) -> ProblemError:
-    """The problem of a port that is not there."""
-    return field_problem(status, "port", f"bridge {bridge.name} has no port {text!r}")
+    """The problem of a port that is not there, or that is none of the bridge's own."""
+    return field_problem(status, "port", missing_port(bridge, text))
 
 
 def port_ref(bridge: Bridge, number: int) -> PortRef:

@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 from ofapp.api import (
     metrics_acl,
     metrics_controller,
+    metrics_lag,
     metrics_multicast,
     metrics_ports,
     metrics_stp,
@@ -52,6 +53,7 @@ class NetworkCollector(Collector):
         yield from metrics_multicast.families(self._network)
         yield from metrics_stp.families(self._network)
         yield from metrics_acl.families(self._network)
+        yield from metrics_lag.families(self._network)
         events = CounterMetricFamily(
             "ofapp_events", "What has happened since the start, told or not.", labels=["kind"]
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from ofapp.bridge.answers import port_limit
+from ofapp.bridge.answers import members, port_limit
 from ofapp.controller.network import Network
 from ofapp.openflow.switch.port_counters import ask_all
 
@@ -82,7 +82,8 @@ def _counted(network: Network) -> Iterator[Metric]:
     ask_all([session.port_counters for session in network.sessions.values()], PATIENCE)
     for datapath_id, session in network.sessions.items():
         bridge = network.bridges[datapath_id]
-        for port in bridge.ports:
+        parts = (member for own in members(bridge).values() for member in own)
+        for port in (*bridge.ports, *parts):
             count = session.port_counters.latest.get(port.number)
             if count is None:
                 continue

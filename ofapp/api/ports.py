@@ -25,7 +25,7 @@ from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.api.roles import operator, viewer
-from ofapp.bridge.answers import learned_by_vlan, port_limit, vlan_limits
+from ofapp.bridge.answers import learned_by_vlan, members, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
@@ -38,7 +38,6 @@ from ofapp.config.port import Port as PortOfFile
 from ofapp.config.port import PortVlan, Storm
 from ofapp.controller.network import Network
 from ofapp.openflow.switch.port_counters import ask_all
-from ofapp.openflow.switch.session import Session
 
 PATIENCE = 5.0
 """Seconds that a switch may take to tell what its ports have counted."""
@@ -125,6 +124,7 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
         return _whole(values)
 
 
+PortState = Literal["disabled", "discarding", "learning", "forwarding"]
 LimitedKind = Literal[
     "sighting", "bpdu", "lacp", "snooped", "broadcast", "multicast", "unknown_unicast"
 ]
@@ -161,10 +161,11 @@ class Port(BaseModel):
     up: bool
     speed_mbps: int = Field(description="0 when the switch does not say")
     full_duplex: bool
-    link_changes: int = Field(
-        description="times that the link came up or went down since the controller knows the port"
+    link_changes: int | None = Field(
+        description="times that the link came up or went down since the controller knows the port;"
+        " null for a member of an aggregation, whose flaps that counts"
     )
-    state: Literal["disabled", "discarding", "learning", "forwarding"] = Field(
+    state: PortState = Field(
         description="what becomes of frames (802.1D-2004 7.4); disabled = the link is down"
     )
     learned: int = Field(description="learned entries")
@@ -181,7 +182,14 @@ class Port(BaseModel):
         " above the port's storm limits, by kind, as of the last sweep of the present connection"
     )
     counters: PortCounters | None = Field(
-        description="null unless asked for, and when the switch does not answer"
+        description="null unless asked for, and when the switch does not answer; an aggregation's"
+        " are those of its members together"
+    )
+    lag: str | None = Field(
+        description="the aggregation that it is a member of, and so no port of the bridge by itself"
+    )
+    members: list[str] | None = Field(
+        description="of an aggregation, those that are there; null for a port"
     )
 
 
@@ -268,19 +276,14 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("/ports", responses={200: PortList, **documented(404)})
     @viewer
     def ports(path: BridgePath, query: PortQuery) -> Response:
-        """A bridge's ports, by number."""
+        """A bridge's ports, and members of its aggregations, by number."""
         bridge = find_bridge(network, path.dpid)
-        if query.counters:
-            _ask(network, bridge)
-        known = [port_view(network, bridge, port, query.counters) for port in by_number(bridge)]
-        return answer(PortList(ports=known))
+        return answer(PortList(ports=PortViews(network, bridge, query.counters).all()))
 
     @api.get("/ports/<port>", responses={200: PortDetail, **documented(404)})
     @viewer
     def show(path: PortPath, query: PortQuery) -> Response:
         """A port, and what it is told."""
-        if query.counters:
-            _ask(network, find_bridge(network, path.dpid))
         return answer(_detail(network, *find(path), query.counters))
 
     @api.patch(
@@ -343,52 +346,74 @@ def blueprint(network: Network) -> APIBlueprint:
     return api
 
 
-def port_view(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> Port:
-    """How a port is; counters: with what the switch has told last of what it has counted."""
-    session = network.sessions.get(bridge.datapath_id)
-    held_back: Mapping[Any, Mapping[int, int]] = {}
-    if session is not None:
-        held_back = session.status().held_back
-    state, limit = bridge.desired_port(port.number).state, port_limit(bridge, port.number)
-    return Port(
-        number=port.number,
-        name=port.name,
-        local=port.number == LOCAL_PORT,
-        mac=format_mac(port.mac),
-        up=port.up,
-        speed_mbps=port.speed_mbps,
-        full_duplex=port.full_duplex,
-        link_changes=bridge.ports.link_changes[port.number],
-        state="disabled" if state is None else state.value,
-        learned=limit.learned,
-        limit=limit.most,
-        refused=limit.refused,
-        dropping=limit.dropping,
-        packet_in_rate=bridge.sighting_rate(port.number),
-        held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
-        counters=_counters(session, port.number) if counters else None,
-    )
+class PortViews:
+    """How the ports of a bridge are; counters: with what its switch says they have counted."""
 
+    def __init__(self, network: Network, bridge: Bridge, counters: bool = False) -> None:
+        self._bridge = bridge
+        session = network.sessions.get(bridge.datapath_id)
+        self._held_back: Mapping[Any, Mapping[int, int]] = {}
+        if session is not None:
+            self._held_back = session.status().held_back
+        self._members = members(bridge)
+        self._home = {
+            member.number: logical for logical, own in self._members.items() for member in own
+        }
+        self._told = None
+        if counters and session is not None:
+            self._told = session.port_counters
+            ask_all([self._told], PATIENCE)
 
-def _counters(session: Session | None, number: int) -> PortCounters | None:
-    told = None if session is None else session.port_counters
-    count = None if told is None else told.latest.get(number)
-    if told is None or told.at is None or count is None:
-        return None
-    return PortCounters(**count._asdict(), age=round(time.monotonic() - told.at, 3))
+    def all(self) -> list[Port]:
+        """Members of aggregations among them, by number."""
+        parts = [member for own in self._members.values() for member in own]
+        known = sorted([*self._bridge.ports, *parts], key=lambda port: port.number)
+        return [self.of(port) for port in known]
 
+    def of(self, port: CorePort) -> Port:
+        """One port."""
+        bridge, held_back = self._bridge, self._held_back
+        limit, own = port_limit(bridge, port.number), self._members.get(port.number)
+        lag = bridge.lags.of_member(port.number)
+        return Port(
+            number=port.number,
+            name=port.name,
+            local=port.number == LOCAL_PORT,
+            mac=format_mac(port.mac),
+            up=port.up,
+            speed_mbps=port.speed_mbps,
+            full_duplex=port.full_duplex,
+            link_changes=None if lag else bridge.ports.link_changes[port.number],
+            state=self._state(port),
+            learned=limit.learned,
+            limit=limit.most,
+            refused=limit.refused,
+            dropping=limit.dropping,
+            packet_in_rate=bridge.sighting_rate(port.number),
+            held_back={kind: ports.get(port.number, 0) for kind, ports in held_back.items()},
+            counters=self._counters(port.number),
+            lag=lag,
+            members=None if own is None else [member.name for member in own],
+        )
 
-def _ask(network: Network, bridge: Bridge) -> None:
-    session = network.sessions.get(bridge.datapath_id)
-    if session is not None:
-        ask_all([session.port_counters], PATIENCE)
+    def _state(self, port: CorePort) -> PortState:
+        """A member's is that of the port that it is a part of, while its own link is up."""
+        number = self._home.get(port.number, port.number)
+        state = self._bridge.desired_port(number).state if port.up else None
+        return "disabled" if state is None else state.value
+
+    def _counters(self, number: int) -> PortCounters | None:
+        told = self._told
+        count = None if told is None else told.latest.get(number)
+        if told is None or told.at is None or count is None:
+            return None
+        return PortCounters(**count._asdict(), age=round(time.monotonic() - told.at, 3))
 
 
 def _detail(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> PortDetail:
     settings = network.running.port(bridge, port)
     told = settings.model_dump(mode="json", exclude_defaults=True)
-    view = port_view(network, bridge, port, counters)
-    return PortDetail(**dict(view), settings=told)
+    return PortDetail(**dict(PortViews(network, bridge, counters).of(port)), settings=told)
 
 
 def _vlans(network: Network, bridge: Bridge) -> VlanStatus:

@@ -16,6 +16,7 @@ from ofapp.bridge.learning_limits import LearningLimit
 from ofapp.bridge.move_guard import Address
 from ofapp.bridge.multicast import SetUnregistered, VlanParams
 from ofapp.bridge.permanent_entries import PermanentEntry
+from ofapp.bridge.ports import Port
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,24 @@ def held_addresses(bridge: BridgeQueries) -> dict[Address, HeldAddress]:
 def held_keys(bridge: BridgeQueries) -> Set[Address]:
     """(VID, address) of each of them, without the rest."""
     return bridge.learning.move_guard.held.keys()
+
+
+def switch_ports(bridge: BridgeQueries) -> list[Port]:
+    """The ports that the switch has: members of aggregations, and not these themselves."""
+    return bridge.lags.physical(bridge.ports)
+
+
+def members(bridge: BridgeQueries) -> dict[int, list[Port]]:
+    """The ports that are members of aggregations and there, by the number of the one that they
+    make together."""
+    found: dict[int, list[Port]] = {}
+    if bridge.lags:
+        for port in switch_ports(bridge):
+            name = bridge.lags.of_member(port.number)
+            logical = None if name is None else bridge.ports.named(name)
+            if logical is not None:
+                found.setdefault(logical.number, []).append(port)
+    return found
 
 
 def local_addresses(bridge: BridgeQueries) -> dict[int, int]:

@@ -84,5 +84,9 @@ class BridgeParams:
         fitting = [pattern for pattern in self.ports if fnmatchcase(name, pattern)]
         return self.ports[max(fitting, key=len)] if fitting else _DEFAULT_PORT
 
+    def lag_of(self, name: str) -> str | None:
+        """The aggregation that the port called `name` is a member of."""
+        return next((lag for lag, own in self.lags.items() if name in own.members), None)
+
 
 _DEFAULT_PORT = PortParams()

@@ -16,6 +16,7 @@ from ofapp.cli import (
     doctor,
     events,
     fdb,
+    lag,
     mdb,
     multicast,
     ports,
@@ -40,6 +41,7 @@ app.add_typer(bridges.app, name="bridge")
 app.add_typer(ports.app, name="port")
 app.add_typer(vlan.app, name="vlan")
 app.add_typer(stp.app, name="stp")
+app.add_typer(lag.app, name="lag")
 app.add_typer(acl.app, name="acl")
 app.add_typer(bench.app, name="bench")
 app.add_typer(deploy.app, name="deploy")

@@ -130,10 +130,14 @@ def _row(port: Json) -> list[str]:
         port["name"],
         "LOCAL" if port["local"] else str(port["number"]),
         port["mac"],
-        port["state"],
+        _state(port),
         str(port["learned"]),
         "-" if port["limit"] is None else str(port["limit"]),
     ]
+
+
+def _state(port: Json) -> str:
+    return port["state"] if port["lag"] is None else f"{port['state']} ({port['lag']})"
 
 
 def _taken(ports: list[Json]) -> _Taken:
@@ -150,10 +154,10 @@ def _counted(port: Json, before: _Taken | None) -> list[str]:
     return [
         port["bridge"],
         port["name"],
-        port["state"],
+        _state(port),
         str(port["speed_mbps"] or "-"),
         *(_count(port, name, before) for name in _COUNTED),
-        str(port["link_changes"]),
+        "-" if port["link_changes"] is None else str(port["link_changes"]),
     ]
 
 

@@ -6,6 +6,7 @@ pattern would carry half of somebody's frames.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -72,7 +73,7 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
             raise FaultsError([(("min_links",), f"{what}: it could never be up")])
         return made
 
-    def changed(self, values: dict[str, Any]) -> Self:
+    def changed(self, values: Mapping[str, Any]) -> Self:
         """With `values`, of the right types, in the place of its own; FaultsError."""
         new = self.model_copy(update=values)
         new.params()

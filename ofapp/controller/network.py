@@ -14,6 +14,7 @@ from pathlib import Path
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import BridgeNamed, InLine, LacpMoved, PortRenamed, SpokenFor, Unsettled
+from ofapp.bridge.lag.status import LagStatus
 from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.absentees import Absentees
@@ -123,6 +124,10 @@ class Network:
     def stp_status(self, bridge: Bridge) -> stp.BridgeStatus | None:
         """How spanning tree stands now; None while it does not run."""
         return bridge.stp_status(time.monotonic())
+
+    def lag_status(self, bridge: Bridge) -> tuple[LagStatus, ...]:
+        """How its aggregations stand now."""
+        return bridge.lags.status(time.monotonic())
 
     def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
         """How multicast snooping stands now; None while it is off."""

@@ -9,10 +9,11 @@ API are data and not settings: they stay.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
@@ -153,7 +154,9 @@ class Reloader:
             self._take(config, plans)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         file = None if path is None else str(path)
-        warnings = config.warnings() if doubt is None else (_refusal(doubt), *config.warnings())
+        doubts = () if doubt is None else (_refusal(doubt),)
+        waited = [line for plan in plans for line in _waited_for(plan)]
+        warnings = (*doubts, *config.warnings(), *waited)
         outcome = Reload(dry_run, file, milliseconds, tuple(done), restart, warnings)
         if not dry_run:
             self._tell(outcome)
@@ -253,6 +256,16 @@ def _outcome(
     return BridgeReload(
         bridge.datapath_id, bridge.name, plan.changes, plan.dropped, sent, tuple(told)
     )
+
+
+def _waited_for(plan: _Plan) -> Iterator[str]:
+    """Members of aggregations that are no port of the switch, as far as its ports are known."""
+    there = {port.name for port in switch_ports(plan.bridge)}
+    for name, lag in plan.new.lags.items():
+        away = [member for member in lag.members if member not in there]
+        if there and away:
+            what = f"members that are no ports of the switch are waited for: {', '.join(away)}"
+            yield f"{plan.bridge.name}: lags.{name}: {what}"
 
 
 def _refusal(doubt: str) -> str:

@@ -66,12 +66,12 @@ def test_the_commands_are_those_of_the_installed_package(environment: Path, tmp_
 
 def test_units_and_examples_come_along_executable_where_they_were(environment: Path) -> None:
     share = environment / "share/ofapp"
-    for name in ("systemd", "libvirt", "dpdk", "afxdp", "tls", "container"):
+    for name in ("systemd", "libvirt", "dpdk", "afxdp", "tls", "monitoring", "container"):
         sources = sorted((REPOSITORY / "deploy" / name).iterdir())
         assert sources, name
         for source in sources:
             assert (share / name / source.name).read_bytes() == source.read_bytes()
-    for script in ("tls/make", "dpdk/setup", "afxdp/setup"):
+    for script in ("tls/make", "dpdk/setup", "afxdp/setup", "monitoring/dashboards"):
         assert (share / script).stat().st_mode & 0o111
 
 

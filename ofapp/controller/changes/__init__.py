@@ -7,6 +7,7 @@ request that cannot be carried out is an `InputError`, and nothing has changed t
 from __future__ import annotations
 
 from ofapp.controller.changes.fdb import FdbChanges
+from ofapp.controller.changes.lags import LagChanges
 from ofapp.controller.changes.mdb import MdbChanges
 from ofapp.controller.changes.multicast import MulticastChanges
 from ofapp.controller.changes.ports import PortChanges
@@ -38,5 +39,6 @@ class RequestedChanges:
         self.stp = StpChanges(dispatcher, running)
         self.multicast = MulticastChanges(dispatcher, running)
         self.ports = PortChanges(dispatcher, running)
+        self.lags = LagChanges(dispatcher, running)
         self.forget = lifetime.forget
         self.reload = reloader.reload

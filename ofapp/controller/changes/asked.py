@@ -68,8 +68,16 @@ def named_port(bridge: Bridge, name: str) -> Port:
     """The port of that name; InputError."""
     port = bridge.ports.named(name)
     if port is None:
-        raise InputError("port", f"bridge {bridge.name} has no port {name!r}")
+        raise InputError("port", missing_port(bridge, name))
     return port
+
+
+def missing_port(bridge: Bridge, name: str) -> str:
+    """Why the bridge has no port of that name, in words."""
+    lag = bridge.params.lag_of(name)
+    if lag is not None:
+        return f"{name} is a member of {lag}, which is one port of bridge {bridge.name}"
+    return f"bridge {bridge.name} has no port {name!r}"
 
 
 def refuse_local(port: Port) -> None:

@@ -20,6 +20,7 @@ from ofapp.controller.state import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.acl_counters import AclCounters
+from ofapp.openflow.switch.port_counters import PortCounters
 from ofapp.openflow.switch.session import SwitchStatus
 from ofapp.openflow.wire.flow_stats import FlowStats
 from ofapp.openflow.wire.port_stats import PortCount
@@ -165,11 +166,12 @@ def acl_network() -> Network:
     return network
 
 
-def told_counters() -> Any:
+def told_counters() -> PortCounters:
     """What a switch has counted at port 1: 1 to 8; at port 2 it counts no errors."""
-    latest = {1: PortCount(*range(1, 9)), 2: PortCount(*range(1, 7), None, None)}
-    silent = SimpleNamespace(ask=lambda: None, wait=lambda patience: None)
-    return SimpleNamespace(latest=latest, at=time.monotonic(), **vars(silent))
+    told = PortCounters(SimpleNamespace(dead=True), None)  # type: ignore[arg-type]
+    told.latest = {1: PortCount(*range(1, 9)), 2: PortCount(*range(1, 7), None, None)}
+    told.at = time.monotonic()
+    return told
 
 
 def standing(
@@ -205,6 +207,21 @@ def remade_network() -> Network:
     return network
 
 
+def lag_network() -> Network:
+    """Bridge br0: eth1 and eth2 are lag0, eth3 is lag1, which waits for eth9; both are static.
+
+    Its switch is connected; see `told_counters`.  lag0 has counted 2 of everything but errors sent.
+    """
+    lags = {"lag0": ["eth1", "eth2"], "lag1": ["eth3", "eth9"]}
+    own = {name: {"members": members, "lacp": "off"} for name, members in lags.items()}
+    network = empty_network(bridges={DPID: {"lags": own}})
+    add_bridge(network)
+    add_bridge(network, 0xFF, "br1")
+    network.sessions[1] = session = _session()
+    session.port_counters.latest[4095] = PortCount(*[2] * 7, None)
+    return network
+
+
 def odd_network() -> Network:
     """Bridge br0 with a port that is called `a#b?c%d`."""
     network = empty_network()
@@ -216,6 +233,7 @@ def odd_network() -> Network:
 
 NETWORKS = {
     "acl": acl_network,
+    "lag": lag_network,
     "guarded": guarded_network,
     "mcast": mcast_network,
     "odd": odd_network,

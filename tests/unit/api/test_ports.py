@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from ofapp.api.ports import PortDetail, VlanStatus
+from ofapp.api.ports import LimitedKind, PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
 from ofapp.config.membership import joined, left, said
 from ofapp.controller.network import Network
+from ofapp.openflow.pipeline.meters import Copy
 from tests.unit.api.network import DPID, mcast_network, standing, told_counters
 
 BRIDGE = f"/v1/bridges/{DPID}"
@@ -58,6 +59,10 @@ def test_what_a_switch_has_counted_is_told_to_who_asks(client: Any, network: Net
     assert told.counters.tx_errors is None
     ports = client.get(f"{BRIDGE}/ports?counters=true").json["ports"]
     assert [port["counters"] is None for port in ports] == [False, False, True, True]
+
+
+def test_every_rate_that_is_kept_can_be_told() -> None:
+    assert set(get_args(LimitedKind)) == {kind.name.lower() for kind in Copy}
 
 
 def test_link_changes_are_counted(client: Any, bridge: Bridge) -> None:

@@ -309,7 +309,7 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         frames = 1000 + int(50 * clock.now)
         counters = dict.fromkeys(ports._COUNTED, frames) | {"age": 0.0, "tx_errors": None}
         port = {"name": "eth1", "number": 1, "state": "forwarding", "speed_mbps": 1000}
-        return {"ports": [{**port, "link_changes": 3, "counters": counters}]}
+        return {"ports": [{**port, "lag": None, "link_changes": 3, "counters": counters}]}
 
     monkeypatch.setattr(ports, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock.now))
     monkeypatch.setattr(ports.Client, "bridges", lambda *_: [{"name": "br0", "datapath_id": DPID}])

@@ -1,0 +1,99 @@
+"""ofapp lag: aggregations, their members and why one carries no traffic."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+)
+from ofapp.cli.client import ApiError, Client, Json, path_of
+from ofapp.cli.output import print_json, print_table
+from ofapp.cli.parameters import Given, setting
+from ofapp.cli.values import settings
+
+app = typer.Typer(help="Link aggregation: several ports that are one.", no_args_is_help=True)
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None,
+    lag: Annotated[
+        str | None,
+        typer.Argument(metavar="LAG", help="The aggregation. Without it, all of the bridge."),
+    ] = None,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show aggregations, their members, and why one of these carries no traffic."""
+    client = Client(api)
+    told = [client.get(path_of(known, "lags")) for known in client.bridges(bridge)]
+    if lag is not None:
+        told = [own | {"lags": _called(own["lags"], lag)} for own in told]
+        if not any(own["lags"] for own in told):
+            raise ApiError(f"bridge {bridge} has no aggregation {lag}")
+    if json:
+        print_json(told)
+        return
+    header = ["BRIDGE", "LAG", "STATE", "MEMBER", "STATE", "PARTNER", "WHY NOT IN USE"]
+    print_table(header, [row for own in told for one in own["lags"] for row in _rows(own, one)])
+
+
+def _owners() -> list[type]:
+    from ofapp.bridge.lag.params import LagParams
+
+    return [LagParams]
+
+
+@setting(app, "set", _owners)
+def set_(
+    bridge: BridgeArgument,
+    lag: Annotated[str, typer.Argument(metavar="LAG", help="The aggregation.")],
+    given: Given,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="As in the configuration file: rate=fast, members=[eth0, eth1]",
+        ),
+    ] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Give an aggregation other members or parameters, all at once.
+
+    It lasts until the controller restarts, or its file changes the same values.
+    """
+    client = Client(api)
+    client.patch(client.path(bridge, "lags", lag), settings(values, given))
+
+
+def _called(lags: list[Json], name: str) -> list[Json]:
+    return [lag for lag in lags if lag["name"] == name]
+
+
+def _rows(bridge: Json, lag: Json) -> list[list[str]]:
+    state = "down"
+    if lag["up"]:
+        state = f"up {lag['speed_mbps']} Mbit/s" if lag["speed_mbps"] else "up"
+    return [
+        [
+            bridge["bridge"],
+            lag["name"],
+            state,
+            member["name"],
+            member["state"],
+            _partner(member["partner"]),
+            member["reason"] or "-",
+        ]
+        for member in lag["members"]
+    ]
+
+
+def _partner(partner: Json | None) -> str:
+    return "-" if partner is None else f"{partner['system']} key {partner['key']}"

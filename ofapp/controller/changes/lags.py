@@ -1,0 +1,54 @@
+"""Aggregations: their members, and how they agree with their partners."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event
+from ofapp.bridge.input_error import InputError
+from ofapp.config import checks
+from ofapp.config.base import FaultsError
+from ofapp.controller.changes.asked import changed, listed
+from ofapp.controller.dispatcher import Dispatcher
+from ofapp.controller.running import RunningConfiguration
+
+
+class LagChanges:
+    """To the running configuration."""
+
+    def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
+        self._dispatcher = dispatcher
+        self._running = running
+
+    def set(self, bridge: Bridge, name: str, values: Mapping[str, Any]) -> None:
+        """Give an aggregation that the bridge has other members or parameters; InputError."""
+        own = self._running.of(bridge.datapath_id)
+        old = own.lags[name]
+        try:
+            new = old.changed(values)
+        except FaultsError as error:
+            raise _refused(error.faults[0]) from None
+        changes = changed(old, new)
+        if not changes:
+            return
+        others = {other: lag for other, lag in own.lags.items() if other != name}
+        last = own.model_copy(update={"lags": {**others, name: new}})  # as the one to blame
+        for fault in (*checks.faults(last), *checks.local_members(bridge.name, last)):
+            raise _refused(fault)
+        after = own.model_copy(update={"lags": {**own.lags, name: new}})
+        self._running.set(bridge.datapath_id, after)
+        about = {"lag": name, **changes}
+        event = Event("lag.set", f"aggregation {name}: {listed(changes)}", data=about)
+        self._dispatcher.tell(bridge, event)
+        params = self._running.params(bridge.datapath_id)
+        self._dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
+
+
+def _refused(fault: checks.Fault) -> InputError:
+    """As the request has it: by the name of what was given, and not of a place in the file."""
+    path, what = fault
+    named = path[2] if path[:1] == ("lags",) and len(path) > 2 else path[0]
+    return InputError(str(named), what)

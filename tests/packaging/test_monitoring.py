@@ -1,0 +1,163 @@
+"""Alerts and dashboards: Prometheus' own promtool plays them, and every metric is one there is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from ofapp.api.app import create_app
+from tests.packaging.machine import REPOSITORY
+from tests.unit.api.network import NETWORKS
+
+HERE = REPOSITORY / "deploy/monitoring"
+RULES = HERE / "ofapp.rules.yml"
+DASHBOARDS = ("fleet", "switch", "spanning-tree", "multicast")
+
+BRIDGE = 'bridge="br0"'
+PORT = f'{BRIDGE}, port="eth1"'
+LAG = f'{BRIDGE}, lag="lag0"'
+CONNECTED = {f"ofapp_bridge_connected{{{BRIDGE}}}": "1x60"}
+_RATES = {f"ofapp_port_receive_frames_total{{{PORT}}}": "0+60000x60"}
+_SPEED = {f"ofapp_port_speed_bits_per_second{{{PORT}}}": "1000000000x60"}
+_LEARNED = f'ofapp_fdb_entries{{{BRIDGE}, type="learned"}}'
+_BUCKET = "ofapp_loop_lateness_seconds_bucket"
+
+# Series a minute each (Prometheus' own notation): those of a network that is well, ...
+WELL = {
+    'up{job="ofapp"}': "1x60",
+    f'{_BUCKET}{{le="0.5"}}': "0+240x60",
+    f'{_BUCKET}{{le="2.5"}}': "0+240x60",
+    f'{_BUCKET}{{le="+Inf"}}': "0+240x60",
+    "ofapp_config_last_reload_successful": "1x60",
+    **CONNECTED,
+    f"ofapp_bridge_in_line{{{BRIDGE}}}": "1x60",
+    f"ofapp_bridge_standby{{{BRIDGE}}}": "0x60",
+    f"ofapp_channel_echo_round_trip_seconds{{{BRIDGE}}}": "0.001x60",
+    _LEARNED: "500x60",
+    f"ofapp_fdb_max_learned{{{BRIDGE}}}": "1000x60",
+    f"ofapp_fdb_held{{{BRIDGE}}}": "0x60",
+    f'ofapp_port_held_back_total{{{PORT}, kind="sighting"}}': "7x60",
+    **_RATES,
+    f"ofapp_port_receive_errors_total{{{PORT}}}": "0+10x60",
+    f"ofapp_port_link_changes_total{{{PORT}}}": "2x60",
+    **_SPEED,
+    f"ofapp_port_receive_bytes_total{{{PORT}}}": "0+1000000000x60",
+    f"ofapp_port_transmit_bytes_total{{{PORT}}}": "0+1000000000x60",
+    f"ofapp_stp_topology_changes_total{{{BRIDGE}}}": "3x60",
+    f'ofapp_stp_guard_active{{{PORT}, guard="bpdu-guard"}}': "0x60",
+    f"ofapp_mcast_entries{{{BRIDGE}}}": "10x60",
+    f"ofapp_mcast_hash_max{{{BRIDGE}}}": "100x60",
+    f"ofapp_lag_up{{{LAG}}}": "1x60",
+    f"ofapp_lag_members{{{LAG}}}": "3x60",
+    f"ofapp_lag_members_distributing{{{LAG}}}": "2x60",
+    f'ofapp_lag_member_state{{{LAG}, port="eth2", state="standby"}}': "1x60",
+    f'ofapp_lag_member_state{{{LAG}, port="eth1", state="standby"}}': "0x60",
+}
+# ... and what differs from them when an alert has to fire.
+ILL = {
+    "OfappDown": {'up{job="ofapp"}': "0x60"},
+    "OfappLate": {f'{_BUCKET}{{le="0.5"}}': "0+230x60"},
+    "OfappConfigurationRefused": {"ofapp_config_last_reload_successful": "0x60"},
+    "OfappSwitchAway": {f"ofapp_bridge_connected{{{BRIDGE}}}": "0x60"},
+    "OfappSwitchNotInLine": {f"ofapp_bridge_in_line{{{BRIDGE}}}": "0x60"},
+    "OfappSwitchSlow": {f"ofapp_channel_echo_round_trip_seconds{{{BRIDGE}}}": "1.5x60"},
+    "OfappFdbNearlyFull": {_LEARNED: "950x60"},
+    "OfappAddressesHeldDown": {f"ofapp_fdb_held{{{BRIDGE}}}": "1x60"},
+    "OfappUnknownHostsHeldBack": {
+        f'ofapp_port_held_back_total{{{PORT}, kind="sighting"}}': "0+600x60"
+    },
+    "OfappPortErrors": {f"ofapp_port_receive_errors_total{{{PORT}}}": "0+120x60"},
+    "OfappPortFlaps": {f"ofapp_port_link_changes_total{{{PORT}}}": "0+1x60"},
+    "OfappPortSaturated": {f"ofapp_port_transmit_bytes_total{{{PORT}}}": "0+7000000000x60"},
+    "OfappTopologyUnstable": {f"ofapp_stp_topology_changes_total{{{BRIDGE}}}": "0+1x60"},
+    "OfappGuardHoldsPort": {f'ofapp_stp_guard_active{{{PORT}, guard="bpdu-guard"}}': "1x60"},
+    "OfappMulticastNearlyFull": {f"ofapp_mcast_entries{{{BRIDGE}}}": "95x60"},
+    "OfappAggregationDown": {
+        f"ofapp_lag_up{{{LAG}}}": "0x60",
+        f"ofapp_lag_members_distributing{{{LAG}}}": "0x60",
+    },
+    "OfappAggregationDegraded": {f"ofapp_lag_members_distributing{{{LAG}}}": "1x60"},
+}
+
+
+def alerts() -> dict[str, Any]:
+    """The rules by their names."""
+    (group,) = yaml.safe_load(RULES.read_text())["groups"]
+    return {rule["alert"]: rule for rule in group["rules"]}
+
+
+def firing(name: str | None, changed: dict[str, str]) -> dict[str, Any]:
+    """A test for promtool: with these series `name` fires after an hour, and nothing else does."""
+    series = [{"series": own, "values": values} for own, values in (WELL | changed).items()]
+    count = 'count by (alertname) (ALERTS{alertstate="firing"})'
+    wanted = [] if name is None else [{"labels": f'{{alertname="{name}"}}', "value": 1}]
+    test = {"expr": count, "eval_time": "60m", "exp_samples": wanted}
+    return {"interval": "1m", "input_series": series, "promql_expr_test": [test]}
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
+    tests = [firing(None, {}), *(firing(name, series) for name, series in ILL.items())]
+    file = tmp_path / "tests.yml"
+    file.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "tests": tests}))
+    for words in (("check", "rules", RULES), ("test", "rules", file)):
+        done = subprocess.run(["promtool", *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_alert_has_a_test_and_a_runbook() -> None:
+    known = alerts()
+    assert known.keys() == ILL.keys()
+    headings = re.findall(r"^## (\w+)$", (HERE / "runbooks.md").read_text(), re.MULTILINE)
+    assert headings == list(known)
+    for name, rule in known.items():
+        assert rule["annotations"]["runbook"] == f"runbooks.md#{name.lower()}"
+
+
+def expressions() -> Iterator[str]:
+    """All that is asked of Prometheus."""
+    yield from (rule["expr"] for rule in alerts().values())
+    for name in DASHBOARDS:
+        made = json.loads((HERE / f"{name}.json").read_text())
+        yield from (t["expr"] for panel in made["panels"] for t in panel["targets"])
+        for variable in made["templating"]["list"]:
+            if variable["type"] == "query":
+                yield variable["query"]["query"]
+
+
+def test_every_metric_is_one_that_there_is() -> None:
+    known: set[str] = set()
+    for network in NETWORKS.values():
+        text = create_app(network()).test_client().get("/metrics").text
+        for family in text_string_to_metric_families(text):
+            known |= {family.name, f"{family.name}_total", f"{family.name}_bucket"}
+    asked = {name for text in expressions() for name in re.findall(r"\bofapp_\w+", text)}
+    assert len(asked) > 30
+    assert asked - known == set()
+
+
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_a_dashboard_is_as_it_is_made_and_as_grafana_wants_it(name: str, tmp_path: Path) -> None:
+    shutil.copy(HERE / "dashboards", tmp_path)
+    subprocess.run([tmp_path / "dashboards"], check=True)
+    made = (tmp_path / f"{name}.json").read_text()
+    assert (HERE / f"{name}.json").read_text() == made, "run deploy/monitoring/dashboards"
+    panels = json.loads(made)["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        place = panel["gridPos"]
+        across, down = (range(place[at], place[at] + place[size]) for at, size in ("xw", "yh"))
+        cells = {(x, y) for x in across for y in down}
+        assert max(x for x, _ in cells) < 24
+        assert not cells & taken, panel["title"]
+        taken |= cells
