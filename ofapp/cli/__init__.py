@@ -20,8 +20,10 @@ def main() -> None:
         run(sys.argv[2:])
     from ofapp.cli.app import app
     from ofapp.cli.client import ApiError
+    from ofapp.cli.completion import prepare
     from ofapp.common.printable import printable
 
+    prepare()
     try:
         app(prog_name="ofapp")
     except ApiError as error:

@@ -11,6 +11,7 @@ from ofapp.cli import (
     acl,
     bench,
     bridges,
+    completion,
     config,
     deploy,
     doctor,
@@ -49,6 +50,7 @@ app.add_typer(config.app, name="config")
 app.add_typer(token.app, name="token")
 app.command("events")(events.events)
 app.command("doctor")(doctor.doctor)
+app.command("completion")(completion.completion)
 add_access(app)
 
 

@@ -90,6 +90,10 @@ def test_the_network_waits_for_it_and_it_waits_for_the_switch(installed: Machine
 
 def test_commands_work_for_anybody_and_without_this_repository(installed: Machine) -> None:
     assert "br0" in installed.run("runuser", "-u", "nobody", "--", "ofapp", "fdb", "show")
+    completions = installed.run("dpkg", "--listfiles", "ofapp")
+    for path in ("bash-completion/completions/ofapp", "zsh/vendor-completions/_ofapp"):
+        assert f"/usr/share/{path}\n" in completions
+        assert installed.succeeds("grep", "-q", "_OFAPP_COMPLETE", f"/usr/share/{path}")
     where = "import ofapp, os_ken, pydantic; print(ofapp.__file__, os_ken.__file__)"
     found = installed.run("/usr/lib/ofapp/bin/python3", "-c", where).split()
     assert all(path.startswith("/usr/lib/ofapp/lib/") for path in found)
