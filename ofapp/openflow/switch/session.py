@@ -20,6 +20,7 @@ from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
 from ofapp.common import hub
+from ofapp.common.weakly import weakly
 from ofapp.openflow.switch.acl_counters import AclCounters
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.delivery import Delivery
@@ -95,11 +96,13 @@ class Session:
         self.packet_ins: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
         self._heed = tell
         self._ownership = ownership
-        self._standby = Standby(ownership, self._tell)
-        self._delivery = Delivery(channel, bridge.addresses, self._write, self._catch_up)
-        switch = ConnectedSwitch(channel, bridge, self.apply)
+        self._standby = Standby(ownership, weakly(self._tell))
+        self._delivery = Delivery(
+            channel, bridge.addresses, weakly(self._write), weakly(self._catch_up)
+        )
+        switch = ConnectedSwitch(channel, bridge, weakly(self.apply))
         self._upkeep = Upkeep(switch, self._delivery, adopt_static)
-        self._intake = Intake(self._delivery.window, self._learn, channel.counters)
+        self._intake = Intake(self._delivery.window, weakly(self._learn), channel.counters)
         self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
         self._wake = hub.Event()
         self._ticks: float | None = None  # when the bridge's next tick is to be
