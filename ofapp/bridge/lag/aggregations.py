@@ -140,7 +140,7 @@ class Aggregations:
             if lag is not None:
                 lag.drop(number)
                 touched[lag.name] = lag
-            elif self.left_out.pop(number, None) is None:
+            elif self.left_out.pop(number, None) is None and number not in self.numbers:
                 folded.gone.append(number)
         return self._settled(touched.values(), folded, now)
 

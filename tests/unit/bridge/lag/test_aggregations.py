@@ -183,6 +183,7 @@ def test_a_port_with_an_aggregations_number_or_name_is_left_out() -> None:
     assert bridge.put_ports([port(LAG0, "far")], 2.0) == []
     assert ports(bridge) == {"eth3": 3, "eth4": 4, "lag0": LAG0}
     bridge.remove_port(LAG0, 3.0)  # the switch's own port of that number
+    bridge.remove_port(LAG0, 3.0)  # again, when it has none
     assert "lag0" in ports(bridge)
     bridge.set_params(BridgeParams(), 4.0)
     assert ports(bridge)["lag0"] == 7
