@@ -34,8 +34,7 @@ from ofapp.bridge.ports import Port as CorePort
 from ofapp.bridge.vlan import NO_VLAN, spoken
 from ofapp.config.base import MAX_VID
 from ofapp.config.membership import joined, left, said
-from ofapp.config.port import Port as PortOfFile
-from ofapp.config.port import PortVlan, Storm
+from ofapp.config.port import PortSection, PortVlan, Storm
 from ofapp.controller.network import Network
 from ofapp.openflow.switch.port_counters import ask_all
 
@@ -44,7 +43,7 @@ PATIENCE = 5.0
 
 TAG = Tag(name="ports", description="What ports may, and their VLANs.")
 
-_PORT_FIELDS = changes_of(PortOfFile, leave_out=("stp", "multicast", "vlan", "storm"))
+_PORT_FIELDS = changes_of(PortSection, leave_out=("stp", "multicast", "vlan", "storm"))
 _VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
 _TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
 

@@ -31,7 +31,7 @@ from ofapp.config.base import (
 from ofapp.config.derived import core_values, fields_of
 from ofapp.config.lag import Lag, LagName
 from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
-from ofapp.config.port import Port
+from ofapp.config.port import PortSection
 from ofapp.config.stp import StpBridge
 
 _WHOLE = {"acls", "mirrors"}
@@ -123,7 +123,7 @@ class BridgeSettings(fields_of(BridgeParams), Model):  # type: ignore[misc]
     mac_move: MacMove = Field(MacMove(), description="what holds an address that flaps")
     vlans: dict[VidKey, Vlan] = Field({}, description="by VID")
     acls: dict[AclName, Acl] = Field({}, description="access lists, by a name of your own")
-    ports: dict[PortKey, Port] = Field(
+    ports: dict[PortKey, PortSection] = Field(
         {},
         description="by name, by number, LOCAL, or by a pattern as vnet*;"
         " a named port has what the patterns that fit it say, and its own on top",
@@ -149,14 +149,14 @@ class Bridge(BridgeSettings):
         both["ports"] = {key: _layered(key, ports) for key in ports}
         return cls.model_validate(both)
 
-    def port(self, name: str, number: int) -> Port:
+    def port(self, name: str, number: int) -> PortSection:
         """What the port of this name and number is told, by the rules of `BridgeParams.port`."""
         by_number = "LOCAL" if port_number("LOCAL") == number else str(number)
         found = self.ports.get(name) or self.ports.get(by_number)
         if found is not None:
             return found
         fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
-        return self.ports[max(fitting, key=len)] if fitting else Port()
+        return self.ports[max(fitting, key=len)] if fitting else PortSection()
 
     def told(self) -> dict[str, Any]:
         """What differs from ofapp's own defaults, in JSON's types; of a VLAN's snooping all that is
@@ -172,7 +172,7 @@ class Bridge(BridgeSettings):
         told = self.told()
         given = {key: _given(port) for key, port in self.ports.items()}
         for key, port in self.ports.items():
-            base = Port.model_validate(_underneath(key, given)).model_dump(mode="json")
+            base = PortSection.model_validate(_underneath(key, given)).model_dump(mode="json")
             told["ports"][key] = _beyond(port.model_dump(mode="json"), base)
         return told
 

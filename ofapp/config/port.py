@@ -187,7 +187,7 @@ class _Described(Model):
     )
 
 
-class Port(fields_of(policy.PortPolicy), fields_of(PortParams), _Described):  # type: ignore[misc]
+class PortSection(fields_of(policy.PortPolicy), fields_of(PortParams), _Described):  # type: ignore[misc]
     """A port, by its name, a pattern of names, its number, or LOCAL."""
 
     storm: Storm = Field(Storm(), description="Storm control, frames a second.")

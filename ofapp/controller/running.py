@@ -19,7 +19,7 @@ from ofapp.config import Config
 from ofapp.config.bridge import Bridge
 from ofapp.config.compare import Numbers, carried
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
-from ofapp.config.port import Port as PortConfiguration
+from ofapp.config.port import PortSection
 from ofapp.controller.state import StaticEntry
 
 
@@ -69,7 +69,7 @@ class RunningConfiguration:
             self._worked_out = bridge, bridge.params()
         return self._worked_out[1]
 
-    def port(self, bridge: core.Bridge, port: Port) -> PortConfiguration:
+    def port(self, bridge: core.Bridge, port: Port) -> PortSection:
         """The same of a port."""
         return self.of(bridge.datapath_id).port(port.name, port.number)
 

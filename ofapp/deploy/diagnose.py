@@ -13,7 +13,7 @@ from typing import Any
 from ofapp.deploy.diagnose_lag import aggregations
 from ofapp.deploy.finding import Finding
 from ofapp.deploy.model import LOCAL_CONTROLLER, endpoint
-from ofapp.deploy.state import Bridge, Host, Link, Port
+from ofapp.deploy.state import Bridge, BridgePort, Host, Link
 from ofapp.deploy.wanted import USERSPACE_UPLINK, movable
 
 Json = Mapping[str, Any]
@@ -175,7 +175,7 @@ def _tree(bridge: Bridge, told: Told) -> Iterator[Finding]:
         )
 
 
-def _port(host: Host, bridge: Bridge, port: Port) -> Iterator[Finding]:
+def _port(host: Host, bridge: Bridge, port: BridgePort) -> Iterator[Finding]:
     name = port.name
     if port.error or port.number == -1:
         yield Finding(

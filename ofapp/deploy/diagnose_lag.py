@@ -12,7 +12,7 @@ from typing import Any
 
 from ofapp.deploy.finding import Finding
 from ofapp.deploy.lagfile import advice
-from ofapp.deploy.state import Bridge, Host, Lag, Port
+from ofapp.deploy.state import Bridge, BridgePort, Host, Lag
 
 Json = Mapping[str, Any]
 STANDARD = "IEEE 802.1AX"
@@ -35,7 +35,7 @@ def aggregations(host: Host, bridge: Bridge, lags: Sequence[Json]) -> Iterator[F
         yield from _down(lag)
 
 
-def _own_bond(bridge: Bridge, port: Port, lags: Sequence[Json]) -> Iterator[Finding]:
+def _own_bond(bridge: Bridge, port: BridgePort, lags: Sequence[Json]) -> Iterator[Finding]:
     """A bond of Open vSwitch's is one port for NORMAL alone."""
     assert port.bond is not None
     if any({one["name"] for one in lag["members"]} >= set(port.bond.members) for lag in lags):

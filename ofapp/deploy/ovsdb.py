@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ofapp.deploy.state import Bond, Bridge, Controller, End, Port, Switch
+from ofapp.deploy.state import Bond, Bridge, BridgePort, Controller, End, Switch
 
 # ovs looks whether eventlet is in use.  It is not in these commands, and takes half a second.
 _EVENTLET = sys.modules.get("eventlet")
@@ -102,7 +102,7 @@ class Database:
 
         self._do(remove)
 
-    def put_port(self, bridge: str, port: Port) -> None:
+    def put_port(self, bridge: str, port: BridgePort) -> None:
         """Plug an interface into our bridge; OvsdbError when ovs-vswitchd cannot open it."""
         self._do(lambda txn: self._put_port(txn, bridge, port))
         for known in self.switch().bridges:
@@ -139,7 +139,7 @@ class Database:
             row = txn.insert(self._api.tables["Bridge"])
             row.name = bridge.name
             row.controller, row.external_ids, row.other_config = [], {}, {}
-            local = self._insert_port(txn, Port(bridge.name, "internal"))
+            local = self._insert_port(txn, BridgePort(bridge.name, "internal"))
             row.ports = [local]
             (root,) = self._rows("Open_vSwitch")
             root.addvalue("bridges", row.uuid)
@@ -179,7 +179,7 @@ class Database:
             rows.append(known)
         row.controller = rows
 
-    def _put_port(self, txn: Row, bridge: str, port: Port) -> None:
+    def _put_port(self, txn: Row, bridge: str, port: BridgePort) -> None:
         row = self._ours(bridge)
         if row is None:
             raise OvsdbError(f"there is no bridge {bridge}")
@@ -192,7 +192,7 @@ class Database:
                 return
         row.addvalue("ports", self._insert_port(txn, port).uuid)
 
-    def _insert_port(self, txn: Row, port: Port) -> Row:
+    def _insert_port(self, txn: Row, port: BridgePort) -> Row:
         interface = txn.insert(self._api.tables["Interface"])
         interface.name, interface.type = port.name, port.type
         interface.options = dict(port.options)
@@ -288,9 +288,9 @@ def _bridge(row: Row) -> Bridge:
     )
 
 
-def _port(row: Row) -> Port:
+def _port(row: Row) -> BridgePort:
     (first, *_) = row.interfaces
-    return Port(
+    return BridgePort(
         row.name,
         type="" if first.type == "system" else first.type,
         options=tuple(sorted(first.options.items())),

@@ -163,7 +163,7 @@ class Bond:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class BridgePort:
     """A port of a bridge that has one interface of the same name; `type` is Open vSwitch's."""
 
     name: str
@@ -197,11 +197,11 @@ class Bridge:
     stp: bool = False
     rstp: bool = False
     controllers: tuple[Controller, ...] = ()
-    ports: tuple[Port, ...] = field(default=(), compare=False)
+    ports: tuple[BridgePort, ...] = field(default=(), compare=False)
     ours: bool = field(default=True, compare=False)
     in_use_id: str | None = field(default=None, compare=False)
 
-    def port_of(self, interface: str) -> Port | None:
+    def port_of(self, interface: str) -> BridgePort | None:
         """The port that has this interface."""
         return next(
             (port for port in self.ports if port.name == interface or port.end(interface)), None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ofapp.deploy.state import Address, Bridge, Lag, Port, Route
+from ofapp.deploy.state import Address, Bridge, BridgePort, Lag, Route
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class PutPort:
     """Plug an interface in, or give it other options."""
 
     bridge: str
-    port: Port
+    port: BridgePort
 
     def __str__(self) -> str:
         type_ = f" ({self.port.type})" if self.port.type else ""

@@ -11,12 +11,12 @@ from ofapp.deploy.model import DeployConfig, DeployPort
 from ofapp.deploy.state import (
     Address,
     Bridge,
+    BridgePort,
     Controller,
     Host,
     Lag,
     Layout,
     LinkState,
-    Port,
     Route,
 )
 
@@ -298,7 +298,10 @@ def _bridge(host: Host, config: DeployConfig) -> Bridge:
             Controller(target, config.in_band, config.rate_limit, config.burst_limit)
             for target in sorted(set(config.controllers))
         ),
-        ports=(*(Port(name) for name in config.nics), *(_port(port) for port in config.ports)),
+        ports=(
+            *(BridgePort(name) for name in config.nics),
+            *(_port(port) for port in config.ports),
+        ),
     )
 
 
@@ -310,10 +313,10 @@ def _inherited_mtu(host: Host, config: DeployConfig) -> int | None:
     )
 
 
-def _port(port: DeployPort) -> Port:
+def _port(port: DeployPort) -> BridgePort:
     options = dict(port.options)
     if port.path:
         options["vhost-server-path"] = port.path
     if port.devargs:
         options["dpdk-devargs"] = port.devargs
-    return Port(port.name, _OVS_TYPE[port.type], tuple(sorted(options.items())))
+    return BridgePort(port.name, _OVS_TYPE[port.type], tuple(sorted(options.items())))

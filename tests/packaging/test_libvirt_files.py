@@ -12,7 +12,7 @@ import pytest
 from lxml import etree
 
 from ofapp.config import load_config
-from ofapp.config.port import Port
+from ofapp.config.port import PortSection
 from tests.packaging.machine import REPOSITORY
 from tests.support.debs import unpacked
 
@@ -53,7 +53,7 @@ def interface(name: str) -> etree._Element:
     return etree.fromstring((FOLDER / f"interface-{name}.xml").read_text())
 
 
-def port(name: str) -> Port:
+def port(name: str) -> PortSection:
     """What the example configuration tells the port of that interface."""
     target = interface(name).find("target").get("dev")
     assert len(target) <= IFNAMSIZ

@@ -20,7 +20,7 @@ from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.routers import RouterPort
 from ofapp.bridge.multicast.scope import Scope
-from ofapp.bridge.multicast.shared import GROUPS, Port, Shared
+from ofapp.bridge.multicast.shared import GROUPS, Shared, SnoopedPort
 from ofapp.bridge.multicast.timers import Timed
 
 
@@ -224,7 +224,7 @@ class Context:
         if ports:
             self._shared.out.append(ForwardTo(self.scope.vid, ports))
 
-    def join(self, address: bytes, port: Port) -> tuple[Group, Member] | None:
+    def join(self, address: bytes, port: SnoopedPort) -> tuple[Group, Member] | None:
         """A new member, unless a limit forbids it."""
         most = port.params.mcast_max_groups
         if most and port.groups >= most:
@@ -245,7 +245,12 @@ class Context:
             self.touch_group(group)
 
     def restore_member(
-        self, group: Group, port: Port, exclude: bool, sources: tuple[bytes, ...], until: float
+        self,
+        group: Group,
+        port: SnoopedPort,
+        exclude: bool,
+        sources: tuple[bytes, ...],
+        until: float,
     ) -> None:
         """A member that the datapath still serves; None knows what its host said."""
         if (joined := self.join(group.address, port)) is not None:
@@ -294,7 +299,7 @@ class Context:
 
     # Queriers and routers.
 
-    def hear_query(self, query: Query, port: Port, now: float) -> None:
+    def hear_query(self, query: Query, port: SnoopedPort, now: float) -> None:
         """Somebody sent a general query; a router, maybe."""
         if self.querier.heard(self.scope, query, port.number, now):
             hold = self.querier.hold(self.scope, query)
@@ -303,7 +308,9 @@ class Context:
         else:
             self._follow_querier()
 
-    def hear_router(self, kind: str, router: bytes, port: Port, until: float, now: float) -> None:
+    def hear_router(
+        self, kind: str, router: bytes, port: SnoopedPort, until: float, now: float
+    ) -> None:
         """A router is behind the port; never where configuration forbids it."""
         if port.params.mcast_router == 0:
             return
@@ -319,7 +326,7 @@ class Context:
         if self.routers.keys() != self.scope.learned_routers:
             self.refresh()
 
-    def router_leaves(self, kind: str, router: bytes, port: Port, until: float) -> None:
+    def router_leaves(self, kind: str, router: bytes, port: SnoopedPort, until: float) -> None:
         """A router says goodbye."""
         known = self.routers.get(port.number)
         if known is not None:
@@ -361,7 +368,7 @@ class Context:
             self.querier.ask_again(self.scope, now)
             self._follow_querier()
 
-    def ports_changed(self, ports: Iterable[Port], now: float) -> None:
+    def ports_changed(self, ports: Iterable[SnoopedPort], now: float) -> None:
         """The spanning tree states of ports changed."""
         mine = [port for port in ports if port.number in self.ports] if self.scope.enabled else []
         learned = self.scope.learned_routers

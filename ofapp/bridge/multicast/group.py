@@ -14,7 +14,7 @@ from ofapp.bridge.multicast.member import Member, View
 from ofapp.bridge.multicast.message import Record, Report
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.scope import Scope
-from ofapp.bridge.multicast.shared import GROUPS, HOSTS, SOURCES, Port, Shared
+from ofapp.bridge.multicast.shared import GROUPS, HOSTS, SOURCES, Shared, SnoopedPort
 
 
 class Group:
@@ -92,7 +92,7 @@ class Group:
         """Whether nobody wants it."""
         return not self.members and not self.static
 
-    def join(self, scope: Scope, port: Port) -> Member | None:
+    def join(self, scope: Scope, port: SnoopedPort) -> Member | None:
         """A new member, or None if a limit forbids the group."""
         if self.owner is None:
             if not scope.shared.charge(port):

@@ -14,7 +14,7 @@ from ofapp.bridge.multicast.hosts import Hosts
 from ofapp.bridge.multicast.message import Record, RecordType, Report
 from ofapp.bridge.multicast.querier import Querier
 from ofapp.bridge.multicast.scope import Scope
-from ofapp.bridge.multicast.shared import HOSTS, SOURCES, Port, Shared
+from ofapp.bridge.multicast.shared import HOSTS, SOURCES, Shared, SnoopedPort
 from ofapp.bridge.multicast.timers import Place, Timed
 
 View = tuple[bool, frozenset[bytes]]
@@ -41,7 +41,7 @@ class Member(Timed):
         "v1_until",
     )
 
-    def __init__(self, place: Place, address: bytes, port: Port) -> None:
+    def __init__(self, place: Place, address: bytes, port: SnoopedPort) -> None:
         super().__init__(place)
         self.address = address
         self.port = port

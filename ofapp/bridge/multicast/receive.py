@@ -7,12 +7,12 @@ from math import inf
 from ofapp.bridge.multicast.address import PROXY_SOURCES, is_snooped
 from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.message import Query, Record, RecordType, Report, RouterHello
-from ofapp.bridge.multicast.shared import Port
+from ofapp.bridge.multicast.shared import SnoopedPort
 
 _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 
 
-def on_report(context: Context, report: Report, port: Port, now: float) -> None:
+def on_report(context: Context, report: Report, port: SnoopedPort, now: float) -> None:
     """Follow a report, and pass it to routers only (RFC 4541 2.1.1(1)), or to who asks for them.
 
     While nothing is restricted it floods: nobody who asks is known here.
@@ -24,7 +24,7 @@ def on_report(context: Context, report: Report, port: Port, now: float) -> None:
         context.forward(context.scope.routers, port.number)
 
 
-def follow(context: Context, report: Report, port: Port, now: float) -> bool:
+def follow(context: Context, report: Report, port: SnoopedPort, now: float) -> bool:
     """What a report says of its port's members; returns whether routers need to hear of it."""
     to_routers = True
     for record in report.records:
@@ -33,7 +33,9 @@ def follow(context: Context, report: Report, port: Port, now: float) -> bool:
     return to_routers
 
 
-def _on_record(context: Context, record: Record, report: Report, port: Port, now: float) -> bool:
+def _on_record(
+    context: Context, record: Record, report: Report, port: SnoopedPort, now: float
+) -> bool:
     """One record; returns whether routers need to hear of it."""
     kind, address, sources = record
     group = context.groups.get(address)
@@ -59,7 +61,7 @@ def _on_record(context: Context, record: Record, report: Report, port: Port, now
     return True
 
 
-def on_query(context: Context, query: Query, port: Port, now: float) -> None:
+def on_query(context: Context, query: Query, port: SnoopedPort, now: float) -> None:
     """A query from elsewhere: to all ports, so that members answer, and to ourselves."""
     if query.general:
         context.hear_query(query, port, now)
@@ -84,7 +86,7 @@ def _on_specific(context: Context, query: Query, now: float) -> None:
     context.asked(group, query.sources, now + max(query.max_resp, 0.1) * times)
 
 
-def on_hello(context: Context, hello: RouterHello, port: Port, now: float) -> None:
+def on_hello(context: Context, hello: RouterHello, port: SnoopedPort, now: float) -> None:
     """A PIM hello or a router discovery message: to all ports, as its address asks."""
     params = context.scope.params
     soon = now + params.last_member_time

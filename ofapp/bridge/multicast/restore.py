@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ofapp.bridge.multicast.address import is_mac_group, is_snooped
 from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.group import Group
-from ofapp.bridge.multicast.shared import Port
+from ofapp.bridge.multicast.shared import SnoopedPort
 
 
 def restore_group(
@@ -19,7 +19,7 @@ def restore_group(
     address: bytes,
     entries: Mapping[bytes | None, frozenset[int]],
     routers: frozenset[int] | None,
-    ports: Mapping[int, Port],
+    ports: Mapping[int, SnoopedPort],
     now: float,
 ) -> None:
     """Entries of one group, by source. `routers` None: the VLAN floods, so nothing is kept.

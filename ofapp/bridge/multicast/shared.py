@@ -16,7 +16,7 @@ from ofapp.bridge.multicast.timers import Place, Timers
 HASH, GROUPS, SOURCES, HOSTS = "hash_max", "max_groups", "max_sources", "eht_hosts_limit"
 
 
-class Port:
+class SnoopedPort:
     """One port of the bridge.
 
     edge: spanning tree knows that no bridge is behind it; groups: it is a member of, in all VLANs;
@@ -64,14 +64,14 @@ class Shared:
         self.mac = mac
         self.timers = Timers()
         self.ledger = Ledger(params.mcast_hash_max)
-        self.ports: dict[int, Port] = {}
+        self.ports: dict[int, SnoopedPort] = {}
         self.out: list[Effect] = []
         self.dirty: dict[Place, None] = {}
         self._limited: dict[int, None] = {}  # ports with a HASH alarm
 
     def add_port(self, number: int, params: PortParams) -> None:
         """A port that is not there yet."""
-        self.ports[number] = Port(number, params)
+        self.ports[number] = SnoopedPort(number, params)
         self.ledger.add_port(number)
 
     def remove_port(self, number: int) -> None:
@@ -88,7 +88,7 @@ class Shared:
 
     # Limits. An alarm is raised once, and again only after it was cleared with some slack.
 
-    def charge(self, port: Port) -> bool:
+    def charge(self, port: SnoopedPort) -> bool:
         """Charge a datapath entry to the port, or refuse it and say so."""
         if self.ledger.charge(port.number):
             return True
@@ -104,7 +104,7 @@ class Shared:
                 self.clear_alarm(self.ports[number], HASH)
             self._limited.clear()
 
-    def raise_alarm(self, port: Port, limit: str) -> None:
+    def raise_alarm(self, port: SnoopedPort, limit: str) -> None:
         """Count a refusal, and tell of the first."""
         port.count(f"limit_{limit}")
         if limit not in port.alarms:
@@ -120,7 +120,7 @@ class Shared:
                 limit=f"mcast_{limit}",
             )
 
-    def clear_alarm(self, port: Port, limit: str) -> None:
+    def clear_alarm(self, port: SnoopedPort, limit: str) -> None:
         """Tell that a limit is no longer reached, if it was told that it is."""
         if limit in port.alarms:
             port.alarms.remove(limit)

@@ -12,7 +12,7 @@ from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
 from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.filter import BLOCKED
 from ofapp.bridge.multicast.member import Member
-from ofapp.bridge.multicast.shared import Port
+from ofapp.bridge.multicast.shared import SnoopedPort
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def members(context: Context, now: float) -> list[MemberInfo]:
     return sorted(found, key=lambda info: (info.vid, info.group, info.port, info.permanent))
 
 
-def routers(context: Context, ports: Mapping[int, Port], now: float) -> list[RouterInfo]:
+def routers(context: Context, ports: Mapping[int, SnoopedPort], now: float) -> list[RouterInfo]:
     """Router ports of a context, whether they forward or not; ports: all of the bridge."""
     found, scope = [], context.scope
     for port in sorted(context.ports):

@@ -17,6 +17,7 @@ from tests.unit.api.network import NETWORKS
 
 if __name__ == "__main__":
     parent = os.getppid()
+    hub.SwitchServer.listening.set()  # as if switches could connect, so that /readyz answers 200
     server = ApiServer(NETWORKS[sys.argv[1]](), Place("127.0.0.1", int(sys.argv[2])))
     server.start()
     print(server.port, flush=True)

@@ -18,7 +18,7 @@ from ofapp.config import Config
 from ofapp.config.bridge import Bridge, MacMove, Vlan
 from ofapp.config.derived import fields_of
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
-from ofapp.config.port import Port, Storm
+from ofapp.config.port import PortSection, Storm
 from ofapp.config.stp import StpBridge, StpPort
 
 
@@ -67,8 +67,8 @@ def test_without_a_sentence_it_is_no_parameter() -> None:
 
 PAIRS: list[tuple[type, type[BaseModel]]] = [
     (BridgeParams, Bridge),
-    (PortParams, Port),
-    (policy.PortPolicy, Port),
+    (PortParams, PortSection),
+    (policy.PortPolicy, PortSection),
     (policy.Storm, Storm),
     (policy.VlanPolicy, Vlan),
     (policy.MoveLimit, MacMove),
@@ -103,4 +103,4 @@ def test_every_sentence_is_one(core: type, model: type[BaseModel]) -> None:
 def test_a_bridge_of_an_empty_file_is_the_cores_default() -> None:
     params = Config().bridge(1).params()
     assert params == BridgeParams(stp=stp.BridgeParams(), multicast=multicast.Params())
-    assert Port().params(lambda ref: 1) == PortParams()
+    assert PortSection().params(lambda ref: 1) == PortParams()

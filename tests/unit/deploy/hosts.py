@@ -9,12 +9,12 @@ from ofapp.deploy import steps
 from ofapp.deploy.state import (
     Address,
     Bridge,
+    BridgePort,
     Controller,
     FileLag,
     Host,
     Link,
     LinkState,
-    Port,
     Route,
     Switch,
 )
@@ -50,7 +50,7 @@ def host(*links: Link, bridges: tuple[Bridge, ...] = (), **more: object) -> Host
     return Host(links or (nic(),), switch, defaults=SETTINGS, **more)  # type: ignore[arg-type]
 
 
-def ours(name: str = "br0", *ports: Port, **more: object) -> Bridge:
+def ours(name: str = "br0", *ports: BridgePort, **more: object) -> Bridge:
     """A bridge as `apply` makes it."""
     controllers = (Controller("tcp:127.0.0.1:6653", connected=True),)
     values: dict[str, object] = {

@@ -8,7 +8,7 @@ import pytest
 
 from ofapp.deploy.checks import Problem, Reach, check
 from ofapp.deploy.model import DeployConfig, parse_port
-from ofapp.deploy.state import Bridge, Host, Port, Switch
+from ofapp.deploy.state import Bridge, BridgePort, Host, Switch
 from tests.unit.deploy.hosts import DEFAULT, host, nic, ours
 
 CONFIG = DeployConfig(nics=("eth0",), datapath="netdev")
@@ -36,7 +36,7 @@ def with_switch(**values: object) -> Host:
 
 TWO = with_config(nics=("eth0", "eth1"))
 SECOND_NIC = nic("eth1", addresses=(), routes=(), index=3)
-PORT = Port("eth0", ours=False)
+PORT = BridgePort("eth0", ours=False)
 
 FATAL = {
     "root": (replace(host(), privileged=False), CONFIG, REACHED, "run as root"),
@@ -109,7 +109,7 @@ FATAL = {
         "an interface i0 already",
     ),
     "taken port": (
-        host(bridges=(Bridge("brx", ports=(Port("t0"),), ours=False),)),
+        host(bridges=(Bridge("brx", ports=(BridgePort("t0"),), ours=False),)),
         with_config(ports=("t0:tap",)),
         REACHED,
         "ovs-vsctl del-port brx t0",

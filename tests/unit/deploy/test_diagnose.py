@@ -10,7 +10,7 @@ import pytest
 from ofapp.deploy.diagnose import Told, diagnose
 from ofapp.deploy.finding import Finding
 from ofapp.deploy.model import DeployConfig
-from ofapp.deploy.state import Bridge, Controller, Host, Link, Port, Switch
+from ofapp.deploy.state import Bridge, BridgePort, Controller, Host, Link, Switch
 from ofapp.deploy.wanted import USERSPACE_UPLINK
 from tests.unit.deploy.hosts import FIRST, host, nic, ours
 
@@ -31,8 +31,8 @@ def local(**more: Any) -> Link:
     return nic("br0", addresses=(FIRST,), **more)
 
 
-def healthy(link: Link | None = None, port: Port | None = None, **bridge: Any) -> Host:
-    port = port or Port("eth0", number=1, mtu=1500)
+def healthy(link: Link | None = None, port: BridgePort | None = None, **bridge: Any) -> Host:
+    port = port or BridgePort("eth0", number=1, mtu=1500)
     return host(link or uplink(), local(), bridges=(ours("br0", port, **bridge),))
 
 
@@ -84,7 +84,7 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         "disable-in-band=true",
     ),
     "bad port": (
-        healthy(port=Port("eth0", number=-1, error="No such device")),
+        healthy(port=BridgePort("eth0", number=-1, error="No such device")),
         GOOD,
         "No such device",
         "del-port br0 eth0",
@@ -125,14 +125,14 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         host(
             uplink(),
             replace(local(), state=replace(local().state, up=False)),
-            bridges=(ours("br0", Port("eth0", number=1)),),
+            bridges=(ours("br0", BridgePort("eth0", number=1)),),
         ),
         GOOD,
         "LOCAL port is down",
         "ofapp deploy recover",
     ),
     "mtus": (
-        healthy(port=Port("eth0", number=1, mtu=9000)),
+        healthy(port=BridgePort("eth0", number=1, mtu=9000)),
         GOOD,
         "eth0 9000, br0 1500",
         "mtu_request=1500",
@@ -193,7 +193,7 @@ def two_uplinks(*ports: Any) -> tuple[Finding, ...]:
     """What is found when spanning tree has eth0 and eth1 so."""
     first = tree().trees[ID]["ports"][0]
     told = replace(GOOD, trees={ID: {"ports": [{**first, **port} for port in ports]}})
-    known = (Port("eth0", number=1, mtu=1500), Port("eth1", number=2, mtu=1500))
+    known = (BridgePort("eth0", number=1, mtu=1500), BridgePort("eth1", number=2, mtu=1500))
     other = replace(uplink(), state=replace(uplink().state, name="eth1"))
     return found(host(uplink(), other, local(), bridges=(ours("br0", *known),)), told)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ofapp.deploy.diagnose import Told, diagnose
 from ofapp.deploy.finding import Finding
-from ofapp.deploy.state import Bond, End, Host, Port
+from ofapp.deploy.state import Bond, BridgePort, End, Host
 from tests.unit.deploy.test_diagnose import GOOD, ID, healthy, uplink
 
 IN_USE = ("activity", "aggregation", "synchronization", "collecting", "distributing")
@@ -36,7 +36,7 @@ def lag(*members: dict[str, Any], **values: Any) -> Told:
     return replace(GOOD, lags={ID: [told | values]})
 
 
-def bonded(*ports: Port) -> Host:
+def bonded(*ports: BridgePort) -> Host:
     """br0 with eth0, eth1 and what differs."""
     seen = healthy(uplink())
     (bridge,) = seen.switch.bridges
@@ -47,8 +47,8 @@ def bonded(*ports: Port) -> Host:
     return replace(seen, links=(*seen.links, eth1), switch=switch)
 
 
-def _port(name: str, speed: int = 10**10, half_duplex: bool = False, **more: Any) -> Port:
-    return Port(name, number=1, mtu=1500, ends=(End(name, speed, half_duplex),), **more)
+def _port(name: str, speed: int = 10**10, half_duplex: bool = False, **more: Any) -> BridgePort:
+    return BridgePort(name, number=1, mtu=1500, ends=(End(name, speed, half_duplex),), **more)
 
 
 def told(findings: Iterable[Finding]) -> list[str]:
@@ -70,7 +70,9 @@ def replace_lacp(one: dict[str, Any]) -> dict[str, Any]:
 
 ALONE = {"actor": {"state": ("activity", "aggregation", "defaulted")}, "distributing": False}
 SILENT = member("eth1", state="defaulted", reason="no partner", **ALONE)
-BOND0 = Port("bond0", number=5, bond=Bond(("m1", "m2"), "balance-slb"), ends=(End("m1"), End("m2")))
+BOND0 = BridgePort(
+    "bond0", number=5, bond=Bond(("m1", "m2"), "balance-slb"), ends=(End("m1"), End("m2"))
+)
 
 ILL: dict[str, tuple[Host, Told, str, str]] = {
     "another switch": (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ofapp.deploy import steps
 from ofapp.deploy.model import DeployConfig, parse_port
 from ofapp.deploy.plan import gateways_of, plan_apply, steps_towards
-from ofapp.deploy.state import Address, Host, Layout, Port, Route
+from ofapp.deploy.state import Address, BridgePort, Host, Layout, Route
 from ofapp.deploy.wanted import (
     aged,
     origin_layout,
@@ -165,11 +165,11 @@ def test_ports_of_all_kinds() -> None:
     doing = plan(host(), config)
     ports = {s.port for s in doing if isinstance(s, steps.PutPort)}
     assert ports == {
-        Port("tap0"),
-        Port("int0", "internal"),
-        Port("vhu0", "dpdkvhostuserclient", (("vhost-server-path", "/run/vhu0.sock"),)),
-        Port("dpdk0", "dpdk", (("dpdk-devargs", "0000:01:00.0"),)),
-        Port("eth0", "afxdp"),
+        BridgePort("tap0"),
+        BridgePort("int0", "internal"),
+        BridgePort("vhu0", "dpdkvhostuserclient", (("vhost-server-path", "/run/vhu0.sock"),)),
+        BridgePort("dpdk0", "dpdk", (("dpdk-devargs", "0000:01:00.0"),)),
+        BridgePort("eth0", "afxdp"),
     }
     assert doing[0] == steps.MakeTap("tap0")
     assert steps.AddAddress("br0", FIRST) in doing  # an AF_XDP uplink carries the host as well
@@ -273,7 +273,7 @@ def test_ports_of_others_keep_the_bridge() -> None:
     fallback = before(start)
     seen = done(start)
     (bridge,) = seen.switch.bridges
-    guest = Port("vnet0", ours=False)
+    guest = BridgePort("vnet0", ours=False)
     bridge = replace(bridge, ports=(*bridge.ports, guest))
     seen = replace(seen, switch=replace(seen.switch, bridges=(bridge,)))
     for step in list(steps_towards(seen, fallback)):
@@ -286,7 +286,7 @@ def test_ports_of_others_keep_the_bridge() -> None:
 
 
 def test_a_bridge_of_others_is_never_touched() -> None:
-    theirs = ours("br0", Port("eth0", ours=False), ours=False)
+    theirs = ours("br0", BridgePort("eth0", ours=False), ours=False)
     seen = host(bridges=(theirs,))
     fallback = replace(before(seen), bridge=None)
     assert list(steps_towards(seen, fallback)) == []
@@ -334,7 +334,7 @@ class TestResume:
 
     def test_what_the_system_set_up_at_boot_moves_again(self) -> None:
         """The bridge is remembered by Open vSwitch, the addresses are on the NIC again."""
-        bridge = ours("br0", Port("eth0"))
+        bridge = ours("br0", BridgePort("eth0"))
         seen = host(bridges=(bridge,))
         origin, deployed = origin_layout(seen, CONFIG, None), wanted_layout(seen, CONFIG)
         goal = resumed_layout(seen, CONFIG, origin, aged(deployed, float("inf")))
