@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.guest.traffic import running, tcp_mbps
 from tests.support.controller import Controller
 from tests.support.lab import Host, Lab, sh
+from tests.support.traffic import running, small_frames, tcp_mbps
 from tests.support.waiting import wait_for
 
 HANDLERS_FROM = 11.0
@@ -37,23 +37,7 @@ class Pair:
 
     def small_frames(self) -> float:
         """Frames of 60 bytes a second that arrive at the other while one sends all it can."""
-        frame = f"/tmp/{self.one.namespace}.trafgen"
-        Path(frame).write_text(
-            f"{{ eth(da={self.other.mac}, sa={self.one.mac}, type=0x88b5), fill(0, 46) }}"
-        )
-        sender = ("trafgen", "--in", frame, "--dev", "eth0", "--cpus", "1", "--num", "0")
-        with running(self.one, *sender):
-            begun = self._received()
-            wait_for(lambda: self._received() > begun + 1000, "frames to arrive")
-            counts, times = zip(*(self._count_after(pause) for pause in (0.2, 0.8)), strict=True)
-            return float((counts[1] - counts[0]) / (times[1] - times[0]))
-
-    def _count_after(self, pause: float) -> tuple[int, float]:
-        time.sleep(pause)  # the length of the measurement itself
-        return self._received(), time.monotonic()
-
-    def _received(self) -> int:
-        return int(self.other.run("cat", "/sys/class/net/eth0/statistics/rx_packets"))
+        return small_frames(self.one, self.other)
 
 
 def of_linux(lab: Lab) -> Pair:

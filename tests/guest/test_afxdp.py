@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.guest.traffic import running, tcp_mbps
 from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.traffic import running, tcp_mbps
 from tests.support.waiting import wait_for
 
 AF_XDP = 44  # of Linux; Python does not name it

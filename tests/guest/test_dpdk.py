@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from tests.guest.qemu import NO_OFFLOADS, Guest
-from tests.guest.traffic import tcp_mbps
 from tests.support.debs import dpdk_switch
 from tests.support.ownswitch import ControllerInside, OwnSwitch
+from tests.support.traffic import tcp_mbps
 from tests.support.waiting import wait_for
 
 SETTINGS = (

@@ -1,8 +1,9 @@
-"""Bonds nobody here wrote, on Open vSwitch: `add-bond` on a bridge that does NORMAL.
+"""Two sides of an aggregation with cables between them, each with a host behind it.
 
-Each switch is an Open vSwitch in a namespace of its own, so that what one of them does (it stops
-forwarding while it takes a new bridge, or is killed) is not seen by the other.  Cables join two of
-them; each can be cut, as somebody pulls it, or deafened one way, as a broken transceiver does.
+A side is a namespace: here Open vSwitch with a bond of its own on a bridge that does NORMAL, which
+nobody here wrote, and ofapp's switch; Linux's bonds are in `kernelbonds`.  Each Open vSwitch is
+one of its own, so that what happens to one is not seen by the other.  Cables can be cut, as
+somebody pulls them, or deafened one way, as a broken transceiver is.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from tests.support.lab import sh
-from tests.support.ownswitch import BRIDGE, OwnSwitch
+import yaml
+
+from tests.support.lab import Host, sh
+from tests.support.ownswitch import BRIDGE, ControllerInside, OwnSwitch
 from tests.support.waiting import wait_for
 
 PROGRAM = Path("/usr/sbin/ovs-vswitchd")
@@ -25,6 +29,9 @@ CARRIES = 50
 OFFLOADS = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 SLOW_PROTOCOLS = 0x0004
 """As a bridge port's group_fwd_mask; BPDUs pass where there is no spanning tree."""
+
+HOST_PORT = 11
+LAG = "lag0"
 
 _numbers = itertools.count(1)
 
@@ -71,13 +78,12 @@ class Cable:
         self._tc("replace", end, "pfifo", "limit", "0")
 
     def heal(self, end: End) -> None:
-        """Lose nothing any more."""
-        self._tc("del", end)
+        """Lose nothing any more, if something was lost."""
+        self._tc("del", end, check=False)
 
-    def _tc(self, what: str, end: End, *words: str) -> None:
-        panel = panel_of(end)
-        qdisc = ("tc", "qdisc", what, "dev", panel, "root", *words)
-        sh("ip", "netns", "exec", self.left.namespace, *qdisc)
+    def _tc(self, what: str, end: End, *words: str, check: bool = True) -> None:
+        qdisc = ("tc", "qdisc", what, "dev", panel_of(end), "root", *words)
+        sh("ip", "netns", "exec", self.left.namespace, *qdisc, check=check)
 
 
 def panel_of(end: End) -> str:
@@ -111,58 +117,176 @@ def cable(left: str, right: str) -> Cable:
     return Cable(*ends, number)
 
 
-class NormalSwitch(OwnSwitch):
-    """An Open vSwitch whose bridge does NORMAL, and whose bonds are its own."""
+@dataclass(frozen=True)
+class Mode:
+    """How a side is to aggregate."""
 
-    def __init__(self, datapath: str = "netdev") -> None:
-        super().__init__(PROGRAM)
-        self.datapath = datapath
+    lacp: Literal["active", "passive", "off"] = "active"
+    rate: Literal["slow", "fast"] = "slow"
 
-    def start(self) -> None:
-        super().start()
-        self.vsctl("set", "Bridge", BRIDGE, "fail_mode=standalone")
 
-    def add_bond(self, members: Sequence[End], *settings: str, name: str = BOND) -> None:
-        """A bond of these ends; `settings` of its Port, as ovs-vsctl takes them."""
-        interfaces = [end.interface for end in members]
-        self.vsctl("add-bond", BRIDGE, name, *interfaces, *settings)
-        for interface in interfaces:
-            self.vsctl("set", "Interface", interface, "lldp:enable=false")
+class Side:
+    """One side: a namespace, a host behind it, and a bond of the ends that it takes.
 
-    def enabled(self, name: str = BOND) -> set[str]:
-        """The members that its bond uses."""
-        told = self.appctl("bond/show", name)
+    Make it, `take` its ends of the cables, `close` it.
+    """
+
+    namespace: str
+    host: Host
+
+    def take(self, ends: Sequence[End], mode: Mode) -> None:
+        """Make one bond of these ends."""
+        raise NotImplementedError
+
+    def used(self) -> set[str]:
+        """The interfaces that its bond sends by."""
+        raise NotImplementedError
+
+    def told(self) -> str:
+        """What it tells of its bond, for a person."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Remove it."""
+        raise NotImplementedError
+
+    def wait_used(self, ends: Sequence[End], seconds: float = 15) -> None:
+        """Wait until its bond uses just these."""
+        wanted = {end.interface for end in ends}
+        try:
+            wait_for(lambda: self.used() == wanted, f"{wanted} to be in use", seconds=seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.told()}") from None
+
+
+class NormalSide(Side):
+    """Open vSwitch with a bond, and LACP, of its own."""
+
+    def __init__(self, number: int, datapath: str = "netdev", bond_mode: str = "") -> None:
+        self.switch = OwnSwitch(PROGRAM, datapath=datapath)
+        self.switch.start()
+        self.switch.vsctl("set", "Bridge", BRIDGE, "fail_mode=standalone")
+        self.namespace = self.switch.namespace
+        self.host = self.switch.host(number)
+        self.switch.add_port(self.host.plug, HOST_PORT)
+        self._bond_mode = bond_mode
+
+    def take(self, ends: Sequence[End], mode: Mode) -> None:
+        interfaces = [end.interface for end in ends]
+        usual = "balance-slb" if mode.lacp == "off" else "balance-tcp"
+        self.switch.vsctl("--if-exists", "del-port", BRIDGE, BOND)
+        self.switch.vsctl(
+            *("add-bond", BRIDGE, BOND, *interfaces, f"lacp={mode.lacp}"),
+            f"bond_mode={self._bond_mode or usual}",
+            f"other_config:lacp-time={mode.rate}",
+        )
+
+    def used(self) -> set[str]:
+        told = self.switch.appctl("bond/show", BOND)
+        if "lacp_status: configured" in told:
+            return set()
         return set(re.findall(r"^(?:member|slave) (\S+): enabled", told, re.MULTILINE))
 
-    def lacp_status(self, name: str = BOND) -> str:
-        """`negotiated`, `configured`, `defaulted` or `off`, as bond/show has it."""
-        found = re.search(r"lacp_status: (\S+)", self.appctl("bond/show", name))
-        return found[1] if found else ""
+    def told(self) -> str:
+        told = self.switch.appctl("bond/show", BOND)
+        return told if "lacp_status: off" in told else told + self.switch.appctl("lacp/show", BOND)
 
-    def wait_enabled(self, members: Sequence[End], seconds: float = 10, name: str = BOND) -> None:
-        """Wait until its bond uses just these."""
-        wanted = {end.interface for end in members}
-        try:
-            wait_for(
-                lambda: self.enabled(name) == wanted, f"{wanted} to be in use", seconds=seconds
-            )
-        except AssertionError as error:
-            told = f"{self.appctl('bond/show', name)}{self.lacp_show(name)}"
-            raise AssertionError(f"{error}\n{told}") from None
-
-    def lacp_show(self, name: str = BOND) -> str:
-        """What ovs-appctl tells of its LACP; empty when it runs none."""
-        return "" if self.lacp_status(name) == "off" else self.appctl("lacp/show", name)
+    def close(self) -> None:
+        self.switch.close()
 
 
-def carrier(ends: Sequence[End], what: str = "tx_packets") -> End:
-    """The end that carries the stream which runs now."""
-    before = [end.count(what) for end in ends]
+class OfappSide(Side):
+    """ofapp's switch, with its controller."""
 
-    def found() -> End | None:
-        for end, count in zip(ends, before, strict=True):
-            if end.count(what) - count > CARRIES:
-                return end
-        return None
+    def __init__(self, number: int, datapath: str = "netdev", config: str = "") -> None:
+        self.switch = OwnSwitch(PROGRAM, datapath=datapath)
+        self.switch.start()
+        self.namespace = self.switch.namespace
+        self.host = self.switch.host(number)
+        self.switch.add_port(self.host.plug, HOST_PORT)
+        self.controller = ControllerInside(self.namespace)
+        self.controller.start()
+        self._config: dict[str, Any] = yaml.safe_load(config) or {}
+        self._ports: dict[str, int] = {}
 
-    return wait_for(found, "a member that carries the stream")
+    def take(self, ends: Sequence[End], mode: Mode) -> None:
+        self.configure({LAG: ends}, mode)
+        for end in ends:
+            self.plug(end)
+        if not self.switch.bridge.connected:
+            self.controller.connect(self.switch.bridge)
+
+    def configure(self, lags: dict[str, Sequence[End]], mode: Mode, **more: object) -> None:
+        """Have just these aggregations in the file, and the controller read it."""
+        bridge = self._config.setdefault("bridges", {}).setdefault(BRIDGE, {})
+        bridge["lags"] = {
+            name: {
+                "members": [end.interface for end in ends],
+                "lacp": mode.lacp,
+                "rate": mode.rate,
+                **more,
+            }
+            for name, ends in lags.items()
+        }
+        self.controller.configure(yaml.safe_dump(self._config))
+        reply = self.controller.api("POST", "/v1/config/reload")
+        assert reply.status == 200, reply
+
+    def plug(self, end: End) -> None:
+        """Make an end a port, if it is none."""
+        if end.interface not in self._ports:
+            self._ports[end.interface] = len(self._ports) + 1
+            self.switch.add_port(end.interface, self._ports[end.interface])
+
+    def lag(self, name: str = LAG) -> Any:
+        """What the API tells of an aggregation."""
+        return self.controller.get(f"/v1/bridges/{self.switch.bridge.dpid16}/lags/{name}")
+
+    def used(self) -> set[str]:
+        return {one["name"] for one in self.lag()["members"] if one["distributing"]}
+
+    def told(self) -> str:
+        return yaml.safe_dump(self.lag())
+
+    def close(self) -> None:
+        self.controller.close()
+        self.switch.close()
+
+
+class Pair:
+    """Two sides and the cables between them, in use."""
+
+    def __init__(self, left: Side, right: Side, cables: int = 2, mode: Mode = Mode()) -> None:
+        self.left, self.right = left, right
+        self.cables = [cable(left.namespace, right.namespace) for _ in range(cables)]
+        self.mode(mode)
+
+    def mode(self, left: Mode, right: Mode | None = None) -> None:
+        """Have both aggregate like that."""
+        self.right.take([cable.right for cable in self.cables], right or left)
+        self.left.take([cable.left for cable in self.cables], left)
+        self.wait_all()
+
+    def wait_all(self, seconds: float = 40) -> None:
+        """Wait until all cables are in use, both ways, and the hosts have met."""
+        self.left.wait_used([cable.left for cable in self.cables], seconds)
+        self.right.wait_used([cable.right for cable in self.cables], seconds)
+        one, other = self.left.host, self.right.host
+        wait_for(lambda: one.reaches(other.ip), "the hosts to meet", seconds=seconds)
+
+    def carrying(self) -> Cable:
+        """The cable that the left side sends the stream by which runs now."""
+        before = [cable.left.count("tx_packets") for cable in self.cables]
+
+        def found() -> Cable | None:
+            for cable, count in zip(self.cables, before, strict=True):
+                if cable.left.count("tx_packets") - count > CARRIES:
+                    return cable
+            return None
+
+        return wait_for(found, "a cable that carries the stream")
+
+    def close(self) -> None:
+        """Remove both sides."""
+        self.left.close()
+        self.right.close()

@@ -15,6 +15,7 @@ import struct
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -214,7 +215,7 @@ class Stream(Background):
         self.rate = rate
         self._head = frame(destination.mac, source.mac)[:14]
         self._out, self._in = source.wire(), destination.wire()
-        self._seen: set[int] = set()
+        self._seen: Counter[int] = Counter()
         super().__init__(self._send, self._receive)
 
     def _to_close(self) -> Iterable[Closable]:
@@ -234,6 +235,10 @@ class Stream(Background):
             time.sleep(0.01)
         return self.sent - len(self._seen)
 
+    def doubled(self) -> int:
+        """How many have come more than once, so far."""
+        return sum(times > 1 for times in self._seen.values())
+
     def _send(self) -> None:
         begun = time.monotonic()
         while not self._stop.wait(max(0.0, begun + self.sent / self.rate - time.monotonic())):
@@ -245,14 +250,14 @@ class Stream(Background):
         while self._threads[0].is_alive() or len(self._seen) < self.sent:
             for got in self._in.received():
                 if got.startswith(self._head):
-                    self._seen.add(struct.unpack_from("!Q", got, 14)[0])
+                    self._seen[struct.unpack_from("!Q", got, 14)[0]] += 1
             if self._stop.is_set() and not self._threads[0].is_alive():
                 time.sleep(0.05)
                 if not (late := self._in.received()):
                     return
                 for got in late:
                     if got.startswith(self._head):
-                        self._seen.add(struct.unpack_from("!Q", got, 14)[0])
+                        self._seen[struct.unpack_from("!Q", got, 14)[0]] += 1
             time.sleep(0.005)
 
 

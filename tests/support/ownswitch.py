@@ -30,10 +30,9 @@ DPID = 0x0A00_0000_0D01
 class OwnSwitch(VSwitchd):
     """One bridge, with a userspace datapath; `program` is ovs-vswitchd, or stands in for it."""
 
-    datapath = "netdev"
-
-    def __init__(self, program: Path, *settings: str) -> None:
+    def __init__(self, program: Path, *settings: str, datapath: str = "netdev") -> None:
         super().__init__()
+        self.datapath = datapath
         settings = (
             *settings,
             f"other_config:pmd-cpu-mask={1 << POLLING_CPU:#x}",
