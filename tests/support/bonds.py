@@ -206,6 +206,7 @@ class OfappSide(Side):
         self.switch.add_port(self.host.plug, HOST_PORT)
         self.controller = ControllerInside(self.namespace)
         self.controller.start()
+        self.controller.connect(self.switch.bridge)
         self._config: dict[str, Any] = yaml.safe_load(config) or {}
         self._ports: dict[str, int] = {}
 
@@ -213,8 +214,6 @@ class OfappSide(Side):
         self.configure({LAG: ends}, mode)
         for end in ends:
             self.plug(end)
-        if not self.switch.bridge.connected:
-            self.controller.connect(self.switch.bridge)
 
     def configure(self, lags: dict[str, Sequence[End]], mode: Mode, **more: object) -> None:
         """Have just these aggregations in the file, and the controller read it."""
@@ -229,7 +228,7 @@ class OfappSide(Side):
             for name, ends in lags.items()
         }
         self.controller.configure(yaml.safe_dump(self._config))
-        reply = self.controller.api("POST", "/v1/config/reload")
+        reply = self.controller.api("POST", "/v1/config/reload", force="true")
         assert reply.status == 200, reply
 
     def plug(self, end: End) -> None:
@@ -256,10 +255,18 @@ class OfappSide(Side):
 class Pair:
     """Two sides and the cables between them, in use."""
 
-    def __init__(self, left: Side, right: Side, cables: int = 2, mode: Mode = Mode()) -> None:
+    def __init__(
+        self,
+        left: Side,
+        right: Side,
+        cables: int = 2,
+        *,
+        mode: Mode = Mode(),
+        right_mode: Mode | None = None,
+    ) -> None:
         self.left, self.right = left, right
         self.cables = [cable(left.namespace, right.namespace) for _ in range(cables)]
-        self.mode(mode)
+        self.mode(mode, right_mode)
 
     def mode(self, left: Mode, right: Mode | None = None) -> None:
         """Have both aggregate like that."""

@@ -1,0 +1,46 @@
+"""Aggregations of ofapp and Linux's: bonding with 802.3ad and balance-xor, team with teamd.
+
+One boot of user-mode Linux answers all of it; `inside_lags.py` is what runs there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.guest.inside_lags import CASES
+from tests.support.uml import run_inside
+
+THOROUGH = bool(os.environ.get("OFAPP_THOROUGH"))
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    """What was seen inside."""
+    results = tmp_path_factory.mktemp("lags")
+    command = ".venv/bin/python -m tests.guest.inside_lags /results/facts"
+    run_inside(f"exec {command} {'all' if THOROUGH else ''}", results, 600 if THOROUGH else 240)
+    output = (results / "output").read_text()
+    assert (results / "status").read_text().strip() == "0", output
+    facts = json.loads((results / "facts").read_text())
+    assert "error" not in facts, facts["error"]["error"]
+    return facts
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        pytest.param(name, marks=pytest.mark.thorough) if case.long else name
+        for name, case in CASES.items()
+    ],
+)
+def test_both_use_all_cables_and_a_pulled_one_costs_little(facts, figure, peer):
+    """Every frame arrives once, both ways, broadcasts too: before, with one cable, and after."""
+    found = facts[peer]
+    assert "error" not in found, found["error"]
+    lost = found["lost"]
+    figure(f"aggregation with {peer}: frames lost of 1,000 a second, {lost}")
+    assert lost["plugged in"] == lost["doubled"] == 0
+    assert lost["pulled"] < 500
