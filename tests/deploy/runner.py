@@ -49,7 +49,7 @@ class Runner:
         return self._order("ofapp", NEVER, {"words": words})
 
     def apply(self, at: int = NEVER, **more: object) -> Outcome:
-        """`apply` of eth0, killed before it takes step `at` (from 0)."""
+        """`apply` of eth0, or of other `nics`, killed before it takes step `at` (from 0)."""
         return self._order("apply", at, more)
 
     def recover(self, at: int = NEVER) -> Outcome:
@@ -92,7 +92,10 @@ def _run(order: dict[str, Any], seen: int) -> None:
         applying.SLACK_SECONDS = applying.CONTROLLER_SECONDS = order["slack"]
     if order["what"] == "apply":
         config = DeployConfig(
-            nics=("eth0",), datapath="netdev", settle_within=order.get("settle", 5)
+            nics=order.get("nics", ("eth0",)),
+            bond=order.get("bond"),
+            datapath="netdev",
+            settle_within=order.get("settle", 5),
         )
         found = applying.survey(config, store, order["db"], confirmed_later=True)
         assert not found.errors, found.errors

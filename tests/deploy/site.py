@@ -55,7 +55,7 @@ class Site:
         for name in (self.host, self.router):
             sh("ip", "netns", "add", name)
             self._in(name, "ip", "link", "set", "lo", "up")
-        self.plug("eth0", "r0")
+        self.cables()
         for words in (
             f"addr add {ROUTER4}/24 dev r0",
             f"addr add {ROUTER6}/64 dev r0 nodad",
@@ -75,6 +75,10 @@ class Site:
         self.runner = Runner(self.host, self.journal, self.database)
         self.start_switch()
         self.start_controller()
+
+    def cables(self) -> None:
+        """What is between the host and its router."""
+        self.plug("eth0", "r0")
 
     def plug(self, nic: str, far: str) -> None:
         """A cable between the host's `nic` and the router's `far`."""

@@ -266,10 +266,15 @@ class Pair:
     ) -> None:
         self.left, self.right = left, right
         self.cables = [cable(left.namespace, right.namespace) for _ in range(cables)]
+        self._modes: tuple[Mode, Mode] | None = None
         self.mode(mode, right_mode)
 
     def mode(self, left: Mode, right: Mode | None = None) -> None:
-        """Have both aggregate like that."""
+        """Have both aggregate like that, from new on if they do not."""
+        if self._modes == (left, right or left):
+            self.wait_all()
+            return
+        self._modes = left, right or left
         self.right.take([cable.right for cable in self.cables], right or left)
         self.left.take([cable.left for cable in self.cables], left)
         self.wait_all()

@@ -27,6 +27,7 @@ from tests.support.ports import free_port
 from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
+LISTENING = "listening for switches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Controller:
         self.config_file = self.dir / "ofapp.yaml"
         self.configure(config)
         self._options = options
+        self._listened = 0
         self._process: subprocess.Popen[bytes] | None = None
 
     def configure(self, config: str) -> None:
@@ -66,6 +68,7 @@ class Controller:
         command = (
             [str(program)] if program.exists() else [sys.executable, "-m", "ofapp.launcher.manager"]
         )
+        self._listened = self.log().count(LISTENING)
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -240,6 +243,8 @@ class Controller:
             raise AssertionError(
                 f"the controller ended with {self._process.returncode}:\n{self.log_tail()}"
             )
+        if self.log().count(LISTENING) == self._listened:
+            return False  # it tries its ports out before
         for port in (self.ofp_port, self.api_port):
             with socket.socket() as sock, contextlib.suppress(OSError):
                 sock.settimeout(1)

@@ -1,0 +1,203 @@
+"""Two NICs at once become one port of the bridge, against a switch that nobody here wrote: Open
+vSwitch with an LACP bond of its own, which passes frames over one cable while nobody speaks LACP.
+
+    host eth0, eth1 === switch --- router
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from tests.deploy.runner import Runner
+from tests.deploy.site import CONFIG, Site
+from tests.support import logs
+from tests.support.bonds import BOND, HOST_PORT, OFFLOADS, Mode, NormalSide, cable
+from tests.support.lab import sh
+from tests.support.waiting import wait_for
+
+WANTED = {"nics": ("eth0", "eth1"), "bond": "lacp"}
+FAST = Mode("active", "fast")
+
+
+class BondedSite(Site):
+    """A host with two NICs on a switch that has a bond for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.switch = NormalSide(9)
+
+    def cables(self) -> None:
+        far = self.switch.namespace
+        ends = []
+        for number in (0, 1):
+            made = cable(far, self.host)
+            self.run("ip", "link", "set", made.right.interface, "down")
+            self.run("ip", "link", "set", made.right.interface, "name", f"eth{number}", "up")
+            ends.append(made.left)
+        self.uplinks = ends
+        words = ("type", "veth", "peer", "name", "r0", "netns", self.router)
+        sh("ip", "-n", far, "link", "add", "r0x", "up", *words)
+        for namespace, interface in ((far, "r0x"), (self.router, "r0")):
+            sh("ip", "netns", "exec", namespace, "ethtool", "-K", interface, *OFFLOADS)
+        sh("ip", "-n", self.router, "link", "set", "r0", "up")
+        self.switch.switch.add_port("r0x", HOST_PORT + 1)
+        self.switch.take(ends, FAST)
+        self.switch.switch.vsctl(
+            *("set", "Port", BOND, "other_config:lacp-fallback-ab=true"),
+            f"other_config:bond-primary={ends[0].interface}",
+        )
+
+    def bonded(self) -> bool:
+        """Whether the switch uses both cables, by LACP."""
+        told = self.switch.switch.appctl("bond/show", BOND)
+        return "negotiated" in told and self.switch.used() == {e.interface for e in self.uplinks}
+
+    def file(self) -> str:
+        """The controller's file."""
+        return (self.dir / "ofapp.yaml").read_text()
+
+    def close(self) -> None:
+        super().close()
+        self.switch.close()
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[BondedSite]:
+    site = BondedSite()
+    logs.watch(site)
+    try:
+        site.start()
+        wait_for(site.reachable, "the host to be reached", seconds=20)
+        yield site
+    finally:
+        logs.unwatch(site)
+        site.close()
+
+
+@pytest.fixture
+def bonded(house: BondedSite) -> Iterator[BondedSite]:
+    before = house.layout()
+    yield house
+    if house.bridges():
+        house.deploy("recover")
+        house.deploy("revert")
+    assert house.layout() == before
+    assert house.file() == CONFIG
+
+
+@pytest.fixture
+def hand(house: BondedSite) -> Runner:
+    assert house.runner is not None
+    return house.runner
+
+
+def _put_back(site: BondedSite) -> None:
+    wait_for(lambda: not list(site.journal.glob("*.json")), "the watcher", seconds=30)
+
+
+def test_two_nics_move_together_and_come_back(bonded: BondedSite) -> None:
+    options = ("--nic", "eth0", "--nic", "eth1", "--bond", "lacp", "--confirm-within", 60)
+    plan = bonded.deploy("plan", *options)
+    assert "lag0 of eth0 and eth1, with LACP active" in plan
+    assert bonded.file() == CONFIG
+    bonded.deploy("apply", *options)
+    assert bonded.bonded()
+    assert bonded.reachable()
+    (lag,) = yaml.safe_load(bonded.file())["bridges"]["br0"]["lags"].values()
+    assert lag["members"] == ["eth0", "eth1"]
+    bonded.deploy("confirm")
+    assert "nothing to do" in bonded.deploy("plan", *options)
+    assert "eth0 eth1" in bonded.deploy("status")
+    assert "nothing is wrong" in bonded.ofapp("doctor", "--db", bonded.database)
+    bonded.deploy("revert")
+    wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
+
+
+def test_a_mismatch_is_explained(bonded: BondedSite) -> None:
+    """The switch has one of the two cables in another bond, or speaks no LACP there at all."""
+    options = ("--nic", "eth0", "--nic", "eth1", "--bond", "lacp", "--confirm-within", 60)
+    bonded.deploy("apply", *options)
+    bonded.deploy("confirm")
+    switch, second = bonded.switch.switch, bonded.uplinks[1]
+    switch.vsctl("set", "Interface", second.interface, "other_config:lacp-aggregation-key=77")
+
+    def explained() -> bool:
+        return "in another aggregation" in bonded.ofapp(
+            "doctor", "--db", bonded.database, check=False
+        )
+
+    wait_for(explained, "the doctor to see it", seconds=20)
+    switch.vsctl("clear", "Interface", second.interface, "other_config")
+    wait_for(bonded.bonded, "both cables", seconds=20)
+    bonded.deploy("revert")
+    wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
+
+
+def test_apply_is_killed_between_the_two_nics(bonded: BondedSite, hand: Runner) -> None:
+    steps = hand.apply(at=0, within=60, **WANTED).steps
+    _put_back(bonded)
+    assert steps
+    outcome = hand.apply(at=_plugging(bonded), within=60, **WANTED)
+    assert outcome.signal == signal.SIGKILL
+    assert outcome.steps[-1] == "plug eth1 into br0"
+    _put_back(bonded)
+    assert bonded.bridges() == []
+    wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
+
+
+def _plugging(site: BondedSite) -> int:
+    """The number of the step that plugs in the second NIC."""
+    options = ("--nic", "eth0", "--nic", "eth1", "--bond", "lacp", "--confirm-within", 60)
+    lines = site.deploy("plan", *options).splitlines()
+    (line,) = [line for line in lines if "plug eth1 into br0" in line]
+    return int(line.split()[0]) - 1
+
+
+@pytest.mark.thorough
+def test_apply_is_killed_at_every_step(bonded: BondedSite, hand: Runner) -> None:
+    before = bonded.layout()
+    killed = 0
+    while True:
+        outcome = hand.apply(at=killed, within=60, settle=20, **WANTED)
+        assert outcome.said == ""
+        if not outcome.signal:
+            break
+        _put_back(bonded)
+        step = outcome.steps[-1]
+        wait_for(bonded.reachable, f"the host, after {step}", seconds=20)
+        assert bonded.layout() == before, f"after {step}"
+        assert bonded.bridges() == []
+        assert bonded.file() == CONFIG, f"after {step}"
+        killed += 1
+    assert killed == len(outcome.steps) >= 17
+    assert bonded.reachable()
+    assert bonded.bonded()
+    bonded.deploy("revert")
+    wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
+
+
+@pytest.mark.thorough
+def test_recovery_is_killed_at_every_step(bonded: BondedSite, hand: Runner) -> None:
+    """And apply's watcher with it: `ofapp deploy recover` alone has to bring the host back."""
+    outcome = hand.apply(at=18, watched=False, **WANTED)
+    assert outcome.signal == signal.SIGKILL
+    killed = 0
+    while (outcome := hand.recover(at=1)).signal:
+        killed += 1
+    assert outcome.said == ""
+    assert killed >= 10
+    wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
+
+
+@pytest.mark.thorough
+def test_revert_is_killed_and_goes_on(bonded: BondedSite, hand: Runner) -> None:
+    for at in (1, 8, 16):
+        assert hand.apply(settle=20, **WANTED).said == ""
+        outcome = hand.revert(at=at)
+        assert outcome.signal == signal.SIGKILL
+        _put_back(bonded)
+        wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
