@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tests.deploy.runner import ROOT, Runner
 from tests.support.lab import sh
-from tests.support.ovs import SCHEMA
+from tests.support.ovs import SCHEMA, accepts
 from tests.support.waiting import wait_for
 
 HOST4, HOST6 = "10.77.0.2", "fd77::2"
@@ -108,7 +108,7 @@ class Site:
             sh("ovsdb-tool", "create", self.dir / "conf.db", SCHEMA)
         if "ovsdb-server" not in self._daemons:
             self._spawn("ovsdb-server", f"--remote=punix:{self.dir}/db.sock", self.dir / "conf.db")
-            wait_for((self.dir / "db.sock").exists, "ovsdb-server")
+            wait_for(lambda: accepts(self.dir / "db.sock"), "ovsdb-server")
             self.vsctl("--no-wait", "init")
         self._spawn("ovs-vswitchd", self.database)
         number = self._daemons["ovs-vswitchd"].pid

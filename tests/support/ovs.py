@@ -148,7 +148,7 @@ class VSwitchd:
             self._db = self._spawn(
                 "ovsdb-server", f"--remote=punix:{self.dir}/db.sock", str(self.dir / "conf.db")
             )
-            wait_for((self.dir / "db.sock").exists, "ovsdb-server's socket")
+            wait_for(lambda: accepts(self.dir / "db.sock"), "ovsdb-server's socket")
             self._run("ovs-vsctl", f"--db=unix:{self.dir}/db.sock", "--no-wait", "init")
         self._switch = self._spawn(
             "ovs-vswitchd",
@@ -164,11 +164,7 @@ class VSwitchd:
         self.vsctl("set", "Open_vSwitch", ".", "external_ids:started=1")
 
     def _listens(self) -> bool:
-        """Its control socket is there a moment before it listens."""
-        with socket.socket(socket.AF_UNIX) as conn, contextlib.suppress(OSError):
-            conn.connect(str(self._ctl))
-            return True
-        return False
+        return accepts(self._ctl)
 
     def stop_switch(self, sig: int = signal.SIGTERM) -> None:
         """End ovs-vswitchd alone; the database stays."""
@@ -466,6 +462,14 @@ class Bridge:
         text = self.switch.ofctl("meter-stats", self.name)
         found = re.findall(r"meter:(\d+).*?packet_in_count:(\d+)", text)
         return {int(number): int(packets) for number, packets in found}
+
+
+def accepts(path: Path) -> bool:
+    """Whether somebody listens there: a socket is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as conn, contextlib.suppress(OSError):
+        conn.connect(str(path))
+        return True
+    return False
 
 
 def _end(process: subprocess.Popen[bytes] | None, sig: int) -> None:

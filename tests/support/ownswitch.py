@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tests.support.controller import Controller, Reply
 from tests.support.lab import Host, _in_namespace, sh
-from tests.support.ovs import SCHEMA, Bridge, VSwitchd
+from tests.support.ovs import SCHEMA, Bridge, VSwitchd, accepts
 from tests.support.waiting import wait_for
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class OwnSwitch(VSwitchd):
         self._run("ovsdb-tool", "create", "conf.db", str(SCHEMA))
         database = f"unix:{self.dir}/db.sock"
         self._db = self._spawn("ovsdb-server", f"--remote=p{database}", "conf.db")
-        wait_for((self.dir / "db.sock").exists, "ovsdb-server's socket")
+        wait_for(lambda: accepts(self.dir / "db.sock"), "ovsdb-server's socket")
         self._run("ovs-vsctl", f"--db={database}", "--no-wait", "init")
         words = ("--no-wait", "set", "Open_vSwitch", ".", *self._settings)
         self._run("ovs-vsctl", f"--db={database}", *words)
