@@ -117,6 +117,7 @@ def test_two_nics_move_together_and_come_back(bonded: BondedSite) -> None:
     wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
 
 
+@pytest.mark.thorough
 def test_apply_is_killed_between_the_two_nics(bonded: BondedSite, hand: Runner) -> None:
     steps = hand.apply(at=0, within=60, **WANTED).steps
     _put_back(bonded)
