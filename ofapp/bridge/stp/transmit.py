@@ -21,7 +21,11 @@ was given to the better information and is still under way opens the port althou
 holds nothing back for the worse.  It happens when news of a dead root go round a ring and one link
 is slower than the others; the property tests find it in networks of three bridges.  When the time
 is over the port proposes anew, and a port that forwards is not blocked, so only a port that is
-being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back.
+being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back, as
+the tree sees it: a BPDU that waits in the shell until a port has closed (`Barrier`, half a second
+at most beside the switch's own answer) is under way for longer, and an answer to it may come when
+this is over.  Between bridges of one controller that does no harm, for they say to what they agree
+(`answers`); towards somebody else's it is a gap that is not closed.
 """
 
 HOLD = 1.0
