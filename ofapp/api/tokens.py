@@ -76,6 +76,9 @@ class MadeToken(BaseModel):
     role: RoleName
     expires: str | None = Field(description="UTC, null = never")
     token: str = Field(description="the secret")
+    closes: bool = Field(
+        description="the API was open until now, and asks everybody who they are from now on"
+    )
 
 
 class SessionStatus(BaseModel):
@@ -108,7 +111,7 @@ def blueprint(access: Access) -> APIBlueprint:
         403 for whoever is not known: root makes the first one, over the API's UNIX socket.
         """
         _check_known()
-        role, now = GIVEN[body.role], time.time()
+        role, now, closes = GIVEN[body.role], time.time(), not access.closed
         try:
             secret, saved = tokens.create(body.name, role, caller().name, now, body.expires_in)
         except InputError as error:
@@ -120,7 +123,9 @@ def blueprint(access: Access) -> APIBlueprint:
             raise
         expires = None if body.expires_in is None else utc(now + body.expires_in)
         record(f"token {body.name}: none -> {role}, good until {expires or 'it is revoked'}")
-        made = MadeToken(name=body.name, role=body.role, expires=expires, token=secret)
+        made = MadeToken(
+            name=body.name, role=body.role, expires=expires, token=secret, closes=closes
+        )
         told = answer(made, 201)
         told.headers["Cache-Control"] = "no-store"
         return told

@@ -69,6 +69,8 @@ def create(
     made = Client(api).post("/v1/tokens", body=asked)
     until = "until it is revoked" if made["expires"] is None else f"until {_when(made['expires'])}"
     say(f"token {made['name']}, {made['role']}, good {until}; it is not shown again:", err=True)
+    if made["closes"]:
+        say("it is the first: from now on the API asks everybody but root for a token", err=True)
     typer.echo(made["token"])
 
 

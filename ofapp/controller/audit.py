@@ -9,6 +9,7 @@ are told by the names of their fields, and a body is never told as a whole.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,11 +19,15 @@ from typing import Any
 from pydantic import BaseModel
 
 from ofapp.bridge.event import Event, Severity
+from ofapp.common.buckets import Buckets
 from ofapp.common.printable import printable
 from ofapp.controller.state.trail import Trail
 
 SHOWN = 1000
 """Most changes of one request that are told; how many more there are is, too."""
+DENIALS, DENIALS_RATE = 50, 0.1
+"""Refusals of one caller that the log has at once, and a second from then on: whoever may do
+nothing must not push out of it what others have done."""
 IN_WORDS = 5
 """Of them in the event's sentence."""
 
@@ -55,6 +60,7 @@ class Audit:
     def __init__(self, tell: Callable[[int | None, Event], None], trail: Trail) -> None:
         self._tell = tell
         self._trail = trail
+        self._denials = Buckets(DENIALS, DENIALS_RATE)
 
     @contextmanager
     def act(self, who: str, role: str, address: str, what: str) -> Iterator[None]:
@@ -94,5 +100,7 @@ class Audit:
         severity = Severity.INFO if kind == "audit.change" else Severity.WARNING
         message = f"{who} ({role}) from {address}: {what}: {words}"
         self._tell(None, Event(kind, message, severity, data=data))
+        if kind == "audit.denied" and not self._denials.take(who, time.monotonic()):
+            return
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._trail.add(json.dumps({"time": moment, "kind": kind} | data))

@@ -15,7 +15,7 @@ from ofapp.api.app import create_app
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.config import Config
-from ofapp.controller.audit import SHOWN, Audit, record
+from ofapp.controller.audit import DENIALS, SHOWN, Audit, record
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State, trail
@@ -113,6 +113,20 @@ def test_a_reload_of_everything_is_told_in_bounds() -> None:
     assert told[0].data["more"] == 7
     assert "and 1002 more" in told[0].message
     assert "\n" not in told[0].message
+
+
+def test_who_may_do_nothing_does_not_push_out_what_others_did(tmp_path: Path) -> None:
+    told = Told()
+    made = Trail(tmp_path / "audit.log", told.tell)
+    audit = Audit(told.tell, made)
+    for _ in range(10 * DENIALS):
+        audit.denied("token viewer", "viewer", "192.0.2.1", "DELETE /v1/bridges")
+    audit.denied("token other", "viewer", "192.0.2.1", "DELETE /v1/bridges")
+    made.finish(20)
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert len([line for line in lines if line["who"] == "token viewer"]) <= DENIALS + 1
+    assert lines[-1]["who"] == "token other"
+    assert len(told) == 10 * DENIALS + 1  # of which the events have a limit of their own
 
 
 def test_files_are_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,7 @@ def test_the_command_gets_in_with_a_token_from_a_file_or_the_environment(
     )
     assert re.fullmatch(r"ofapp_[A-Za-z0-9_-]{43}\n", made.stdout)
     assert "not shown again" in made.stderr
+    assert "from now on the API asks everybody but root" in made.stderr
     file = tmp_path / "token"
     file.write_text(made.stdout)
     there = ("--api", exposed.url, "--api-ca", str(exposed.cert))

@@ -140,6 +140,7 @@ def test_root_makes_and_revokes_tokens_over_the_socket(app: Flask, network: Netw
     made = client.post("/v1/tokens", json=body, environ_overrides=at_socket(0))
     assert made.status_code == 201
     assert made.headers["Cache-Control"] == "no-store"
+    assert made.json["closes"]
     assert client.post("/v1/tokens", json=body, environ_overrides=at_socket(0)).status_code == 409
     path = f"/v1/bridges/{DPID}/fdb/0/{mac(99)}"
     headers = bearer(made.json["token"])
