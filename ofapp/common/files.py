@@ -14,7 +14,10 @@ from pathlib import Path
 def read_regular(path: Path, limit: int) -> bytes:
     """At most `limit` bytes of the file; OSError, also for what is not a regular file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "this is not a regular file", str(path))
-        return file.read(limit)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(descriptor)
