@@ -22,7 +22,7 @@ def families(network: Network) -> Iterator[Metric]:
         "ofapp_lag_members_distributing", "Of these, those that carry traffic.", labels=about
     )
     speed = GaugeMetricFamily(
-        "ofapp_lag_speed_bits_per_second",
+        "ofapp_lag_speed_bytes_per_second",
         "Of the members that carry traffic, together.",
         labels=about,
     )
@@ -46,7 +46,7 @@ def families(network: Network) -> Iterator[Metric]:
             up.add_metric(labels, lag.up)
             members.add_metric(labels, len(lag.members))
             distributing.add_metric(labels, sum(member.distributing for member in lag.members))
-            speed.add_metric(labels, lag.speed_mbps * 1_000_000)
+            speed.add_metric(labels, lag.speed_mbps * 125_000)
             for member in lag.members:
                 own = [*labels, member.name]
                 link.add_metric(own, member.link)

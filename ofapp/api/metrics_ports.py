@@ -36,7 +36,7 @@ def _known(network: Network) -> Iterator[Metric]:
     about = ["datapath_id", "bridge", "port"]
     up = GaugeMetricFamily("ofapp_port_up", "1 = the link is up.", labels=about)
     speed = GaugeMetricFamily(
-        "ofapp_port_speed_bits_per_second", "Of the link, where the switch says it.", labels=about
+        "ofapp_port_speed_bytes_per_second", "Of the link, where the switch says it.", labels=about
     )
     changes = CounterMetricFamily(
         "ofapp_port_link_changes", "Times that the link came up or went down.", labels=about
@@ -62,7 +62,7 @@ def _known(network: Network) -> Iterator[Metric]:
             labels = [f"{datapath_id:016x}", bridge.name, port.name]
             up.add_metric(labels, port.up)
             if port.speed_mbps:
-                speed.add_metric(labels, port.speed_mbps * 1_000_000)
+                speed.add_metric(labels, port.speed_mbps * 125_000)
             changes.add_metric(labels, bridge.ports.link_changes[port.number])
             one = port_limit(bridge, port.number)
             learned.add_metric(labels, one.learned)

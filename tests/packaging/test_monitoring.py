@@ -27,7 +27,7 @@ PORT = f'{BRIDGE}, port="eth1"'
 LAG = f'{BRIDGE}, lag="lag0"'
 CONNECTED = {f"ofapp_bridge_connected{{{BRIDGE}}}": "1x60"}
 _RATES = {f"ofapp_port_receive_frames_total{{{PORT}}}": "0+60000x60"}
-_SPEED = {f"ofapp_port_speed_bits_per_second{{{PORT}}}": "1000000000x60"}
+_SPEED = {f"ofapp_port_speed_bytes_per_second{{{PORT}}}": "125000000x60"}
 _LEARNED = f'ofapp_fdb_entries{{{BRIDGE}, type="learned"}}'
 _BUCKET = "ofapp_loop_lateness_seconds_bucket"
 
@@ -121,6 +121,14 @@ def test_each_alert_has_a_test_and_a_runbook() -> None:
     assert headings == list(known)
     for name, rule in known.items():
         assert rule["annotations"]["runbook"] == f"runbooks.md#{name.lower()}"
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_names_and_units_are_as_prometheus_wants_them() -> None:
+    text = create_app(NETWORKS["lag"]()).test_client().get("/metrics").text
+    command = ["promtool", "check", "metrics"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def expressions() -> Iterator[str]:
