@@ -88,11 +88,11 @@ class Runner:
         """Do it, telling each turn before it begins and yielding it when it is done."""
         for number, turns in groupby(self.turns(), lambda turn: turn.repetition // REMADE_AFTER):
             with ExitStack() as stack:
-                held = self._all_up(stack, number) if self.plan.side_by_side else {}
+                standing = self._all_up(stack, number) if self.plan.side_by_side else {}
                 for turn in turns:
                     announce(turn)
                     try:
-                        self._turn(turn, held)
+                        self._turn(turn, standing)
                     except BenchError as error:
                         said = f"{turn.task.test}, repetition {turn.repetition}"
                         self.problems.append(f"{turn.device.label}, {said}: {error}")
@@ -129,12 +129,12 @@ class Runner:
             station.wait_ready()
             yield station
 
-    def _turn(self, turn: Turn, held: Mapping[str, Station]) -> None:
+    def _turn(self, turn: Turn, standing: Mapping[str, Station]) -> None:
         context = Context(self.plan, turn.repetition)
         points = [at for at in turn.task.points(context) if _fits(turn.device, at)]
-        if held:
+        if standing:
             for at in points:
-                self._point(turn, held[turn.device.label], at)
+                self._point(turn, standing[turn.device.label], at)
             return
         for mtu in sorted({_mtu(at) for at in points}):
             with self._station(turn.device, mtu, turn.task.hosts(context)) as station:

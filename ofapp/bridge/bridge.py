@@ -361,7 +361,7 @@ class Bridge(BridgeQueries):
     def restore_multicast(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
-        """Take over what a switch held before this controller started; but once."""
+        """Take over what a switch had before this controller started; but once."""
         if self.snooping is None or not self.snooping.fresh:
             return []
         return self.snooping.restore(groups, unregistered, now)

@@ -152,12 +152,12 @@ class BridgeSnooping:
     def restore(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
-        """Take over what a switch held before this controller started."""
+        """Take over what a switch had before this controller started."""
         at = self.clock.at(now)
         self.fresh = False
         effects: list[Effect] = []
-        held = {group.vid for group in groups} | {rest.vid for rest in unregistered}
-        for vid in sorted(held - self.vlans):
+        known = {group.vid for group in groups} | {rest.vid for rest in unregistered}
+        for vid in sorted(known - self.vlans):
             self.vlans.add(vid)
             effects += self._carry_out(self._look_after(vid, at))
         return effects + self._carry_out(self._snooping.restore(groups, unregistered, at))

@@ -98,7 +98,7 @@ class AclMatchSettings(Model):
     @field_validator("*")
     @classmethod
     def _agrees(cls, value: Any, info: ValidationInfo) -> Any:
-        """Fields come in the order above, so each is held against those before it."""
+        """Fields come in the order above, so each is compared with those before it."""
         if value is not None and info.field_name is not None:
             before = {name: given for name, given in info.data.items() if given is not None}
             narrowed({**before, info.field_name: value})

@@ -59,12 +59,12 @@ def carried(filed: Bridge, running: Bridge, new: Bridge, numbers: Numbers = _NON
     if whole is not None:
         return whole
     kept: dict[_Path, Any] = {}
-    held = new
+    result = new
     for _section, group in groupby(sorted(own), key=_section_of):
         more = kept | {path: own[path] for path in group}
         if (made := _with(new, more, numbers)) is not None:
-            kept, held = more, made
-    return held
+            kept, result = more, made
+    return result
 
 
 def _section_of(path: _Path) -> _Path:

@@ -186,7 +186,7 @@ def _walk(location: Iterable[str | int], model: type[BaseModel]) -> tuple[Path, 
 
 
 def _plain(annotation: Any) -> tuple[Any, list[Any]]:
-    """Without Annotated and `| None`; gives what Annotated held, too."""
+    """Without Annotated and `| None`; gives Annotated's arguments, too."""
     metadata: list[Any] = []
     while True:
         if get_origin(annotation) is Annotated:

@@ -23,12 +23,14 @@ def check(*, rest: bool) -> None:
     """
     _take_config_file()
     _check_tls()
-    with contextlib.ExitStack() as held:  # both, so that they are found to be different
+    with contextlib.ExitStack() as sockets:  # both, so that they are found to be different
         port = "--ofp-ssl-listen-port" if CONF.ctl_privkey else "--ofp-tcp-listen-port"
-        held.enter_context(_bound(CONF.ofp_listen_host, _ofp_port(), f"--ofp-listen-host, {port}"))
+        sockets.enter_context(
+            _bound(CONF.ofp_listen_host, _ofp_port(), f"--ofp-listen-host, {port}")
+        )
         if rest:
             api.check()
-            held.enter_context(
+            sockets.enter_context(
                 _bound(CONF.wsapi_host, CONF.wsapi_port, "--wsapi-host, --wsapi-port")
             )
 

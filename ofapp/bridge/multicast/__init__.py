@@ -1,7 +1,7 @@
 """IGMP and MLD snooping (RFC 4541), sans-IO. `Snooping` is the face; see `effects` for results.
 
 Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
-`decode`, `encode` (octets); `filter`, `hosts`, `ledger`, `timers` (state without a network);
+`decode`, `encode` (octets); `filter`, `hosts`, `quota`, `timers` (state without a network);
 `shared`, `scope` (what holds for the bridge, and for one VLAN and family); `routers`, `querier`,
 `member`, `group`, `context` (what is looked after there); `receive`, `restore`, `snapshot`,
 `snooping` (the bridge). `topology_changes` stands beside them. Nothing knows who looks after it: a

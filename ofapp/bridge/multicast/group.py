@@ -159,7 +159,7 @@ class Group:
             if self.owner is None:
                 shared.release(port.number)
             else:
-                shared.ledger.move(port.number, self.owner)
+                shared.quota.move(port.number, self.owner)
         member.state.sources = {}
         self._charge_sources(shared, member)
 
@@ -181,7 +181,7 @@ class Group:
                 shared.release(number)
             else:
                 owner[source] = heir
-                shared.ledger.move(number, heir)
+                shared.quota.move(number, heir)
 
     # Permanent entries.
 

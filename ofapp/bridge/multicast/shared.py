@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ofapp.bridge.event import Event, PortNumber, Severity, Text
 from ofapp.bridge.multicast.effects import Effect
-from ofapp.bridge.multicast.ledger import Ledger
 from ofapp.bridge.multicast.params import Params, PortParams
+from ofapp.bridge.multicast.quota import EntryQuota
 from ofapp.bridge.multicast.timers import Place, Timers
 
 HASH, GROUPS, SOURCES, HOSTS = "hash_max", "max_groups", "max_sources", "eht_hosts_limit"
@@ -57,13 +57,13 @@ class Shared:
     mac: the bridge's Ethernet address; dirty: the places where something has changed.
     """
 
-    __slots__ = ("_limited", "dirty", "ledger", "mac", "out", "params", "ports", "timers")
+    __slots__ = ("_limited", "dirty", "mac", "out", "params", "ports", "quota", "timers")
 
     def __init__(self, params: Params, mac: int) -> None:
         self.params = params
         self.mac = mac
         self.timers = Timers()
-        self.ledger = Ledger(params.mcast_hash_max)
+        self.quota = EntryQuota(params.mcast_hash_max)
         self.ports: dict[int, SnoopedPort] = {}
         self.out: list[Effect] = []
         self.dirty: dict[Place, None] = {}
@@ -72,13 +72,13 @@ class Shared:
     def add_port(self, number: int, params: PortParams) -> None:
         """A port that is not there yet."""
         self.ports[number] = SnoopedPort(number, params)
-        self.ledger.add_port(number)
+        self.quota.add_port(number)
 
     def remove_port(self, number: int) -> None:
         """A port that has no entries any more."""
         del self.ports[number]
         self._limited.pop(number, None)
-        self.ledger.remove_port(number)
+        self.quota.remove_port(number)
 
     def event(
         self, kind: str, text: Text, severity: Severity, port: int | None, **data: object
@@ -90,7 +90,7 @@ class Shared:
 
     def charge(self, port: SnoopedPort) -> bool:
         """Charge a datapath entry to the port, or refuse it and say so."""
-        if self.ledger.charge(port.number):
+        if self.quota.charge(port.number):
             return True
         self.raise_alarm(port, HASH)
         self._limited[port.number] = None
@@ -98,8 +98,8 @@ class Shared:
 
     def release(self, port: int) -> None:
         """Give back one entry."""
-        self.ledger.release(port)
-        if self._limited and self.ledger.relaxed:
+        self.quota.release(port)
+        if self._limited and self.quota.relaxed:
             for number in self._limited:
                 self.clear_alarm(self.ports[number], HASH)
             self._limited.clear()

@@ -47,7 +47,7 @@ class MemberInfo:
 class RouterInfo:
     """A router port. `timer` is 0 for a permanent one; `routers` are the addresses heard there.
 
-    kinds: how: ``query``, ``pim``, ``mrd``, or ``restored`` from what a switch held.
+    kinds: how: ``query``, ``pim``, ``mrd``, or ``restored`` from what a switch had.
     """
 
     vid: int

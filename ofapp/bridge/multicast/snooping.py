@@ -71,7 +71,7 @@ class Snooping:
         """New parameters of the bridge. What was learned stays, unless snooping goes off."""
         self._run(now)
         self._shared.params = params
-        self._shared.ledger.set_limit(params.mcast_hash_max)
+        self._shared.quota.set_limit(params.mcast_hash_max)
         for vid in self._vlans:
             self._configure(vid, now)
         return self._done(now)
@@ -330,12 +330,12 @@ class Snooping:
         unregistered: Iterable[SetUnregistered],
         now: float,
     ) -> list[Effect]:
-        """Take over what a switch held before this controller started.
+        """Take over what a switch had before this controller started.
 
         Call once VLANs, ports and port states are told. The ports of each restricted
         `SetUnregistered` are taken for router ports; the other ports of a group for members, with
         full timers; and a query asks at once. Groups of a VLAN that was not restricted are left
-        out. The effects are the differences to what the switch held.
+        out. The effects are the differences to what the switch had.
         """
         shared = self._shared
         self._run(now)
@@ -346,12 +346,12 @@ class Snooping:
                 if context.scope.enabled:
                     routed[kept.vid, kept.family] = kept.ports
                     context.restore(kept.ports, now)
-        held: dict[tuple[Context, bytes], dict[bytes | None, frozenset[int]]] = {}
+        found: dict[tuple[Context, bytes], dict[bytes | None, frozenset[int]]] = {}
         for entry in groups:
             if entry.vid in self._vlans:
                 context = self._vlans[entry.vid][len(entry.group) == 16]
-                held.setdefault((context, entry.group), {})[entry.source] = entry.ports
-        for (context, address), entries in held.items():
+                found.setdefault((context, entry.group), {})[entry.source] = entry.ports
+        for (context, address), entries in found.items():
             restricted = routed.get((context.scope.vid, context.scope.family))
             restore_group(context, address, entries, restricted, shared.ports, now)
         return self._done(now)
@@ -386,7 +386,7 @@ class Snooping:
             ),
             tuple(querier(context, now) for context in contexts),
             {number: dict(port.counters) for number, port in self._shared.ports.items()},
-            self._shared.ledger.total,
+            self._shared.quota.total,
             self._shared.params.mcast_hash_max,
         )
 

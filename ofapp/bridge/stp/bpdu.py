@@ -232,7 +232,7 @@ def _decode_config(body: bytes, version: int, kind: BpduType) -> Bpdu:
         # 9.2.9: an RST BPDU of unknown role is to be taken for a Configuration BPDU.
         kind, role = BpduType.CONFIG, BpduRole.DESIGNATED
     if kind is BpduType.CONFIG:
-        # An RST BPDU that is too old is let through: its port must forget what it held (17.21.23).
+        # An RST BPDU that is too old is let through: its port must forget what it knew (17.21.23).
         if age >= max_age:
             raise BpduError("message-age")
         flags &= 0x81

@@ -146,7 +146,7 @@ class Core:
             port.synced,
             port.enabled and port.oper_edge,
             port.peer,
-            port.held,
+            port.kept_discarding,
         )
         if stance == port.stance:
             return

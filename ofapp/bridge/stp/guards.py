@@ -89,6 +89,6 @@ def release_self_loop(core: Core, port: Port, reason: str) -> None:
 
 
 def _from_the_start(core: Core, port: Port) -> None:
-    # fdWhile ran out while the port was held; without this it would forward at once.
+    # fdWhile ran out while the guard was on; without this the port would forward at once.
     if port.fd_while != HELD:
         port.fd_while = core.now + core.forward_delay(port)

@@ -209,7 +209,7 @@ class Port:
         return self.params.point_to_point is PointToPoint.FORCE_TRUE
 
     @property
-    def held(self) -> bool:
+    def kept_discarding(self) -> bool:
         """Does a guard keep the port discarding, whatever its role?"""
         return self.loop_inconsistent or self.self_loop
 

@@ -57,9 +57,9 @@ def _find_root(core: Core) -> None:
     for port in core.informed:
         if not _may_be_root(core, port):
             continue
-        held = port.port_priority
+        known = port.port_priority
         # The field has 32 bits; a hostile cost must not wrap into a good one.
-        path = held._replace(cost=min(held.cost + port.port_path_cost, _MAX_COST))
+        path = known._replace(cost=min(known.cost + port.port_path_cost, _MAX_COST))
         if (path, port.port_id) < best and core.own.believe(core, port):
             best = (path, port.port_id)
             root_port = port

@@ -16,7 +16,7 @@ from ofapp.bridge.stp.roles import why
 
 def port_role_transition(core: Core, port: Port) -> bool:
     """One step of 17.29. Returns whether there was one to take."""
-    if port.held and (port.learn or port.forward):
+    if port.kept_discarding and (port.learn or port.forward):
         # A guard holds the port: not in the standard. `synced` and `rrWhile` follow by themselves,
         # because they look at what the relay does.
         _discard(core, port, "kept discarding by a guard")
@@ -124,7 +124,7 @@ def _rest(port: Port) -> bool:
 def _root(core: Core, port: Port) -> bool:
     if port.re_root and port.forward:  # REROOTED
         port.re_root = False
-    elif not port.forward and not port.held and _root_may_open(core, port):
+    elif not port.forward and not port.kept_discarding and _root_may_open(core, port):
         if not port.learn:  # ROOT_LEARN
             port.fd_while = core.now + core.forward_delay(port)
             port.learn = True
@@ -197,7 +197,7 @@ def _designated(core: Core, port: Port) -> bool:
 
 
 def _designated_may_open(core: Core, port: Port) -> bool:
-    if port.held:
+    if port.kept_discarding:
         return False
     if port.oper_edge:
         port.state_reason = "edge port"

@@ -77,13 +77,13 @@ def within_table(times: Times) -> Times:
     )
 
 
-def same_sender(message: PriorityVector, held: PriorityVector) -> bool:
+def same_sender(message: PriorityVector, known: PriorityVector) -> bool:
     """Are both from one designated port? Priorities may have changed, so they do not count."""
-    return (message.bridge ^ held.bridge) & ADDRESS_MASK == 0 and (
-        message.port ^ held.port
+    return (message.bridge ^ known.bridge) & ADDRESS_MASK == 0 and (
+        message.port ^ known.port
     ) & PORT_NUMBER_MASK == 0
 
 
-def supersedes(message: PriorityVector, held: PriorityVector) -> bool:
+def supersedes(message: PriorityVector, known: PriorityVector) -> bool:
     """17.6: does a designated port's message replace the information a port holds?"""
-    return message < held or same_sender(message, held)
+    return message < known or same_sender(message, known)

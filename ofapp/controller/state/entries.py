@@ -57,7 +57,7 @@ class MdbEntry:
 class Kept:
     """A bridge's static and permanent multicast entries.
 
-    asked: somebody has set or removed one of them; otherwise they are what its switch held.
+    asked: somebody has set or removed one of them; otherwise they are what its switch had.
     """
 
     static: tuple[StaticEntry, ...] = ()

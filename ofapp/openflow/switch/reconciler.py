@@ -77,7 +77,7 @@ class Reconciler:
         Gives whether the switch had anything of ours before.  RequestError, ValueError.
 
         It is asked once more when it has been told something else meanwhile, or is to be once it
-        has answered a barrier: to take what it held then for what it holds would leave ports open
+        has answered a barrier: to take what it had then for what it has would leave ports open
         for good whose closing was under way, and open others before their turn.
         """
         for pause in AGAIN:

@@ -52,7 +52,7 @@ MOST_UNSENT = 1 << 22
 """Bytes not yet sent, above which nothing is read: who asks and does not listen."""
 UNREAD, LEAST_UNREAD, MOST_UNREAD = 1 << 28, 1 << 18, 1 << 24
 """Bytes read and not yet acted on: of all connections, and of one, at least and at most."""
-LEAST_HELD = 1 << 20
+LEAST_OF_REPLIES = 1 << 20
 """The same of replies: who looks at them may wait for a barrier's, which is behind them."""
 UNINTRODUCED = 1 << 20
 """Bytes that a switch may say before it has introduced itself; a list of 4,096 ports has 2^18."""
@@ -120,7 +120,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._turns, self._share = turns, Share()
         self._budget = Budget(AT_ONCE, SAVED)
         self._read_bytes = 0
-        self._held = 0  # bytes of replies, see `unread`
+        self._unread_replies = 0  # bytes of replies, see `unread`
         self._working = False
         self._work_ready = hub.Event()
         self._room = hub.Event()
@@ -234,7 +234,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
 
     def unread(self, count: int) -> None:
         """Whoever asked has so many bytes more, or fewer, that it has not looked at yet."""
-        self._held += count
+        self._unread_replies += count
         if count < 0:
             self._room.set()
 
@@ -297,8 +297,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self.drained(MOST_UNSENT)
         share = UNREAD // max(Channel.open, 1)
         most = min(max(share, LEAST_UNREAD), MOST_UNREAD)
-        most_held = min(max(share, LEAST_HELD), MOST_UNREAD)
-        while (self._inbox.weight > most or self._held > most_held) and not self.dead:
+        most_replies = min(max(share, LEAST_OF_REPLIES), MOST_UNREAD)
+        while (self._inbox.weight > most or self._unread_replies > most_replies) and not self.dead:
             self._room.clear()
             self._room.wait()
         if self._budget.left(time.perf_counter()) > 0:

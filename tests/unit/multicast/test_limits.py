@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.event import Severity
 from ofapp.bridge.multicast import Params, PortParams, VlanParams
-from ofapp.bridge.multicast.ledger import Ledger
+from ofapp.bridge.multicast.quota import EntryQuota
 from tests.unit.multicast.lan import ALLOW, IS_EX, TO_EX, TO_IN, V4, V6, Lan
 
 Wire = type[V4] | type[V6]
@@ -210,27 +210,27 @@ def test_charges_above_a_ports_own_part_move_too(vx: Wire) -> None:
 
 
 @given(st.integers(1, 200), st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=300))
-def test_ledger_never_passes_its_limit_and_keeps_every_part(
+def test_quota_never_passes_its_limit_and_keeps_every_part(
     limit: int, moves: list[tuple[int, bool]]
 ) -> None:
-    ledger = Ledger(limit)
+    quota = EntryQuota(limit)
     for port in range(6):
-        ledger.add_port(port)
+        quota.add_port(port)
     used = dict.fromkeys(range(6), 0)
     for port, join in moves:
         if join:
-            accepted = ledger.charge(port)
+            accepted = quota.charge(port)
             assert accepted or used[port] >= limit // 12
             used[port] += accepted
         elif used[port]:
-            ledger.release(port)
+            quota.release(port)
             used[port] -= 1
-        assert ledger.total == sum(used.values()) <= limit
-        assert [ledger.used(port) for port in range(6)] == list(used.values())
+        assert quota.total == sum(used.values()) <= limit
+        assert [quota.used(port) for port in range(6)] == list(used.values())
 
 
-def test_ledger_of_a_bridge_without_ports() -> None:
-    assert Ledger(10).total == 0
+def test_quota_of_a_bridge_without_ports() -> None:
+    assert EntryQuota(10).total == 0
 
 
 # Cost.

@@ -71,7 +71,7 @@ def test_an_answer_of_several_messages_is_given_whole() -> None:
     found = asking(bodies, made, flow_stats(made))
     say(made, part(made, ofp.OFPMP_FLOW, b"a"), part(made, ofp.OFPMP_FLOW, b"b", more=False))
     assert outcome(found) == [b"a", b"b"]
-    assert made._held == 0
+    assert made._unread_replies == 0
     assert heard.log == []
 
 
@@ -96,7 +96,7 @@ def test_an_answer_without_end_ends_the_connection(
     assert [kind for kind, _ in heard.log] == ["fault"]
     assert arrived == []
     assert how == "ask" or isinstance(outcome(found), EndlessAnswerError)
-    assert made._held == 0
+    assert made._unread_replies == 0
 
 
 def test_a_switch_is_not_read_from_while_its_answers_are_not_looked_at(
@@ -115,7 +115,7 @@ def test_a_switch_is_not_read_from_while_its_answers_are_not_looked_at(
     for _ in range(200):
         hub.sleep(0)
     assert found
-    assert made._held + made._inbox.weight < 600_000
+    assert made._unread_replies + made._inbox.weight < 600_000
     assert len(said) > 20, "all was read, and nobody has looked at it"
     hub.spawn(lambda: found.extend(answer))
     for _ in range(1000):

@@ -9,7 +9,7 @@ it and passes to another member when that one leaves.
 from __future__ import annotations
 
 
-class Ledger:
+class EntryQuota:
     """Entries charged per port. The sum never passes the limit, save by `move`."""
 
     __slots__ = ("_common", "_common_used", "_limit", "_reserve", "_shared", "_used")
