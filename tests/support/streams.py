@@ -164,7 +164,7 @@ class Streams(Background):
                 if time.monotonic() > deadline:
                     return f"host {host.number} lacks {lost} of {frames} frames of {stream[1]}"
                 time.sleep(0.005)
-        time.sleep(0.03)
+        self.more(stream, 3)  # a copy that went astray comes no later than what was sent after it
         for number, heard in self.heard.items():
             copies = [heard[stream].get(frame, 0) for frame in numbers]
             if max(copies) > (self._hosts[number] in members):

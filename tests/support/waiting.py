@@ -15,10 +15,12 @@ def wait_for(
     *,
     seconds: float = 10.0,
     tick: Callable[[], object] | None = None,
+    sleep: Callable[[float], object] = time.sleep,
 ) -> T:
     """Call *condition* until what it returns is true, and return that.
 
-    *tick* runs between tries (a virtual clock to advance).  An :class:`AssertionError` naming
+    *tick* runs between tries (a virtual clock to advance), *sleep* pauses there: `hub.sleep` where
+    greenlets of this process are to go on meanwhile.  An :class:`AssertionError` naming
     *what* and the last value ends the wait after *seconds* of real time.
     """
     deadline = time.monotonic() + seconds
@@ -30,4 +32,4 @@ def wait_for(
             raise AssertionError(f"waited {seconds:g} s in vain for {what}; last: {value!r}")
         if tick is not None:
             tick()
-        time.sleep(0.01)
+        sleep(0.01)

@@ -17,6 +17,7 @@ from ofapp.common.buckets import MOST, Buckets
 from ofapp.common.history import History
 from ofapp.controller import events as module
 from ofapp.controller.events import EventLog
+from tests.support.waiting import wait_for
 
 
 class Clock:
@@ -99,10 +100,7 @@ class TestEventLog:
         log = EventLog()
         for _ in range(module.SOURCE_BURST + 50):
             log.tell(1, Event("x", "again"))
-        deadline = time.monotonic() + 20
-        while not kinds(log)["events.limited.cleared"]:
-            assert time.monotonic() < deadline
-            hub.sleep(0.01)
+        wait_for(lambda: kinds(log)["events.limited.cleared"], "calm", sleep=hub.sleep)
         over = log.since(0)[-1].event
         held_back = log.held_back["x"]
         assert 45 <= held_back <= 50

@@ -13,6 +13,7 @@ from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.wire.channel import Channel
+from tests.support.waiting import wait_for
 
 
 def passes(count: int) -> None:
@@ -39,7 +40,7 @@ def test_whoever_waits_for_an_event_goes_on_when_it_is_set() -> None:
         hub.spawn(wait, name, None)
     hub.spawn(wait, "impatient", 0.01)
     killed = hub.spawn(wait, "killed", None)
-    hub.sleep(0.05)
+    wait_for(lambda: log, "somebody's patience to end", sleep=hub.sleep)
     assert log == [("impatient", False)]
     hub.kill(killed)
     event.set()

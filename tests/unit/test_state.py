@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from ofapp.controller.state import (
     snapshots,
     store,
 )
+from tests.support.waiting import wait_for
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
@@ -47,10 +47,7 @@ class Told(list[Event]):
         return [event.kind for event in self]
 
     def wait_for(self, kind: str) -> None:
-        deadline = time.monotonic() + 20
-        while kind not in self.kinds:
-            assert time.monotonic() < deadline, self.kinds
-            hub.sleep(0.01)
+        wait_for(lambda: kind in self.kinds, f"{kind} among {self.kinds}", sleep=hub.sleep)
 
 
 @pytest.fixture
@@ -402,8 +399,7 @@ class TestKeeper:
             go_on.wait(20)
 
         tickets = [made.put("slow", slow), made.put("a", lambda: did.append("first"))]
-        while not began:
-            hub.sleep(0.001)
+        wait_for(lambda: began, "the slow work to begin", sleep=hub.sleep)
         assert not made.pending("b")
         tickets.append(made.put("a", lambda: did.append("second")))
         go_on.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ofapp.controller.access import access as module
 from ofapp.controller.access.failures import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
 from ofapp.controller.state.keeper import Keeper, NotSavedError
+from tests.support.waiting import wait_for
 
 OPERATORS = 4711
 
@@ -160,11 +160,11 @@ def test_tokens_outlive_the_process_as_hashes_only(tmp_path: Path) -> None:
 
 
 def wait_for_use(file: Path) -> Any:
-    deadline = time.monotonic() + 20
-    while (kept := json.loads(file.read_text())["tokens"][0])["used"] is None:
-        assert time.monotonic() < deadline
-        hub.sleep(0.01)
-    return kept
+    def kept() -> Any:
+        return json.loads(file.read_text())["tokens"][0]
+
+    wait_for(lambda: kept()["used"], "the use to be written down", sleep=hub.sleep)
+    return kept()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"tokens": [{"name": "x"}]}', b"\xff" * 99])
@@ -173,10 +173,7 @@ def test_a_damaged_file_opens_nothing_now_or_later(tmp_path: Path, content: byte
     door = Door(tmp_path)
     door.rejected()
     assert door.kinds[0] == "state.damaged"
-    deadline = time.monotonic() + 20
-    while not (tmp_path / "tokens.json").exists():
-        assert time.monotonic() < deadline
-        hub.sleep(0.01)
+    wait_for((tmp_path / "tokens.json").exists, "a new file", sleep=hub.sleep)
     assert (tmp_path / "tokens.json.damaged-1").read_bytes() == content
     Door(tmp_path).rejected()
 

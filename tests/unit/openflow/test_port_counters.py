@@ -21,6 +21,7 @@ from ofapp.openflow.switch import port_counters
 from ofapp.openflow.switch.port_counters import AT_ONCE, SLICE, PortCounters
 from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.port_stats import PortCount, read_port_stats
+from tests.support.waiting import wait_for
 from tests.unit.openflow.test_channel import channel
 from tests.unit.openflow.test_requests import part, say
 
@@ -108,9 +109,7 @@ def test_many_ports_are_asked_for_in_slices(sent: list[bytes], members: tuple[st
             made.xid = first + at
             say(made, part(made, ofp.OFPMP_PORT_STATS, stats(number, number), more=False))
         told += slice_
-        end = time.monotonic() + 5
-        while not sent and not of._idle.is_set() and time.monotonic() < end:
-            hub.sleep(0.001)
+        wait_for(lambda: sent or of._idle.is_set(), "the next slice", sleep=hub.sleep)
     assert sorted(told) == [*range(1, AT_ONCE + 3)]
     assert of.latest[AT_ONCE + 1].rx_frames == AT_ONCE + 1
 

@@ -24,6 +24,7 @@ from ofapp.openflow.wire.requests import (
     parsed,
     replies,
 )
+from tests.support.waiting import wait_for
 from tests.unit.openflow.test_channel import channel, message
 
 
@@ -129,11 +130,15 @@ def test_an_answer_that_waits_here_for_its_turn_is_not_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A thousand switches that connected at once were asked again and again otherwise."""
-    monkeypatch.setattr(requests, "PATIENCE", 0.3)
+    monkeypatch.setattr(requests, "PATIENCE", 0.01)
+    is_behind, impatient = Channel.behind, []
+    monkeypatch.setattr(
+        Channel, "behind", property(lambda it: impatient.append(it) or is_behind.fget(it))
+    )
     made, _ = channel([])
     found = asking(bodies, made, flow_stats(made))
     made._inbox.feed(part(made, ofp.OFPMP_FLOW, b"a", more=False))
-    hub.sleep(0.4)
+    wait_for(lambda: len(impatient) > 2, "patience to end, three times", sleep=hub.sleep)
     assert found == []
     say(made)
     assert outcome(found) == [b"a"]
@@ -143,5 +148,5 @@ def test_an_answer_that_does_not_come_is_an_error(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(requests, "PATIENCE", 0.01)
     made, _ = channel([])
     found = asking(bodies, made, flow_stats(made))
-    hub.sleep(0.05)
+    wait_for(lambda: found, "patience to end", sleep=hub.sleep)
     assert isinstance(outcome(found), RequestError)
