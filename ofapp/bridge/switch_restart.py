@@ -41,12 +41,14 @@ def begin_anew(bridge: Bridge, lost: bool, clock: Callable[[], float]) -> Iterat
         steps = [*bridge.set_stp(None, now)]
         bridge.params = replace(bridge.params, stp=params)
     bridge.stp.remembered = behind
-    ports = bridge.expect_stp(now)
-    bridge.stp.remembered = {}
-    yield bridge.followed(steps, now)
-    for at in range(0, len(ports), PORTION):
-        now = clock()
-        yield bridge.followed(bridge.span(ports[at : at + PORTION], now), now)
+    try:
+        ports = bridge.expect_stp(now)
+        yield bridge.followed(steps, now)
+        for at in range(0, len(ports), PORTION):
+            now = clock()
+            yield bridge.followed(bridge.span(ports[at : at + PORTION], now), now)
+    finally:
+        bridge.stp.remembered = {}
     local = bridge.ports.get(LOCAL_PORT)
     if lost and local is not None and usable(bridge.port_policies, local):
         now = clock()
