@@ -33,16 +33,16 @@ partner that has changed its mind meanwhile finds the LACPDU wrong and answers a
 from __future__ import annotations
 
 from ofapp.bridge.lacp.core import Core
-from ofapp.bridge.lacp.port import HELD, SHORT_TIMEOUT_TIME, Churn, Port, Receive
+from ofapp.bridge.lacp.port import PAUSED, SHORT_TIMEOUT_TIME, AggregationPort, Churn, Receive
 
 
-def come_back(core: Core, port: Port) -> None:
+def come_back(core: Core, port: AggregationPort) -> None:
     """What begins anew for a member when its actor goes on."""
     if port.receive is Receive.CURRENT:
         port.current_while = core.now + core.timeout
     elif port.receive is Receive.EXPIRED:
         port.current_while = core.now + SHORT_TIMEOUT_TIME
     for machine in (port.actor_churn, port.partner_churn):
-        machine.state, machine.timer = Churn.MONITOR, HELD
+        machine.state, machine.timer = Churn.MONITOR, PAUSED
     port.ntt = True
     core.mark(port)

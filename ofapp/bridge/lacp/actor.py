@@ -23,7 +23,7 @@ from ofapp.bridge.lacp.effects import Effect, in_safe_order
 from ofapp.bridge.lacp.information import MAX_ADMIN_KEY
 from ofapp.bridge.lacp.mux import mux_machine
 from ofapp.bridge.lacp.periodic import periodic_machine
-from ofapp.bridge.lacp.port import HELD, Port, Receive, Selected
+from ofapp.bridge.lacp.port import PAUSED, AggregationPort, Receive, Selected
 from ofapp.bridge.lacp.receive import receive_machine
 from ofapp.bridge.lacp.selection import select
 from ofapp.bridge.lacp.slow import Lacpdu, SlowError, decode
@@ -67,7 +67,7 @@ class Actor:
         if not 1 <= port_no <= MAX_PORT:
             raise ValueError(f"port {port_no}: LACP knows numbers from 1 to {MAX_PORT}")
         self._start(now)
-        core.add(Port(port_no, address, link))
+        core.add(AggregationPort(port_no, address, link))
         return self._finish()
 
     def remove(self, port_no: int, now: float) -> list[Effect]:
@@ -154,8 +154,8 @@ class Actor:
 
     def next_wakeup(self) -> float | None:
         """The instant of the next `tick`, None if nothing is due ever."""
-        wake = min((port.wake for port in self._core.ports.values()), default=HELD)
-        return None if wake == HELD else wake
+        wake = min((port.wake for port in self._core.ports.values()), default=PAUSED)
+        return None if wake == PAUSED else wake
 
     # -- how it stands ---------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class Actor:
 
     # -- how it works ----------------------------------------------------------------------------
 
-    def _hear(self, port: Port, frame: bytes) -> None:
+    def _hear(self, port: AggregationPort, frame: bytes) -> None:
         core = self._core
         try:
             pdu = decode(frame)
@@ -199,7 +199,7 @@ class Actor:
         port.pdu = pdu
         core.mark(port)
 
-    def _drop(self, port: Port, reason: str) -> None:
+    def _drop(self, port: AggregationPort, reason: str) -> None:
         port.drops[reason] += 1
         if reason not in port.drops_told:
             # Once a reason until the link goes down: anybody can send a million of these.

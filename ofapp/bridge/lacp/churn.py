@@ -10,15 +10,15 @@ from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import State
 from ofapp.bridge.lacp.port import (
     CHURN_DETECTION_TIME,
-    HELD,
+    PAUSED,
+    AggregationPort,
     Churn,
     ChurnDetection,
-    Port,
     Selected,
 )
 
 
-def churn_machines(core: Core, port: Port) -> None:
+def churn_machines(core: Core, port: AggregationPort) -> None:
     """Run both machines until they rest."""
     if churn_machine(core, port, port.actor_churn, port.synchronization):
         _tell(core, port, "actor", "this system has not taken the member into use for a minute")
@@ -27,22 +27,26 @@ def churn_machines(core: Core, port: Port) -> None:
         _tell(core, port, "partner", "the partner has not taken the member into use for a minute")
 
 
-def churn_machine(core: Core, port: Port, machine: ChurnDetection, in_sync: bool) -> bool:
+def churn_machine(
+    core: Core, port: AggregationPort, machine: ChurnDetection, in_sync: bool
+) -> bool:
     """Run one machine; whether it has just found churn."""
     if not port.enabled:
-        machine.state, machine.timer = Churn.MONITOR, HELD
+        machine.state, machine.timer = Churn.MONITOR, PAUSED
     elif in_sync:
-        machine.state, machine.timer = Churn.NONE, HELD
-    elif machine.state is Churn.NONE or (machine.state is Churn.MONITOR and machine.timer == HELD):
+        machine.state, machine.timer = Churn.NONE, PAUSED
+    elif machine.state is Churn.NONE or (
+        machine.state is Churn.MONITOR and machine.timer == PAUSED
+    ):
         machine.state, machine.timer = Churn.MONITOR, core.now + CHURN_DETECTION_TIME
     elif machine.state is Churn.MONITOR and core.runs_out(machine.timer):
-        machine.state, machine.timer = Churn.CHURN, HELD
+        machine.state, machine.timer = Churn.CHURN, PAUSED
         machine.count += 1
         return True
     return False
 
 
-def _tell(core: Core, port: Port, side: str, text: str) -> None:
+def _tell(core: Core, port: AggregationPort, side: str, text: str) -> None:
     """Nobody has to hear of churn on a member that stands by, or where nobody speaks LACP."""
     if port.selected is not Selected.STANDBY and core.heard(port):
         core.tell("lacp.churn", text, port, Severity.WARNING, side=side)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ofapp.bridge.lacp.actor import MAX_PORT, Actor
 from ofapp.bridge.lacp.core import Core, LagId
 from ofapp.bridge.lacp.information import Information, State, System
-from ofapp.bridge.lacp.port import Mux, Port, Receive, Selected
+from ofapp.bridge.lacp.port import AggregationPort, Mux, Receive, Selected
 from ofapp.bridge.mac import MAC_MASK
 from ofapp.bridge.stp.dumped import flag, whole
 from ofapp.bridge.stp.params import Link
@@ -75,7 +75,7 @@ def _identity(core: Core) -> list[int]:
     return [core.admin_key, core.params.system_priority, core.params.port_priority]
 
 
-def _dump_port(port: Port) -> dict[str, Any]:
+def _dump_port(port: AggregationPort) -> dict[str, Any]:
     partner = port.partner
     return {
         "port_no": port.port_no,
@@ -88,13 +88,13 @@ def _dump_port(port: Port) -> dict[str, Any]:
     }
 
 
-def _revive_port(item: Mapping[str, Any]) -> Port:
+def _revive_port(item: Mapping[str, Any]) -> AggregationPort:
     port_no = whole("port_no", item["port_no"], MAX_PORT)
     if not port_no:
         raise ValueError("no port has the number 0")
     up, speed, duplex = item["link"]
     link = Link(flag("link", up), whole("link", speed), flag("link", duplex))
-    port = Port(port_no, whole("address", item["address"], MAC_MASK), link)
+    port = AggregationPort(port_no, whole("address", item["address"], MAC_MASK), link)
     port.partner = _information(item["partner"])
     port.defaulted = flag("defaulted", item["defaulted"])
     port.receive = Receive(item["receive"])

@@ -18,17 +18,17 @@ from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import State
 from ofapp.bridge.lacp.port import (
     AGGREGATE_WAIT_TIME,
-    HELD,
     MAX_OPENINGS,
     OPENINGS_PERIOD,
     PARTNER_GRACE,
+    PAUSED,
+    AggregationPort,
     Mux,
-    Port,
     Selected,
 )
 
 
-def mux_machine(core: Core, port: Port) -> bool:
+def mux_machine(core: Core, port: AggregationPort) -> bool:
     """Run the machine until it rests; whether it has moved."""
     moved = False
     while (state := next_mux(core, port)) is not None and _may_enter(core, port, state):
@@ -37,7 +37,7 @@ def mux_machine(core: Core, port: Port) -> bool:
     return moved
 
 
-def next_mux(core: Core, port: Port) -> Mux | None:
+def next_mux(core: Core, port: AggregationPort) -> Mux | None:
     """Where the machine goes from here, None if it rests."""
     selected = port.selected is Selected.SELECTED
     synchronized = selected and port.partner_says(State.SYNCHRONIZATION)
@@ -62,7 +62,7 @@ def next_mux(core: Core, port: Port) -> Mux | None:
     return None
 
 
-def is_ready(core: Core, port: Port) -> bool:
+def is_ready(core: Core, port: AggregationPort) -> bool:
     """Ready (6.4.8): have all that wait to be attached waited for their time?"""
     if not core.runs_out(port.wait_while):
         return False
@@ -73,12 +73,12 @@ def is_ready(core: Core, port: Port) -> bool:
     )
 
 
-def is_held_back(core: Core, port: Port) -> bool:
+def is_held_back(core: Core, port: AggregationPort) -> bool:
     """Is a member kept from opening, as it has too often lately?"""
     return not core.runs_out(port.held_until)
 
 
-def _may_enter(core: Core, port: Port, state: Mux) -> bool:
+def _may_enter(core: Core, port: AggregationPort, state: Mux) -> bool:
     opens = (port.mux, state) in (
         (Mux.ATTACHED, Mux.COLLECTING),
         (Mux.COLLECTING, Mux.DISTRIBUTING),
@@ -101,22 +101,22 @@ def _may_enter(core: Core, port: Port, state: Mux) -> bool:
     return False
 
 
-def _partner_is_ready(core: Core, port: Port) -> bool:
+def _partner_is_ready(core: Core, port: AggregationPort) -> bool:
     """Has the partner had the time to do what it says, or is there nothing to lose by haste?"""
-    if port.grace == HELD:
+    if port.grace == PAUSED:
         port.grace = core.now + PARTNER_GRACE
     return core.runs_out(port.grace) or not core.up
 
 
-def _enter(core: Core, port: Port, state: Mux) -> None:
+def _enter(core: Core, port: AggregationPort, state: Mux) -> None:
     before = port.mux
     core.set_mux(port, state)
-    port.grace = HELD
+    port.grace = PAUSED
     match state:
         case Mux.DETACHED | Mux.ATTACHED | Mux.COLLECTING:
             port.ntt = True
         case Mux.WAITING:
             port.wait_while = core.now + AGGREGATE_WAIT_TIME
     if before is Mux.WAITING:
-        port.wait_while = HELD
+        port.wait_while = PAUSED
         core.mark_all()  # who waits for all that wait

@@ -9,20 +9,20 @@ from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import State
 from ofapp.bridge.lacp.port import (
     FAST_PERIODIC_TIME,
-    HELD,
+    PAUSED,
     SLOW_PERIODIC_TIME,
+    AggregationPort,
     Periodic,
-    Port,
 )
 
 
-def periodic_machine(core: Core, port: Port) -> None:
+def periodic_machine(core: Core, port: AggregationPort) -> None:
     """Run the machine until it rests."""
     while (state := next_periodic(core, port)) is not None:
         _enter(core, port, state)
 
 
-def next_periodic(core: Core, port: Port) -> Periodic | None:
+def next_periodic(core: Core, port: AggregationPort) -> Periodic | None:
     """Where the machine goes from here, None if it rests.
 
     PERIODIC_TX is left at once, so it has no state of its own: see `_enter`.
@@ -38,11 +38,11 @@ def next_periodic(core: Core, port: Port) -> Periodic | None:
     return None
 
 
-def _enter(core: Core, port: Port, state: Periodic) -> None:
+def _enter(core: Core, port: AggregationPort, state: Periodic) -> None:
     before, port.periodic = port.periodic, state
     match state:
         case Periodic.NO_PERIODIC:
-            port.periodic_timer = HELD
+            port.periodic_timer = PAUSED
             return
         case Periodic.FAST_PERIODIC:
             # By PERIODIC_TX, be it that the timer has run out, be it that the partner wants it so
@@ -54,6 +54,6 @@ def _enter(core: Core, port: Port, state: Periodic) -> None:
             port.periodic_timer = core.now + SLOW_PERIODIC_TIME
 
 
-def _wanted(port: Port) -> Periodic:
+def _wanted(port: AggregationPort) -> Periodic:
     fast = port.partner_says(State.TIMEOUT)
     return Periodic.FAST_PERIODIC if fast else Periodic.SLOW_PERIODIC

@@ -1,7 +1,7 @@
 """The variables of one member, an Aggregation Port (802.1AX, 6.4.7 and 6.4.8).
 
 As in spanning tree, a timer (6.4.10) is the instant at which it runs out, and "expired" reads
-``timer <= now``.  EXPIRED has run out, HELD does not run.
+``timer <= now``.  EXPIRED has run out, PAUSED does not run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ofapp.bridge.lacp.pace import EXPIRED, Pace, Telling
 from ofapp.bridge.lacp.slow import Lacpdu
 from ofapp.bridge.stp.params import Link
 
-HELD = math.inf
+PAUSED = math.inf
 
 # 6.4.4, in seconds
 FAST_PERIODIC_TIME = 1.0
@@ -94,11 +94,11 @@ class ChurnDetection:
 
     def __init__(self) -> None:
         self.state = Churn.MONITOR
-        self.timer = HELD
+        self.timer = PAUSED
         self.count = 0
 
 
-class Port:
+class AggregationPort:
     """State of one member; only the functions of this package write it."""
 
     __slots__ = (
@@ -144,21 +144,21 @@ class Port:
         self.stance: tuple[object, ...] = ()
         # 6.4.12: receive, INITIALIZE and on to PORT_DISABLED
         self.receive = Receive.PORT_DISABLED
-        self.current_while = HELD
+        self.current_while = PAUSED
         self.partner = NO_PARTNER
         self.defaulted = True
         self.port_moved = False
         self.pdu: Lacpdu | None = None
         # 6.4.13 and 6.4.16: periodic, transmit
         self.periodic = Periodic.NO_PERIODIC
-        self.periodic_timer = HELD
+        self.periodic_timer = PAUSED
         self.ntt = False
         self.sending = Pace(MAX_LACPDUS, FAST_PERIODIC_TIME)
         # 6.4.14 and 6.4.15: selection, mux
         self.selected = Selected.UNSELECTED
         self.mux = Mux.DETACHED
-        self.wait_while = HELD
-        self.grace = HELD
+        self.wait_while = PAUSED
+        self.grace = PAUSED
         self.openings = Pace(MAX_OPENINGS, OPENINGS_PERIOD)
         self.held_back = 0
         self.held_until = EXPIRED

@@ -8,15 +8,15 @@ from ofapp.bridge.lacp.mux import is_held_back
 from ofapp.bridge.lacp.port import (
     MAX_OPENINGS,
     OPENINGS_PERIOD,
+    AggregationPort,
     Mux,
-    Port,
     Receive,
     Selected,
 )
 from ofapp.bridge.lacp.selection import stranger_reason
 
 
-def reason_not_in_use(core: Core, port: Port) -> str | None:
+def reason_not_in_use(core: Core, port: AggregationPort) -> str | None:
     """The sentence; None for a member that distributes."""
     if port.distributing:
         return None
@@ -28,7 +28,7 @@ def reason_not_in_use(core: Core, port: Port) -> str | None:
     )
 
 
-def _of_link(port: Port) -> str | None:
+def _of_link(port: AggregationPort) -> str | None:
     if not port.enabled:
         return "The link is down."
     if not port.lacp_enabled:
@@ -36,7 +36,7 @@ def _of_link(port: Port) -> str | None:
     return None
 
 
-def _of_partner(core: Core, port: Port) -> str | None:
+def _of_partner(core: Core, port: AggregationPort) -> str | None:
     if port.defaulted and port.selected is Selected.UNSELECTED:
         who = "The partner does not speak LACP"
         if not core.active:
@@ -51,7 +51,7 @@ def _of_partner(core: Core, port: Port) -> str | None:
     return None
 
 
-def _of_selection(core: Core, port: Port) -> str | None:
+def _of_selection(core: Core, port: AggregationPort) -> str | None:
     params = core.params
     if port.selected is Selected.UNSELECTED:
         said = stranger_reason(core, port)
@@ -67,11 +67,11 @@ def _of_selection(core: Core, port: Port) -> str | None:
     return None
 
 
-def _same_partner(core: Core, port: Port) -> bool:
+def _same_partner(core: Core, port: AggregationPort) -> bool:
     return core.heard(port) and core.lag_id_of(port) == core.lag_id
 
 
-def _of_mux(core: Core, port: Port) -> str:
+def _of_mux(core: Core, port: AggregationPort) -> str:
     if port.mux in (Mux.DETACHED, Mux.WAITING):
         return "It waits for two seconds, so that others can come into use together with it."
     if is_held_back(core, port):

@@ -10,14 +10,14 @@ from __future__ import annotations
 from ofapp.bridge.event import Severity
 from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import NO_PARTNER, Information, State
-from ofapp.bridge.lacp.port import HELD, SHORT_TIMEOUT_TIME, Port, Receive, Selected
+from ofapp.bridge.lacp.port import PAUSED, SHORT_TIMEOUT_TIME, AggregationPort, Receive, Selected
 from ofapp.bridge.lacp.slow import Lacpdu
 from ofapp.bridge.mac import format_mac
 
 _TOLD_BITS = State.ACTIVITY | State.TIMEOUT | State.SYNCHRONIZATION | State.AGGREGATION
 
 
-def receive_machine(core: Core, port: Port) -> bool:
+def receive_machine(core: Core, port: AggregationPort) -> bool:
     """Run the machine until it rests; whether it has moved."""
     moved = False
     while (state := next_receive(core, port)) is not None:
@@ -26,7 +26,7 @@ def receive_machine(core: Core, port: Port) -> bool:
     return moved
 
 
-def next_receive(core: Core, port: Port) -> Receive | None:
+def next_receive(core: Core, port: AggregationPort) -> Receive | None:
     """Where the machine goes from here, None if it rests.
 
     INITIALIZE is left at once, so it has no state of its own: see `begin`.
@@ -49,11 +49,11 @@ def next_receive(core: Core, port: Port) -> Receive | None:
     return None
 
 
-def _enter(core: Core, port: Port, state: Receive) -> None:
+def _enter(core: Core, port: AggregationPort, state: Receive) -> None:
     before, port.receive = port.receive, state
     match state:
         case Receive.PORT_DISABLED:
-            port.current_while = HELD
+            port.current_while = PAUSED
             port.pdu = None
             _unselect(core, port)
             _synchronize(port, False)
@@ -74,7 +74,7 @@ def _enter(core: Core, port: Port, state: Receive) -> None:
             _unselect(core, port)
             _record_default(port)
         case Receive.DEFAULTED:
-            port.current_while = HELD
+            port.current_while = PAUSED
             if not port.defaulted:
                 core.tell("lacp.defaulted", "nobody speaks LACP any more", port, Severity.WARNING)
             if port.partner.identity != NO_PARTNER.identity:  # update_Default_Selected
@@ -93,18 +93,18 @@ def _enter(core: Core, port: Port, state: Receive) -> None:
             port.current_while = core.now + core.timeout
 
 
-def _unselect(core: Core, port: Port) -> None:
+def _unselect(core: Core, port: AggregationPort) -> None:
     port.selected = Selected.UNSELECTED
     core.reselect = True
 
 
-def _record_default(port: Port) -> None:
+def _record_default(port: AggregationPort) -> None:
     """recordDefault."""
     port.partner = NO_PARTNER
     port.defaulted = True
 
 
-def _update_selected(core: Core, port: Port, pdu: Lacpdu) -> None:
+def _update_selected(core: Core, port: AggregationPort, pdu: Lacpdu) -> None:
     """update_Selected: is it still the port, and the aggregation, that was heard before?"""
     old, new = port.partner, pdu.actor
     if old.identity == new.identity:
@@ -126,7 +126,7 @@ def _update_selected(core: Core, port: Port, pdu: Lacpdu) -> None:
         core.tell("lacp.partner", f"the partner is another one: {whom}", port, **data)
 
 
-def _moved(core: Core, port: Port, new: Information) -> None:
+def _moved(core: Core, port: AggregationPort, new: Information) -> None:
     """port_moved: the partner's port is here now, and so no longer behind a dead link."""
     for other in core.ports.values():
         there = other.partner
@@ -140,13 +140,13 @@ def _moved(core: Core, port: Port, new: Information) -> None:
             core.mark(other)
 
 
-def _update_ntt(port: Port, own: Information, told: Information) -> None:
+def _update_ntt(port: AggregationPort, own: Information, told: Information) -> None:
     """update_NTT: whoever has a wrong notion of this port is told the right one."""
     if own[:4] != told[:4] or (own.state ^ told.state) & _TOLD_BITS:
         port.ntt = True
 
 
-def _record_pdu(core: Core, port: Port, own: Information, pdu: Lacpdu) -> None:
+def _record_pdu(core: Core, port: AggregationPort, own: Information, pdu: Lacpdu) -> None:
     """recordPDU: the partner is in sync if it speaks of this very port, or is an individual link,
     and if one of the two will go on speaking."""
     said = pdu.actor
@@ -157,7 +157,7 @@ def _record_pdu(core: Core, port: Port, own: Information, pdu: Lacpdu) -> None:
     _synchronize(port, bool(said.state & State.SYNCHRONIZATION and known and speaks))
 
 
-def _synchronize(port: Port, whether: bool) -> None:
+def _synchronize(port: AggregationPort, whether: bool) -> None:
     state = port.partner.state & ~State.SYNCHRONIZATION
     if whether:
         state |= State.SYNCHRONIZATION

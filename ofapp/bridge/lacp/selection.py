@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from ofapp.bridge.event import Severity
 from ofapp.bridge.lacp.core import Core, LagId
-from ofapp.bridge.lacp.port import Port, Receive, Selected
+from ofapp.bridge.lacp.port import AggregationPort, Receive, Selected
 
-_Groups = dict[LagId, list[Port]]
+_Groups = dict[LagId, list[AggregationPort]]
 
 
 def select(core: Core) -> None:
@@ -68,7 +68,7 @@ def _choose(core: Core, groups: _Groups) -> None:
     core.lag_id = best
 
 
-def _worth(core: Core, lag_id: LagId, ports: list[Port]) -> tuple[object, ...]:
+def _worth(core: Core, lag_id: LagId, ports: list[AggregationPort]) -> tuple[object, ...]:
     current = [port for port in ports if port.receive is Receive.CURRENT]
     speeds = sorted((port.link.speed_mbps for port in current), reverse=True)
     return (
@@ -82,7 +82,7 @@ def _worth(core: Core, lag_id: LagId, ports: list[Port]) -> tuple[object, ...]:
     )
 
 
-def _wanted(core: Core, ports: list[Port]) -> dict[int, Selected]:
+def _wanted(core: Core, ports: list[AggregationPort]) -> dict[int, Selected]:
     if len(ports) < core.params.min_links:
         return {port.port_no: Selected.STANDBY for port in ports}
     ranked = sorted(ports, key=lambda port: _rank(core, port))
@@ -93,14 +93,14 @@ def _wanted(core: Core, ports: list[Port]) -> dict[int, Selected]:
     }
 
 
-def _rank(core: Core, port: Port) -> tuple[bool, int, int]:
+def _rank(core: Core, port: AggregationPort) -> tuple[bool, int, int]:
     silent = port.receive is not Receive.CURRENT
     if core.system < port.partner.system:
         return silent, core.params.port_priority, port.port_no
     return silent, port.partner.port_priority, port.partner.port
 
 
-def _fallback(core: Core) -> Port | None:
+def _fallback(core: Core) -> AggregationPort | None:
     """Not in 802.1AX, where each link that nobody speaks LACP on is an aggregation of its own: one
     of them is this one, and the same as long as it can be."""
     if not core.params.fallback:
@@ -130,7 +130,7 @@ def _tell_strangers(core: Core, others: _Groups) -> None:
     core.strangers = strangers
 
 
-def stranger_reason(core: Core, port: Port) -> str:
+def stranger_reason(core: Core, port: AggregationPort) -> str:
     """Why a member's link cannot be of the aggregation, which has a partner."""
     chosen = core.lag_id
     assert chosen is not None

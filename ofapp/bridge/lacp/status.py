@@ -8,7 +8,7 @@ from enum import Enum
 
 from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import Information, System
-from ofapp.bridge.lacp.port import Churn, Mux, Port, Receive, Selected
+from ofapp.bridge.lacp.port import AggregationPort, Churn, Mux, Receive, Selected
 from ofapp.bridge.lacp.reasons import reason_not_in_use
 from ofapp.bridge.stp.params import Link
 
@@ -108,7 +108,7 @@ def aggregation_status(core: Core) -> AggregationStatus:
     )
 
 
-def member_status(core: Core, port: Port) -> MemberStatus:
+def member_status(core: Core, port: AggregationPort) -> MemberStatus:
     """One member of `core`."""
     return MemberStatus(
         port=port.port_no,
@@ -134,7 +134,7 @@ def member_status(core: Core, port: Port) -> MemberStatus:
     )
 
 
-def _state(port: Port) -> MemberState:
+def _state(port: AggregationPort) -> MemberState:
     if not port.enabled:
         return MemberState.DOWN
     if port.receive is Receive.EXPIRED:

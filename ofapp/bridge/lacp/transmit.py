@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.effects import SendPdu
-from ofapp.bridge.lacp.port import Periodic, Port
+from ofapp.bridge.lacp.port import AggregationPort, Periodic
 from ofapp.bridge.lacp.slow import Marker, encode_lacpdu, encode_marker
 
 
-def transmit_machine(core: Core, port: Port) -> None:
+def transmit_machine(core: Core, port: AggregationPort) -> None:
     """Say what is to be said, as soon as it may be."""
     if port.periodic is Periodic.NO_PERIODIC:  # nobody speaks here, or nobody may
         port.ntt = False
@@ -27,7 +27,7 @@ def transmit_machine(core: Core, port: Port) -> None:
     core.effects.append(SendPdu(port.port_no, frame))
 
 
-def answer_marker(core: Core, port: Port, marker: Marker) -> None:
+def answer_marker(core: Core, port: AggregationPort, marker: Marker) -> None:
     """The Marker Responder (6.5.4.2): give a marker back, and do nothing about a response."""
     if marker.response:
         port.received["marker_response"] += 1

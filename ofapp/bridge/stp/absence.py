@@ -23,10 +23,10 @@ from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.information import update_received_info_while
 from ofapp.bridge.stp.params import MIGRATE_TIME
-from ofapp.bridge.stp.port import HELD, InfoIs, Port
+from ofapp.bridge.stp.port import PAUSED, InfoIs, TreePort
 
 
-def come_back(core: Core, port: Port) -> None:
+def come_back(core: Core, port: TreePort) -> None:
     """What changes for an enabled port when its bridge goes on."""
     port.new_info = True
     if port.info_is is InfoIs.RECEIVED:
@@ -35,7 +35,7 @@ def come_back(core: Core, port: Port) -> None:
     if port.state is PortState.FORWARDING:
         return
     port.agreed = port.proposing = False
-    if port.fd_while != HELD:
+    if port.fd_while != PAUSED:
         port.fd_while = max(port.fd_while, core.now + core.forward_delay(port))
-    if port.edge_delay_while != HELD:
+    if port.edge_delay_while != PAUSED:
         port.edge_delay_while = max(port.edge_delay_while, core.edge_delay(MIGRATE_TIME))

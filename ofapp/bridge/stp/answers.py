@@ -18,21 +18,21 @@ from __future__ import annotations
 
 from ofapp.bridge.stp.bpdu import MAX_SERIAL, Bpdu
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.port import TreePort
 
 
-def number(port: Port) -> tuple[int, int]:
+def number(port: TreePort) -> tuple[int, int]:
     """(serial, answers) of the next BPDU that leaves by the port."""
     port.serial = port.serial % MAX_SERIAL + 1
     return port.serial, port.heard
 
 
-def forget_answers(port: Port) -> None:
+def forget_answers(port: TreePort) -> None:
     """Nothing that was said up to now is worth an agreement any more."""
     port.unanswered = port.serial
 
 
-def is_answer(core: Core, port: Port, message: Bpdu) -> bool:
+def is_answer(core: Core, port: TreePort, message: Bpdu) -> bool:
     """Whether an agreement may count: it answers what the port says, as far as that is known."""
     if not (port.own_neighbour and message.serial):
         return not core.running(port.agreement_from)

@@ -1,7 +1,7 @@
 """The variables of one bridge (802.1D-2004, 17.18) and what every machine may do to it.
 
-The machines are functions of a `Core` and a `Port`.  They change variables, and through the methods
-here they emit effects and mark the ports whose conditions may have changed.
+The machines are functions of a `Core` and a `TreePort`.  They change variables, and through
+the methods here they emit effects and mark the ports whose conditions may have changed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
 from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
-from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, InfoIs, Port, Role
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, Role, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 
 _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
@@ -25,13 +25,13 @@ class Core:
     def __init__(self, params: BridgeParams, address: int, own: OwnTrees) -> None:
         self.address = address
         self.own = own
-        self.ports: dict[int, Port] = {}
+        self.ports: dict[int, TreePort] = {}
         self.numbers: set[int] = set()
         self.now = 0.0
         self.trace = True
         self.effects: list[Effect] = []
         self.before: dict[int, PortState | None] = {}
-        self.marked: dict[int, Port] = {}
+        self.marked: dict[int, TreePort] = {}
         self.wakes = Wakes(self.ports)
         core = weakref.proxy(self)  # a tree of a thousand ports goes when nobody needs it any more
         self.recent_roots = Candidates(lambda port: core.running(port.rr_while))
@@ -43,12 +43,12 @@ class Core:
             *(self.recent_roots, self.changing, self.hearing),
             *(self.informed, self.unselected),
         )
-        self.waiting: dict[int, Port] = {}
+        self.waiting: dict[int, TreePort] = {}
         self.revision = self.cabling = 0
         self.behind: dict[int, int] = {}
         self.cautious_until = EXPIRED
         self.reselect = False
-        self.root_port: Port | None = None
+        self.root_port: TreePort | None = None
         self.selected_for: tuple[object, ...] = ()
         """What the roles were selected for, apart from what each port knows itself."""
         self.tc_active = False
@@ -64,7 +64,7 @@ class Core:
         self.params = params
         self.bridge_id = bridge_identifier(params.priority, self.address)
 
-    def add(self, port: Port) -> None:
+    def add(self, port: TreePort) -> None:
         """Take in a port, new or revived."""
         port.serial = port.unanswered = self.own.first_serial()
         self.ports[port.port_no] = port
@@ -73,7 +73,7 @@ class Core:
             candidates.add(port)
         self.wakes.put(port)
 
-    def remove(self, port: Port) -> None:
+    def remove(self, port: TreePort) -> None:
         """Let a port go."""
         del self.ports[port.port_no]
         self.numbers.discard(port.number)
@@ -83,11 +83,11 @@ class Core:
 
     # -- which ports to look at ------------------------------------------------------------
 
-    def wait(self, port: Port) -> None:
+    def wait(self, port: TreePort) -> None:
         """`port` may not open yet, for another one's sake: look at it when any other changes."""
         self.waiting[port.port_no] = port
 
-    def mark(self, port: Port) -> None:
+    def mark(self, port: TreePort) -> None:
         """Have the machines of `port` run again."""
         self.marked[port.port_no] = port
 
@@ -108,7 +108,7 @@ class Core:
         """Is a timer other than zero?"""
         return timer > self.now
 
-    def forward_delay(self, port: Port) -> float:
+    def forward_delay(self, port: TreePort) -> float:
         """forwardDelay (17.20.5): how long a port waits in each of its states, in seconds.
 
         The short wait of RSTP presumes that whoever disagrees has said so within a hello time. On
@@ -128,7 +128,7 @@ class Core:
         """The instant at which a port that has heard nobody for `seconds` from now is an edge."""
         return max(self.now + seconds, self.cautious_until)
 
-    def note(self, port: Port) -> None:
+    def note(self, port: TreePort) -> None:
         """Count `revision` on when what a port is or knows has changed, but for its timers.
 
         `behind` has the address of the bridge behind each port in use, 0 where there is none (an
@@ -175,11 +175,11 @@ class Core:
                 return False
         return True
 
-    def re_rooted(self, port: Port) -> bool:
+    def re_rooted(self, port: TreePort) -> bool:
         """reRooted (17.20.10): has every other recent root port retired?"""
         return not any(other is not port for other in self.recent_roots)
 
-    def unretired(self, port: Port) -> bool:
+    def unretired(self, port: TreePort) -> bool:
         """Does another designated port forward that was root port lately, not yet agreed to?
 
         Not in 802.1D-2004, where reRoot guards the opening of a root port only. When a bridge
@@ -203,7 +203,7 @@ class Core:
             port.re_root = True
         self.mark_all()
 
-    def set_tc_prop_tree(self, cause: Port) -> None:
+    def set_tc_prop_tree(self, cause: TreePort) -> None:
         """setTcPropTree (17.21.18)."""
         if cause.params.restricted_tcn:
             return
@@ -212,7 +212,7 @@ class Core:
                 port.tc_prop = True
         self.mark_all()
 
-    def ask_reselect(self, port: Port) -> None:
+    def ask_reselect(self, port: TreePort) -> None:
         """reselect and not selected (17.19.34, 17.19.36): roles are to be computed anew."""
         port.selected = False
         self.unselected.add(port)
@@ -224,7 +224,7 @@ class Core:
         self,
         kind: str,
         text: Text,
-        port: Port | None,
+        port: TreePort | None,
         severity: Severity = Severity.INFO,
         /,
         **data: object,
@@ -233,7 +233,7 @@ class Core:
         number = None if port is None else port.port_no
         self.effects.append(Event(kind, text, severity, number, data))
 
-    def set_state(self, port: Port, state: PortState) -> None:
+    def set_state(self, port: TreePort, state: PortState) -> None:
         """Emit a port's new state, with the reason its machines left."""
         if port.state is state:
             return
@@ -255,7 +255,7 @@ class Core:
         port.state = state
         self.effects.append(SetPortState(port.port_no, state))
 
-    def flush(self, port: Port) -> None:
+    def flush(self, port: TreePort) -> None:
         """fdbFlush (17.19.7): done at once, in STP compatible operation too.
 
         The standard lets a bridge in STP compatible mode age entries fast for a forward delay
@@ -263,7 +263,7 @@ class Core:
         """
         self.effects.append(FlushPort(port.port_no))
 
-    def guard(self, port: Port, guard: Guard, message: str) -> None:
+    def guard(self, port: TreePort, guard: Guard, message: str) -> None:
         """Count and tell a guard that has just struck."""
         port.guard_counts[guard] += 1
         self.tell(
@@ -276,7 +276,7 @@ class Core:
             count=port.guard_counts[guard],
         )
 
-    def unguard(self, port: Port, guard: Guard, message: str) -> None:
+    def unguard(self, port: TreePort, guard: Guard, message: str) -> None:
         """Tell that a guard has let go."""
         self.tell(
             f"stp.{guard.value}",
@@ -286,10 +286,10 @@ class Core:
             active=False,
         )
 
-    def next_of(self, port: Port) -> float:
-        """The earliest instant at which a timer of `port` runs out, HELD if none does."""
+    def next_of(self, port: TreePort) -> float:
+        """The earliest instant at which a timer of `port` runs out, PAUSED if none does."""
         now = self.now
-        earliest = HELD
+        earliest = PAUSED
         if port.enabled:
             for timer in (
                 port.hello_when,

@@ -27,7 +27,7 @@ from ofapp.bridge.stp.dumped import (
 )
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import InfoIs, Port
+from ofapp.bridge.stp.port import InfoIs, TreePort
 from ofapp.bridge.stp.tree import SpanningTree
 from ofapp.bridge.stp.vectors import (
     ADDRESS_MASK,
@@ -45,7 +45,7 @@ _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
 _SERIALS = {"serial", "unanswered", "heard"}
 _MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SERIALS
 _NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
-_KEPT = [name for name in Port.__slots__ if name not in _NOT_KEPT]
+_KEPT = [name for name in TreePort.__slots__ if name not in _NOT_KEPT]
 
 
 class OtherParametersError(ValueError):
@@ -99,7 +99,7 @@ def revive(
     return tree, core.now
 
 
-def _dump_port(port: Port) -> dict[str, Any]:
+def _dump_port(port: TreePort) -> dict[str, Any]:
     return {
         "port_no": port.port_no,
         "number": port.number,
@@ -130,7 +130,7 @@ def _revive_port(
         raise OtherParametersError("the parameters of a port were others")
     up, speed, duplex = data["link"]
     link = Link(flag("link", up), whole("link", speed), flag("link", duplex))
-    port = Port(port_no, number, params, link, whole("address", data["address"], ADDRESS_MASK))
+    port = TreePort(port_no, number, params, link, whole("address", data["address"], ADDRESS_MASK))
     for name in _KEPT:
         setattr(port, name, _like(name, getattr(port, name), data[name], core.now))
     if port.info_is is not InfoIs.DISABLED and NO_TIMES in (port.port_times, port.designated_times):

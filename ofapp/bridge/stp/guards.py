@@ -9,22 +9,22 @@ judgement about the outcome of role selection.
 from __future__ import annotations
 
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, Port
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, TreePort
 
 OWN_BPDU_HELLOS = 3
 """An own BPDU keeps its port blocked for so many hello times, as any other information lives."""
 
 
-def strike_bpdu_guard(core: Core, port: Port) -> None:
+def strike_bpdu_guard(core: Core, port: TreePort) -> None:
     """A BPDU came to a port under BPDU guard: shut it."""
     recovery = core.params.bpdu_guard_recovery
     port.err_disabled = True
-    port.err_until = core.now + recovery if recovery else HELD
+    port.err_until = core.now + recovery if recovery else PAUSED
     after = f"for {recovery:g} s" if recovery else "until it is recovered by hand"
     core.guard(port, Guard.BPDU_GUARD, f"BPDU guard: BPDU heard, shut {after}")
 
 
-def hear_own_bpdu(core: Core, port: Port) -> None:
+def hear_own_bpdu(core: Core, port: TreePort) -> None:
     """A port's own BPDU came back: whoever forwards there would meet its own frames."""
     port.self_loop_until = core.now + OWN_BPDU_HELLOS * core.params.hello_time
     if not port.self_loop:
@@ -32,13 +32,13 @@ def hear_own_bpdu(core: Core, port: Port) -> None:
         core.guard(port, Guard.SELF_LOOP, "hears its own BPDUs, blocking")
 
 
-def hear_bpdu(core: Core, port: Port) -> None:
+def hear_bpdu(core: Core, port: TreePort) -> None:
     """Any good BPDU of another port ends loop guard's suspicion."""
     if port.loop_inconsistent:
         release_loop_guard(core, port, "BPDUs are back")
 
 
-def expire(core: Core, port: Port) -> None:
+def expire(core: Core, port: TreePort) -> None:
     """Timed recoveries that are due."""
     if port.err_disabled and not core.running(port.err_until):
         release_bpdu_guard(core, port, "the recovery time is over")
@@ -46,7 +46,7 @@ def expire(core: Core, port: Port) -> None:
         release_self_loop(core, port, "no own BPDU for three hello times")
 
 
-def release(core: Core, port: Port, reason: str) -> None:
+def release(core: Core, port: TreePort, reason: str) -> None:
     """Let go of every guard that a person can let go of."""
     if port.err_disabled:
         release_bpdu_guard(core, port, reason)
@@ -57,7 +57,7 @@ def release(core: Core, port: Port, reason: str) -> None:
     port.drops_told.clear()
 
 
-def link_lost(core: Core, port: Port) -> None:
+def link_lost(core: Core, port: TreePort) -> None:
     """What a lost link makes pointless to remember; BPDU guard stays: cables are put back."""
     if port.loop_inconsistent:
         release_loop_guard(core, port, "the port is down")
@@ -66,21 +66,21 @@ def link_lost(core: Core, port: Port) -> None:
     port.drops_told.clear()
 
 
-def release_bpdu_guard(core: Core, port: Port, reason: str) -> None:
+def release_bpdu_guard(core: Core, port: TreePort, reason: str) -> None:
     """Let the port be enabled again; the caller makes it so."""
     port.err_disabled = False
     port.err_until = EXPIRED
     core.unguard(port, Guard.BPDU_GUARD, f"BPDU guard: recovered, {reason}")
 
 
-def release_loop_guard(core: Core, port: Port, reason: str) -> None:
+def release_loop_guard(core: Core, port: TreePort, reason: str) -> None:
     """Let the port take part again, from discarding."""
     port.loop_inconsistent = False
     _from_the_start(core, port)
     core.unguard(port, Guard.LOOP_GUARD, f"loop guard: recovered, {reason}")
 
 
-def release_self_loop(core: Core, port: Port, reason: str) -> None:
+def release_self_loop(core: Core, port: TreePort, reason: str) -> None:
     """Let the port take part again, from discarding."""
     port.self_loop = False
     port.self_loop_until = EXPIRED
@@ -88,7 +88,7 @@ def release_self_loop(core: Core, port: Port, reason: str) -> None:
     core.unguard(port, Guard.SELF_LOOP, f"own BPDUs: recovered, {reason}")
 
 
-def _from_the_start(core: Core, port: Port) -> None:
+def _from_the_start(core: Core, port: TreePort) -> None:
     # fdWhile ran out while the guard was on; without this the port would forward at once.
-    if port.fd_while != HELD:
+    if port.fd_while != PAUSED:
         port.fd_while = core.now + core.forward_delay(port)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 
-from ofapp.bridge.stp.port import HELD, Port
+from ofapp.bridge.stp.port import PAUSED, TreePort
 
 
 class Candidates:
@@ -18,43 +18,43 @@ class Candidates:
     Whoever makes a port fulfil it adds the port; nobody has to take it out.
     """
 
-    def __init__(self, test: Callable[[Port], bool]) -> None:
+    def __init__(self, test: Callable[[TreePort], bool]) -> None:
         self._test = test
-        self._ports: dict[int, Port] = {}
+        self._ports: dict[int, TreePort] = {}
 
-    def __iter__(self) -> Iterator[Port]:
+    def __iter__(self) -> Iterator[TreePort]:
         for number, port in list(self._ports.items()) if self._ports else ():
             if self._test(port):
                 yield port
             else:
                 del self._ports[number]
 
-    def add(self, port: Port) -> None:
+    def add(self, port: TreePort) -> None:
         """The port fulfils the condition now, or may."""
         self._ports[port.port_no] = port
 
-    def discard(self, port: Port) -> None:
+    def discard(self, port: TreePort) -> None:
         """The port is gone."""
         self._ports.pop(port.port_no, None)
 
 
 class Wakes:
-    """The instants at which ports want to be looked at (`Port.wake`), the earliest first.
+    """The instants at which ports want to be looked at (`TreePort.wake`), the earliest first.
 
     An entry counts while the port is there and still wants to be woken then.  Those that do not
     are left to come up, and swept out when they are many.
     """
 
-    def __init__(self, ports: Mapping[int, Port]) -> None:
+    def __init__(self, ports: Mapping[int, TreePort]) -> None:
         self._ports = ports
         self._heap: list[tuple[float, int]] = []
 
-    def put(self, port: Port) -> None:
+    def put(self, port: TreePort) -> None:
         """The port's `wake` is another one than before."""
-        if port.wake != HELD:
+        if port.wake != PAUSED:
             heappush(self._heap, (port.wake, port.port_no))
             if len(self._heap) > 4 * len(self._ports) + 64:
-                awake = [port for port in self._ports.values() if port.wake != HELD]
+                awake = [port for port in self._ports.values() if port.wake != PAUSED]
                 self._heap = [(port.wake, port.port_no) for port in awake]
                 heapify(self._heap)
 
@@ -65,9 +65,9 @@ class Wakes:
             heappop(heap)
         return heap[0][0] if heap else None
 
-    def due(self, now: float) -> list[Port]:
+    def due(self, now: float) -> list[TreePort]:
         """Take out the ports that are to be looked at by `now`."""
-        found: dict[int, Port] = {}
+        found: dict[int, TreePort] = {}
         while self._heap and self._heap[0][0] <= now:
             when, number = heappop(self._heap)
             if self._counts(when, number):

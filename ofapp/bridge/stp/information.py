@@ -12,7 +12,7 @@ from ofapp.bridge.stp.answers import forget_answers, is_answer
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.neighbour import speaks_for_all
-from ofapp.bridge.stp.port import EXPIRED, HELD, Guard, InfoIs, Port, Role
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, Role, TreePort
 from ofapp.bridge.stp.vectors import supersedes, within_table
 
 _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
@@ -28,7 +28,7 @@ class ReceivedInfo(Enum):
     OTHER = "other"
 
 
-def port_information(core: Core, port: Port) -> bool:
+def port_information(core: Core, port: TreePort) -> bool:
     """One step of 17.27. Returns whether there was one to take."""
     if not port.enabled:
         if port.info_is is InfoIs.DISABLED:
@@ -52,7 +52,7 @@ def port_information(core: Core, port: Port) -> bool:
     return True
 
 
-def _disabled(core: Core, port: Port) -> None:
+def _disabled(core: Core, port: TreePort) -> None:
     port.rcvd_msg = False
     port.proposing = port.proposed = port.agree = port.agreed = port.disputed = False
     port.rcvd_info_while = EXPIRED
@@ -60,12 +60,12 @@ def _disabled(core: Core, port: Port) -> None:
     core.ask_reselect(port)
 
 
-def _aged(core: Core, port: Port) -> None:
+def _aged(core: Core, port: TreePort) -> None:
     port.info_is = InfoIs.AGED
     core.ask_reselect(port)
 
 
-def _update(core: Core, port: Port) -> None:
+def _update(core: Core, port: TreePort) -> None:
     port.proposing = port.proposed = False
     # betterorsameInfo(Mine) (17.21.1). The order of 17.6 without its last clause: a port's own
     # information that got worse must lose the agreement that was given to the better one.
@@ -77,7 +77,7 @@ def _update(core: Core, port: Port) -> None:
     if told and not better:
         # An agreement to the old information may be under way: see transmit.AGREEMENT_DELAY. It
         # runs from when the new information is told.
-        port.agreement_from = HELD
+        port.agreement_from = PAUSED
         # Not in 802.1D-2004 either: the wait in which others may disagree begins anew.
         if core.running(port.fd_while):
             port.fd_while = max(port.fd_while, core.now + core.forward_delay(port))
@@ -89,7 +89,7 @@ def _update(core: Core, port: Port) -> None:
     port.new_info = True
 
 
-def classify(port: Port, message: Bpdu) -> ReceivedInfo:
+def classify(port: TreePort, message: Bpdu) -> ReceivedInfo:
     """rcvInfo (17.21.8)."""
     if message.type is BpduType.TCN:
         return ReceivedInfo.OTHER
@@ -107,7 +107,7 @@ def classify(port: Port, message: Bpdu) -> ReceivedInfo:
     return ReceivedInfo.OTHER
 
 
-def _receive(core: Core, port: Port) -> None:
+def _receive(core: Core, port: TreePort) -> None:
     message = port.msg
     assert message is not None
     port.rcvd_msg = False
@@ -135,7 +135,7 @@ def _receive(core: Core, port: Port) -> None:
             port.rcvd_tcn = port.rcvd_tcn or message.type is BpduType.TCN
 
 
-def _superior(core: Core, port: Port, message: Bpdu) -> None:
+def _superior(core: Core, port: TreePort, message: Bpdu) -> None:
     port.agreed = port.proposing = False
     _record_proposal(port, message)
     _set_tc_flags(port, message)
@@ -152,12 +152,12 @@ def _superior(core: Core, port: Port, message: Bpdu) -> None:
     core.ask_reselect(port)
 
 
-def _record_proposal(port: Port, message: Bpdu) -> None:
+def _record_proposal(port: TreePort, message: Bpdu) -> None:
     """17.21.11."""
     port.proposed = port.proposed or message.proposal
 
 
-def _record_agreement(core: Core, port: Port, message: Bpdu) -> None:
+def _record_agreement(core: Core, port: TreePort, message: Bpdu) -> None:
     """17.21.9."""
     port.agreed = (
         core.params.rstp
@@ -170,13 +170,13 @@ def _record_agreement(core: Core, port: Port, message: Bpdu) -> None:
         port.proposing = False
 
 
-def _set_tc_flags(port: Port, message: Bpdu) -> None:
+def _set_tc_flags(port: TreePort, message: Bpdu) -> None:
     """17.21.17."""
     port.rcvd_tc = port.rcvd_tc or message.topology_change
     port.rcvd_tc_ack = port.rcvd_tc_ack or message.topology_change_ack
 
 
-def update_received_info_while(core: Core, port: Port) -> None:
+def update_received_info_while(core: Core, port: TreePort) -> None:
     """17.21.23: information lives for three hellos, or not at all once it has come too far."""
     port.unheard = False
     times = port.port_times

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ofapp.bridge.stp.bpdu import Bpdu, BpduType
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.port import EXPIRED, InfoIs, Port
+from ofapp.bridge.stp.port import EXPIRED, InfoIs, TreePort
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
 
 STRANGER = 3
@@ -26,7 +26,7 @@ Its switch may be one nobody speaks for, and passes on what others say.
 """
 
 
-def hear_from(core: Core, port: Port, message: Bpdu) -> bool:
+def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
     """Remember who said this. Gives whether it is to be listened to.
 
     While switches are absent, what the peer said before is worth more than what others say now: its
@@ -49,7 +49,7 @@ def hear_from(core: Core, port: Port, message: Bpdu) -> bool:
     return True
 
 
-def forget_strangers(core: Core, port: Port) -> None:
+def forget_strangers(core: Core, port: TreePort) -> None:
     """Nobody else is heard through the peer any more: what came that way is not for this port."""
     port.stranger_until = EXPIRED
     teller = port.port_priority.bridge & ADDRESS_MASK
@@ -58,7 +58,7 @@ def forget_strangers(core: Core, port: Port) -> None:
         core.ask_reselect(port)
 
 
-def is_late(core: Core, port: Port) -> bool:
+def is_late(core: Core, port: TreePort) -> bool:
     """Whether the peer is silent and nevertheless there: a bridge of this controller, which is busy
     and has not come to say anything.
 
@@ -68,7 +68,7 @@ def is_late(core: Core, port: Port) -> bool:
     return known and bool(port.peer) and core.own.find(port.peer) is not None
 
 
-def speaks_for_all(core: Core, port: Port, message: Bpdu) -> bool:
+def speaks_for_all(core: Core, port: TreePort, message: Bpdu) -> bool:
     """Whether an agreement from its sender is one of all the bridges behind the port."""
     sender = message.vector.bridge & ADDRESS_MASK
     return sender == port.peer and not core.running(port.stranger_until)

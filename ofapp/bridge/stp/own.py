@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ofapp.bridge.stp.bpdu import MAX_SERIAL
-from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.port import TreePort
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector
 
 _STRIDE = 0x9E3779
@@ -37,10 +37,10 @@ class Tree(Protocol):
     address: int
     bridge_id: int
     root_priority: PriorityVector
-    root_port: Port | None
+    root_port: TreePort | None
 
     @property
-    def ports(self) -> Mapping[int, Port]:
+    def ports(self) -> Mapping[int, TreePort]:
         """Its ports."""
 
 
@@ -78,7 +78,7 @@ class OwnTrees:
         found = self._trees.get(bridge_id & ADDRESS_MASK, ())
         return found[0] if len(found) == 1 else None
 
-    def believe(self, asking: Tree, port: Port) -> bool:
+    def believe(self, asking: Tree, port: TreePort) -> bool:
         """May what a port of `asking` was told of a root still be true?  It is not when
 
         - the root is one of ours, and has another identifier by now or no link any more;

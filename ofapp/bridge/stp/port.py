@@ -5,7 +5,7 @@ runs out, so nothing is rounded, a hello is due exactly hello time after the las
 sleeps until the earliest of them.  "timer ≠ 0" reads ``timer > now``.  Two values stand apart:
 
 EXPIRED  has run out.
-HELD     stands still at its full value.  The standard re-arms such timers at every tick as long as
+PAUSED   stands still at its full value.  The standard re-arms such timers at every tick as long as
          the port is in a role (rrWhile of a root port, fdWhile of an alternate port, …); `leave` in
          `transition` sets them running when the port leaves that role.
 """
@@ -22,7 +22,7 @@ from ofapp.bridge.stp.params import Link, PointToPoint, PortParams, path_cost
 from ofapp.bridge.stp.vectors import NO_TIMES, NO_VECTOR, port_identifier
 
 EXPIRED = -math.inf
-HELD = math.inf
+PAUSED = math.inf
 
 
 class Role(Enum):
@@ -80,7 +80,7 @@ class Guard(Enum):
     SELF_LOOP = "self-loop"
 
 
-class Port:
+class TreePort:
     """State of one port; only the functions of this package write it."""
 
     __slots__ = (
@@ -219,18 +219,18 @@ class Port:
         # 17.23 to 17.25: receive, migration, bridge detection
         self.msg: Bpdu | None = None
         self.rcvd_bpdu = self.rcvd_msg = self.rcvd_rstp = self.rcvd_stp = False
-        self.edge_delay_while = HELD
+        self.edge_delay_while = PAUSED
         self.migration = Migration.CHECKING_RSTP
         self.mcheck = True  # 17.24 begins in CHECKING_RSTP
         self.send_rstp = True
-        self.mdelay_while = HELD
+        self.mdelay_while = PAUSED
         self.oper_edge = self.params.admin_edge
         # 17.26: transmit
         self.own_neighbour = False
         self.new_info = True
         self.hello_when = EXPIRED
         self.tx_count = 0
-        self.tx_decrement = HELD
+        self.tx_decrement = PAUSED
         # 17.27: information
         self.info_is = InfoIs.DISABLED
         self.port_priority = self.designated_priority = NO_VECTOR
@@ -248,7 +248,7 @@ class Port:
         self.transition = Transition.DISABLE
         self.learn = self.forward = self.synced = False
         self.sync = self.re_root = True
-        self.rr_while = self.fd_while = HELD
+        self.rr_while = self.fd_while = PAUSED
         self.rb_while = EXPIRED
         # 17.30 and 17.31: state, topology change
         self.learning = self.forwarding = False
@@ -260,4 +260,4 @@ class Port:
         # guards
         self.root_inconsistent = self.loop_inconsistent = self.self_loop = False
         self.self_loop_until = EXPIRED
-        self.wake = HELD
+        self.wake = PAUSED

@@ -7,14 +7,14 @@ from ofapp.bridge.stp.bpdu import BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.neighbour import is_late
 from ofapp.bridge.stp.params import MIGRATE_TIME
-from ofapp.bridge.stp.port import HELD, Migration, Port
+from ofapp.bridge.stp.port import PAUSED, Migration, TreePort
 
 
-def port_receive(core: Core, port: Port) -> None:
+def port_receive(core: Core, port: TreePort) -> None:
     """17.23. The bridge offers a BPDU only when the last one is dealt with, so it never queues."""
     if not port.enabled:
         port.rcvd_bpdu = port.rcvd_rstp = port.rcvd_stp = port.rcvd_msg = False
-        port.edge_delay_while = HELD
+        port.edge_delay_while = PAUSED
         port.peer = port.heard = 0
     elif port.rcvd_bpdu:
         assert port.msg is not None
@@ -24,17 +24,17 @@ def port_receive(core: Core, port: Port) -> None:
         port.oper_edge = port.rcvd_bpdu = False
         port.rcvd_msg = True
         port.edge_delay_while = core.edge_delay(MIGRATE_TIME)
-    elif port.edge_delay_while == HELD:
+    elif port.edge_delay_while == PAUSED:
         port.edge_delay_while = core.edge_delay(MIGRATE_TIME)
 
 
-def protocol_migration(core: Core, port: Port) -> None:
+def protocol_migration(core: Core, port: TreePort) -> None:
     """17.24: which version to speak, to whom."""
     if not port.enabled or port.mcheck:
         # 17.19.13: mcheck has no effect where RSTP is not spoken at all
         _check_rstp(core, port)
         return
-    if port.mdelay_while == HELD:
+    if port.mdelay_while == PAUSED:
         port.mdelay_while = core.now + MIGRATE_TIME
     if port.migration is not Migration.SENSING:
         if core.running(port.mdelay_while):
@@ -61,14 +61,14 @@ def protocol_migration(core: Core, port: Port) -> None:
         )
 
 
-def _check_rstp(core: Core, port: Port) -> None:
+def _check_rstp(core: Core, port: TreePort) -> None:
     port.migration = Migration.CHECKING_RSTP
     port.mcheck = False
     port.send_rstp = core.params.rstp
-    port.mdelay_while = core.now + MIGRATE_TIME if port.enabled else HELD
+    port.mdelay_while = core.now + MIGRATE_TIME if port.enabled else PAUSED
 
 
-def bridge_detection(core: Core, port: Port) -> None:
+def bridge_detection(core: Core, port: TreePort) -> None:
     """17.25: is anybody but end stations out there?"""
     if not port.enabled:
         port.oper_edge = port.params.admin_edge

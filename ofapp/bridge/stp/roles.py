@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ofapp.bridge.event import PortNumber, Text
 from ofapp.bridge.stp.core import Core
-from ofapp.bridge.stp.port import Guard, InfoIs, Port, Role
+from ofapp.bridge.stp.port import Guard, InfoIs, Role, TreePort
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector, Times
 
 _MAX_COST = 0xFFFF_FFFF
@@ -22,7 +22,7 @@ def select_roles(core: Core) -> None:
     core.mark_dependants()
 
 
-def _affected(core: Core) -> list[Port]:
+def _affected(core: Core) -> list[TreePort]:
     """The ports whose roles there may be news about, once the root is known.
 
     Where the root, the way there and its times are as they were, those are the ports that have
@@ -40,7 +40,7 @@ def _affected(core: Core) -> list[Port]:
     return list(ports)
 
 
-def _selection(port: Port) -> tuple[object, ...]:
+def _selection(port: TreePort) -> tuple[object, ...]:
     return (
         port.selected,
         port.selected_role,
@@ -53,7 +53,7 @@ def _selection(port: Port) -> tuple[object, ...]:
 def _find_root(core: Core) -> None:
     """The first half of updtRolesTree (17.21.25): rootPriorityVector, rootTimes, rootPortId."""
     best = (PriorityVector(core.bridge_id, 0, core.bridge_id, 0), 0)
-    root_port: Port | None = None
+    root_port: TreePort | None = None
     for port in core.informed:
         if not _may_be_root(core, port):
             continue
@@ -66,7 +66,7 @@ def _find_root(core: Core) -> None:
     _set_root(core, best[0], root_port)
 
 
-def _update_role(core: Core, port: Port) -> None:
+def _update_role(core: Core, port: TreePort) -> None:
     """The second half of updtRolesTree (17.21.25), for one port."""
     port.designated_priority = PriorityVector(
         core.root_priority.root, core.root_priority.cost, core.bridge_id, port.port_id
@@ -76,14 +76,14 @@ def _update_role(core: Core, port: Port) -> None:
     _judge_root_guard(core, port)
 
 
-def _may_be_root(core: Core, port: Port) -> bool:
+def _may_be_root(core: Core, port: TreePort) -> bool:
     if port.params.restricted_role or port.params.root_guard:
         return False
     # By address: right after a change of priority a backup port still holds our former identifier.
     return bool((port.port_priority.bridge ^ core.bridge_id) & ADDRESS_MASK)
 
 
-def _set_root(core: Core, vector: PriorityVector, root_port: Port | None) -> None:
+def _set_root(core: Core, vector: PriorityVector, root_port: TreePort | None) -> None:
     old = core.root_priority
     core.root_priority = vector
     core.root_port = root_port
@@ -108,7 +108,7 @@ def _set_root(core: Core, vector: PriorityVector, root_port: Port | None) -> Non
         )
 
 
-def _role_of(core: Core, port: Port) -> Role:
+def _role_of(core: Core, port: TreePort) -> Role:
     if port.info_is is InfoIs.DISABLED:
         port.updt_info = False  # of new parameters: there is nobody to tell
         return Role.DISABLED
@@ -132,7 +132,7 @@ def _role_of(core: Core, port: Port) -> Role:
     return Role.BACKUP
 
 
-def _judge_root_guard(core: Core, port: Port) -> None:
+def _judge_root_guard(core: Core, port: TreePort) -> None:
     superior = port.params.root_guard and port.selected_role is Role.ALTERNATE
     if superior and not port.root_inconsistent:
         core.guard(port, Guard.ROOT_GUARD, "root guard: superior BPDUs heard, blocking")
@@ -141,7 +141,7 @@ def _judge_root_guard(core: Core, port: Port) -> None:
     port.root_inconsistent = superior
 
 
-def why(core: Core, port: Port) -> str:
+def why(core: Core, port: TreePort) -> str:
     """The reason for a port's selected role, for a person."""
     match port.selected_role:
         case Role.ROOT:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import HELD, Guard, InfoIs, Port, Role
+from ofapp.bridge.stp.port import PAUSED, Guard, InfoIs, Role, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times
 
 
@@ -100,7 +100,7 @@ def bridge_status(core: Core) -> BridgeStatus:
     )
 
 
-def port_status(core: Core, port: Port) -> PortStatus:
+def port_status(core: Core, port: TreePort) -> PortStatus:
     """One port of `core`."""
     return PortStatus(
         port=port.port_no,
@@ -129,7 +129,7 @@ def port_status(core: Core, port: Port) -> PortStatus:
     )
 
 
-def _guards(port: Port) -> tuple[Guard, ...]:
+def _guards(port: TreePort) -> tuple[Guard, ...]:
     active = {
         Guard.BPDU_GUARD: port.err_disabled,
         Guard.ROOT_GUARD: port.root_inconsistent,
@@ -139,6 +139,6 @@ def _guards(port: Port) -> tuple[Guard, ...]:
     return tuple(guard for guard, strikes in active.items() if strikes)
 
 
-def _timers(core: Core, port: Port) -> dict[str, float]:
+def _timers(core: Core, port: TreePort) -> dict[str, float]:
     left = {name: getattr(port, attribute) - core.now for name, attribute in _TIMERS.items()}
-    return {name: seconds for name, seconds in left.items() if 0 < seconds < HELD}
+    return {name: seconds for name, seconds in left.items() if 0 < seconds < PAUSED}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import TopologyChanged
-from ofapp.bridge.stp.port import EXPIRED, Port, Role, Topology
+from ofapp.bridge.stp.port import EXPIRED, Role, Topology, TreePort
 
 
-def topology_change(core: Core, port: Port) -> bool:
+def topology_change(core: Core, port: TreePort) -> bool:
     """One step of 17.31. Returns whether there was one to take."""
     active_role = port.role in (Role.ROOT, Role.DESIGNATED)
     if port.topology is Topology.INACTIVE:
@@ -21,7 +21,7 @@ def topology_change(core: Core, port: Port) -> bool:
     return _active(core, port, active_role)
 
 
-def _learning(core: Core, port: Port, active_role: bool) -> bool:
+def _learning(core: Core, port: TreePort, active_role: bool) -> bool:
     if active_role and port.forward and not port.oper_edge:  # DETECTED
         _new_tc_while(core, port)
         core.effects.append(TopologyChanged(port.port_no))
@@ -40,7 +40,7 @@ def _learning(core: Core, port: Port, active_role: bool) -> bool:
     return True
 
 
-def _active(core: Core, port: Port, active_role: bool) -> bool:
+def _active(core: Core, port: TreePort, active_role: bool) -> bool:
     if not active_role or port.oper_edge:
         port.topology = Topology.LEARNING
         _forget_messages(port)
@@ -67,11 +67,11 @@ def _active(core: Core, port: Port, active_role: bool) -> bool:
     return True
 
 
-def _forget_messages(port: Port) -> None:
+def _forget_messages(port: TreePort) -> None:
     port.rcvd_tc = port.rcvd_tcn = port.rcvd_tc_ack = port.tc_prop = False
 
 
-def _new_tc_while(core: Core, port: Port) -> None:
+def _new_tc_while(core: Core, port: TreePort) -> None:
     """newTcWhile (17.21.7)."""
     if core.running(port.tc_while):
         return

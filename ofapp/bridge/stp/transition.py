@@ -10,11 +10,11 @@ from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.params import MIGRATE_TIME
-from ofapp.bridge.stp.port import EXPIRED, HELD, Port, Role, Transition
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, Transition, TreePort
 from ofapp.bridge.stp.roles import why
 
 
-def port_role_transition(core: Core, port: Port) -> bool:
+def port_role_transition(core: Core, port: TreePort) -> bool:
     """One step of 17.29. Returns whether there was one to take."""
     if port.kept_discarding and (port.learn or port.forward):
         # A guard holds the port: not in the standard. `synced` and `rrWhile` follow by themselves,
@@ -41,21 +41,21 @@ def port_role_transition(core: Core, port: Port) -> bool:
             return _blocked(port)
 
 
-def _leave(core: Core, port: Port) -> None:
+def _leave(core: Core, port: TreePort) -> None:
     """Set running the timers that the role just left held at their full value."""
     times = port.designated_times
-    if port.rr_while == HELD:
+    if port.rr_while == PAUSED:
         port.rr_while = core.now + times.forward_delay
-    if port.fd_while == HELD:
+    if port.fd_while == PAUSED:
         if port.transition in (Transition.DISABLE, Transition.DISABLED):
             port.fd_while = core.now + times.max_age
         else:
             port.fd_while = core.now + core.forward_delay(port)
-    if port.rb_while == HELD:
+    if port.rb_while == PAUSED:
         port.rb_while = core.now + 2 * times.hello_time
 
 
-def _enter(core: Core, port: Port) -> None:
+def _enter(core: Core, port: TreePort) -> None:
     """The transitions to ROOT_PORT, DESIGNATED_PORT, BLOCK_PORT and DISABLE_PORT."""
     _leave(core, port)
     old, port.role = port.role, port.selected_role
@@ -65,7 +65,7 @@ def _enter(core: Core, port: Port) -> None:
     match port.role:
         case Role.ROOT:
             port.transition = Transition.ROOT
-            port.rr_while = HELD
+            port.rr_while = PAUSED
             core.recent_roots.add(port)
         case Role.DESIGNATED:
             port.transition = Transition.DESIGNATED
@@ -90,28 +90,28 @@ def _enter(core: Core, port: Port) -> None:
     )
 
 
-def _discard(core: Core, port: Port, reason: str) -> None:
+def _discard(core: Core, port: TreePort, reason: str) -> None:
     port.learn = port.forward = port.disputed = False
     port.fd_while = core.now + core.forward_delay(port)
     port.state_reason = reason
 
 
-def _blocked(port: Port) -> bool:
+def _blocked(port: TreePort) -> bool:
     """DISABLE_PORT and BLOCK_PORT: wait until the relay has stopped."""
     if port.learning or port.forwarding:
         return False
     if port.transition is Transition.BLOCK:
         port.transition = Transition.ALTERNATE
-        port.rb_while = HELD if port.role is Role.BACKUP else port.rb_while
+        port.rb_while = PAUSED if port.role is Role.BACKUP else port.rb_while
     else:
         port.transition = Transition.DISABLED
-    port.fd_while = HELD
+    port.fd_while = PAUSED
     port.synced = False
     _rest(port)
     return True
 
 
-def _rest(port: Port) -> bool:
+def _rest(port: TreePort) -> bool:
     """DISABLED_PORT and ALTERNATE_PORT: such a port is always in step."""
     if not (port.sync or port.re_root) and port.synced:
         return False
@@ -121,7 +121,7 @@ def _rest(port: Port) -> bool:
     return True
 
 
-def _root(core: Core, port: Port) -> bool:
+def _root(core: Core, port: TreePort) -> bool:
     if port.re_root and port.forward:  # REROOTED
         port.re_root = False
     elif not port.forward and not port.kept_discarding and _root_may_open(core, port):
@@ -144,7 +144,7 @@ def _root(core: Core, port: Port) -> bool:
     return True
 
 
-def _root_may_open(core: Core, port: Port) -> bool:
+def _root_may_open(core: Core, port: TreePort) -> bool:
     if port.unheard:
         return False
     if not core.running(port.fd_while):
@@ -156,7 +156,7 @@ def _root_may_open(core: Core, port: Port) -> bool:
     return False
 
 
-def _designated(core: Core, port: Port) -> bool:
+def _designated(core: Core, port: TreePort) -> bool:
     retiring = port.re_root and core.running(port.rr_while)
     if (
         ((port.sync and not port.synced) or retiring or port.disputed)
@@ -196,7 +196,7 @@ def _designated(core: Core, port: Port) -> bool:
     return True
 
 
-def _designated_may_open(core: Core, port: Port) -> bool:
+def _designated_may_open(core: Core, port: TreePort) -> bool:
     if port.kept_discarding:
         return False
     if port.oper_edge:
@@ -211,7 +211,7 @@ def _designated_may_open(core: Core, port: Port) -> bool:
     return True
 
 
-def _alternate(core: Core, port: Port) -> bool:
+def _alternate(core: Core, port: TreePort) -> bool:
     if _rest(port):  # ALTERNATE_PORT
         return True
     if port.root_inconsistent:
@@ -229,7 +229,7 @@ def _alternate(core: Core, port: Port) -> bool:
     return True
 
 
-def port_state_transition(core: Core, port: Port) -> bool:
+def port_state_transition(core: Core, port: TreePort) -> bool:
     """17.30: have the relay do what the role transition machine wants. Returns whether it did."""
     if port.bypass:
         port.state_reason = "spanning tree is off on this port"

@@ -11,7 +11,7 @@ from ofapp.bridge.stp.answers import number
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import SendBpdu
-from ofapp.bridge.stp.port import EXPIRED, HELD, Port, Role
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, TreePort
 
 AGREEMENT_DELAY = 0.1
 """Seconds for which a port whose information got worse, or was another's, takes no agreement.
@@ -41,16 +41,16 @@ _ROLE_TOLD = {
 }
 
 
-def port_transmit(core: Core, port: Port) -> None:
+def port_transmit(core: Core, port: TreePort) -> None:
     """17.26, from IDLE back to IDLE."""
     _run_down(core, port)
     if not port.enabled:
-        port.hello_when = HELD
+        port.hello_when = PAUSED
         port.new_info = True  # TRANSMIT_INIT
         return
     assert port.selected
     assert not port.updt_info
-    if not core.running(port.hello_when) or port.hello_when == HELD:  # TRANSMIT_PERIODIC
+    if not core.running(port.hello_when) or port.hello_when == PAUSED:  # TRANSMIT_PERIODIC
         port.new_info = port.new_info or (
             port.role is Role.DESIGNATED or (port.role is Role.ROOT and core.running(port.tc_while))
         )
@@ -74,7 +74,7 @@ def port_transmit(core: Core, port: Port) -> None:
     port.hello_when = core.now + core.params.hello_time
     if port.role is Role.DESIGNATED:
         port.told_until = core.now + AGREEMENT_DELAY
-    if port.agreement_from == HELD:
+    if port.agreement_from == PAUSED:
         port.agreement_from = core.now + AGREEMENT_DELAY
     port.tx_count += 1
     if port.tx_count == 1:
@@ -82,27 +82,27 @@ def port_transmit(core: Core, port: Port) -> None:
     _send(core, port, bpdu)
 
 
-def know_neighbour(core: Core, port: Port, bridge_id: int) -> None:
+def know_neighbour(core: Core, port: TreePort, bridge_id: int) -> None:
     """A BPDU of that bridge was heard: is it of the same controller?"""
     port.own_neighbour = core.own.find(bridge_id) is not None
     if port.tx_count:
         port.tx_decrement = min(port.tx_decrement, core.now + _hold(port))
 
 
-def _hold(port: Port) -> float:
+def _hold(port: TreePort) -> float:
     return OWN_HOLD if port.own_neighbour and port.point_to_point else HOLD
 
 
-def _run_down(core: Core, port: Port) -> None:
+def _run_down(core: Core, port: TreePort) -> None:
     """txCount goes down by one a second (17.22, 17.19.44)."""
     while port.tx_count and not core.running(port.tx_decrement):
         port.tx_count -= 1
         port.tx_decrement += _hold(port)
     if not port.tx_count:
-        port.tx_decrement = HELD
+        port.tx_decrement = PAUSED
 
 
-def _what_to_send(core: Core, port: Port) -> Bpdu | None:
+def _what_to_send(core: Core, port: TreePort) -> Bpdu | None:
     if port.send_rstp:  # TRANSMIT_RSTP, txRstp (17.21.20)
         serial, answers = number(port)
         return Bpdu(
@@ -133,7 +133,7 @@ def _what_to_send(core: Core, port: Port) -> Bpdu | None:
     return None
 
 
-def _send(core: Core, port: Port, bpdu: Bpdu) -> None:
+def _send(core: Core, port: TreePort, bpdu: Bpdu) -> None:
     port.sent[bpdu.type.name.lower()] += 1
     if core.trace:
         core.tell(

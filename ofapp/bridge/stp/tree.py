@@ -25,7 +25,7 @@ from ofapp.bridge.stp.information import port_information
 from ofapp.bridge.stp.neighbour import forget_strangers, hear_from
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.port import TreePort
 from ofapp.bridge.stp.receive import bridge_detection, port_receive, protocol_migration
 from ofapp.bridge.stp.roles import select_roles
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, port_status
@@ -52,7 +52,7 @@ class SpanningTree:
         """
         own = OwnTrees() if own is None else own
         self._core = Core(params, bridge_address & ADDRESS_MASK, own)
-        self._looked_at: dict[int, Port] = {}
+        self._looked_at: dict[int, TreePort] = {}
         self.rounds_used = 0
         """The most looks a port has taken in one step: how near the bound this bridge came."""
 
@@ -99,7 +99,7 @@ class SpanningTree:
             raise ValueError(f"port {port_no} is there already")
         self._start(now)
         number = self._free_number(port_no)
-        port = Port(port_no, number, params, link, core.address if address is None else address)
+        port = TreePort(port_no, number, params, link, core.address if address is None else address)
         port.oper_edge = params.admin_edge or (behind == 0 and params.auto_edge and link.up)
         port.peer = behind or 0
         core.add(port)
@@ -287,7 +287,7 @@ class SpanningTree:
                 return number
         raise ValueError(f"a bridge has at most {MAX_PORTS} ports (9.2.7)")
 
-    def _change(self, port: Port, params: PortParams, link: Link) -> None:
+    def _change(self, port: TreePort, params: PortParams, link: Link) -> None:
         core = self._core
         identity = (port.port_id, port.port_path_cost, port.params.restricted_role)
         guarded, bypassed = port.params.root_guard, port.bypass
@@ -303,12 +303,12 @@ class SpanningTree:
         ):
             core.ask_reselect(port)
 
-    def _refresh(self, port: Port) -> None:
+    def _refresh(self, port: TreePort) -> None:
         """portEnabled (17.19.18) and the machines that hang on it."""
         port.enabled = port.link.up and port.params.enabled and not port.err_disabled
         self._core.mark(port)
 
-    def _hear(self, port: Port, frame: bytes) -> None:
+    def _hear(self, port: TreePort, frame: bytes) -> None:
         core = self._core
         if not port.enabled:
             port.drops["port-disabled"] += 1
@@ -355,7 +355,7 @@ class SpanningTree:
         port.msg = bpdu
         port.rcvd_bpdu = True
 
-    def _drop(self, port: Port, reason: str) -> None:
+    def _drop(self, port: TreePort, reason: str) -> None:
         port.drops[reason] += 1
         if reason not in port.drops_told:
             # Once a reason until the port recovers: anybody can send a million of these.
@@ -417,7 +417,7 @@ class SpanningTree:
             assert looks <= bound, f"the machines do not come to rest: {looks} looks"
         self.rounds_used = max(self.rounds_used, looks // (len(core.ports) + 1))
 
-    def _run(self, port: Port) -> None:
+    def _run(self, port: TreePort) -> None:
         """The machines of one port, until they rest or roles have to be selected."""
         core = self._core
         changed = self._hear_out(port)
@@ -434,7 +434,7 @@ class SpanningTree:
             core.mark_dependants()
             core.marked.pop(port.port_no, None)
 
-    def _hear_out(self, port: Port) -> bool:
+    def _hear_out(self, port: TreePort) -> bool:
         """The machines of what a port hears; whether its information has changed."""
         core = self._core
         port_receive(core, port)

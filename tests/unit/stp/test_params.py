@@ -3,7 +3,7 @@
 import pytest
 
 from ofapp.bridge.stp import BridgeParams, Link, ParameterError, PortParams, path_cost
-from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.port import TreePort
 from ofapp.bridge.stp.vectors import (
     PriorityVector,
     Times,
@@ -94,7 +94,7 @@ def test_path_cost_follows_table_17_3(mbps: int, cost: int) -> None:
 
 
 def test_administered_cost_wins_over_speed() -> None:
-    port = Port(1, 1, PortParams(path_cost=7), Link(True, 100), 0)
+    port = TreePort(1, 1, PortParams(path_cost=7), Link(True, 100), 0)
     assert port.port_path_cost == 7
     port.configure(PortParams(), Link(True, 100))
     assert port.port_path_cost == 200_000

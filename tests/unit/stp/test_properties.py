@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.stp import Effect, PortState, SendBpdu, SetPortState, SpanningTree
 from ofapp.bridge.stp.own import OwnTrees, Tree
-from ofapp.bridge.stp.port import Port
+from ofapp.bridge.stp.port import TreePort
 from ofapp.bridge.stp.vectors import PriorityVector
 from tests.unit.stp.topology import Network
 
@@ -46,7 +46,7 @@ class Remembered(OwnTrees):
         self.again = False
         self._said: dict[tuple[int, int, PriorityVector], bool] = {}
 
-    def believe(self, asking: Tree, port: Port) -> bool:
+    def believe(self, asking: Tree, port: TreePort) -> bool:
         about = asking.address, port.port_no, port.port_priority
         if not self.again or about not in self._said:
             self._said[about] = super().believe(asking, port)

@@ -19,12 +19,12 @@ from ofapp.bridge.lacp.mux import next_mux
 from ofapp.bridge.lacp.periodic import next_periodic, periodic_machine
 from ofapp.bridge.lacp.port import (
     EXPIRED,
-    HELD,
+    PAUSED,
+    AggregationPort,
     Churn,
     ChurnDetection,
     Mux,
     Periodic,
-    Port,
     Receive,
     Selected,
 )
@@ -39,11 +39,11 @@ NOW = 1000.0
 Arrows = Sequence[tuple[Callable[[Any], bool], Any]]
 
 
-def made(**params: Any) -> tuple[Core, Port]:
+def made(**params: Any) -> tuple[Core, AggregationPort]:
     """An actor with one member whose link is up, at NOW."""
     core = Core("lag0", LagParams(("eth0",), **params), 0x020000000001, 1)
     core.now = NOW
-    port = Port(1, 7, Link(True, 1000, True))
+    port = AggregationPort(1, 7, Link(True, 1000, True))
     core.add(port)
     return core, port
 
@@ -256,8 +256,8 @@ def test_periodic(state: Periodic) -> None:
 @pytest.mark.parametrize(
     ("state", "short", "timer", "ntt", "due"),
     [
-        (Periodic.NO_PERIODIC, True, HELD, False, NOW + 1),
-        (Periodic.NO_PERIODIC, False, HELD, False, NOW + 30),
+        (Periodic.NO_PERIODIC, True, PAUSED, False, NOW + 1),
+        (Periodic.NO_PERIODIC, False, PAUSED, False, NOW + 30),
         (Periodic.FAST_PERIODIC, True, NOW, True, NOW + 1),
         (Periodic.FAST_PERIODIC, False, NOW + 0.5, False, NOW + 30),
         (Periodic.FAST_PERIODIC, False, NOW, True, NOW + 30),
