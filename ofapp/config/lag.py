@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import MAX_MEMBERS, LagParams
@@ -38,7 +38,11 @@ def _member(name: Any) -> Any:
     return name
 
 
-Member = Annotated[PortName, BeforeValidator(_member)]
+_MEMBER_SCHEMA = {"type": "string", "pattern": r"^(?!LOCAL$)[!-)+-.0->@-Z\\-~]{1,15}$"}
+"""ASCII without `/` and what makes a pattern.  Other letters are taken, too, while the name has no
+more than 15 bytes, which a schema cannot say: who follows it is never refused."""
+
+Member = Annotated[PortName, BeforeValidator(_member), WithJsonSchema(_MEMBER_SCHEMA)]
 
 
 def off_word(value: Any) -> Any:
