@@ -15,12 +15,18 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.support import logs
 
 if TYPE_CHECKING:
     from tests.support.controller import Controller
     from tests.support.lab import Lab
+
+
+# How long one example takes says how busy the machine is.
+settings.register_profile("ofapp", deadline=None)
+settings.load_profile("ofapp")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -250,7 +250,6 @@ class TestDamage:
 
     @settings(
         max_examples=6000 if os.environ.get("OFAPP_THOROUGH") else 200,
-        deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
     @given(st.data())

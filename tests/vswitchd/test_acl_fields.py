@@ -89,7 +89,6 @@ def try_out(bare: tuple[Bridge, Wire], kept: list[Settings], some: list[Frame]) 
 
 @given(rule_lists.map(reachable), st.lists(frames, min_size=8, max_size=16))
 @settings(
-    deadline=None,
     max_examples=25,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

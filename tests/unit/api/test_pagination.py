@@ -23,7 +23,7 @@ def address(number: int) -> str:
     return format_mac(0x5254_0000_0000 + number * 0x1_0001)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sets(hosts),
     st.integers(1, 7),

@@ -319,7 +319,5 @@ class BridgeAndSwitch(RuleBasedStateMachine):
             assert (mac, None) not in self.switch.pins
 
 
-BridgeAndSwitch.TestCase.settings = settings(
-    max_examples=150, stateful_step_count=50, deadline=None
-)
+BridgeAndSwitch.TestCase.settings = settings(max_examples=150, stateful_step_count=50)
 TestBridgeAndSwitch = BridgeAndSwitch.TestCase

@@ -105,7 +105,7 @@ def damaged(text: str, steps: list[tuple[int, Any, bool]]) -> Any:
     return document
 
 
-@settings(max_examples=5000 if os.environ.get("OFAPP_THOROUGH") else 400, deadline=None)
+@settings(max_examples=5000 if os.environ.get("OFAPP_THOROUGH") else 400)
 @given(changes)
 def test_a_damaged_snapshot_is_refused_or_serves(steps: list[tuple[int, Any, bool]]) -> None:
     bridge = Bridge(2, BridgeParams(stp=StpParams()))
@@ -138,7 +138,7 @@ def serve(bridge: Bridge) -> None:
     bridge.set_stp(None, now)
 
 
-@settings(max_examples=2000 if os.environ.get("OFAPP_THOROUGH") else 100, deadline=None)
+@settings(max_examples=2000 if os.environ.get("OFAPP_THOROUGH") else 100)
 @given(
     st.recursive(
         VALUES, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ofapp.cli.config import _lines
@@ -53,7 +53,6 @@ def test_show_prints_a_file(live_ofapp: Run) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 @example("0E0")
 @example("\x80 # \x85 \u2028 - \ufeff\n")
-@settings(deadline=None)
 def test_whatever_a_description_holds_what_is_shown_can_be_read(text: str) -> None:
     """Also where it stands in a comment: in a name, a path, or what was set at run time."""
     own = {"datapath_id": DPID, "name": text, "since": [f"description: default -> {text}"]}

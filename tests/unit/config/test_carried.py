@@ -92,7 +92,7 @@ def set_since(filed: dict[str, Any], wish: dict[str, Any]) -> dict[str, Any]:
     return {**filed, **protocols, "ports": {**filed["ports"], **named}}
 
 
-@settings(max_examples=15, deadline=None, phases=QUICK)
+@settings(max_examples=15, phases=QUICK)
 @given(bridges(), bridges(), bridges())
 def test_whatever_is_carried_is_valid_and_not_what_the_file_has_changed(
     filed: dict[str, Any], wish: dict[str, Any], new: dict[str, Any]

@@ -223,7 +223,7 @@ def test_what_is_shown_can_be_read_again() -> None:
     assert differences(before, after) == {}
 
 
-@settings(max_examples=50, deadline=None, phases=QUICK)
+@settings(max_examples=50, phases=QUICK)
 @given(bridges())
 def test_any_bridge_survives_being_shown(bridge: object) -> None:
     before = Config.model_validate({"bridges": {"1": bridge}}).bridge(1)
@@ -232,7 +232,7 @@ def test_any_bridge_survives_being_shown(bridge: object) -> None:
     assert (after.params(), differences(before, after)) == (before.params(), {})
 
 
-@settings(max_examples=50, deadline=None, phases=QUICK)
+@settings(max_examples=50, phases=QUICK)
 @given(bridges())
 def test_what_is_valid_is_so_for_an_editor(bridge: object) -> None:
     text = json.loads(json.dumps({"bridges": {"1": bridge}}))
@@ -266,14 +266,14 @@ def faults(text: str | bytes) -> list[Fault]:
     return []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(st.lists(SNIPPETS, max_size=40).map("".join), st.text(max_size=80)))
 def test_broken_files_are_refused_with_a_line(text: str) -> None:
     lines = sum(map(text.count, "\n\r\x85\u2028\u2029")) + 2
     assert all(fault.what and 1 <= fault.place.line <= lines for fault in faults(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=100))
 def test_so_is_any_file(data: bytes) -> None:
     assert all(fault.what for fault in faults(data))
@@ -303,7 +303,7 @@ def spoilt(draw: st.DrawFn) -> object:
     return whole
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(spoilt())
 def test_so_is_a_valid_file_with_one_value_exchanged(values: object) -> None:
     text = yaml.safe_dump(values, allow_unicode=True)

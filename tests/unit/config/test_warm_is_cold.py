@@ -41,7 +41,7 @@ def held(bridge: Bridge) -> Program:
     return program(bridge.desired(), metered=True, numbers=GroupNumbers())
 
 
-@settings(max_examples=60, deadline=None, phases=QUICK)
+@settings(max_examples=60, phases=QUICK)
 @given(st.lists(bridges(), min_size=2, max_size=4))
 def test_warm_is_cold(history: list[dict[str, Any]]) -> None:
     now = 0.0
@@ -56,7 +56,7 @@ def test_warm_is_cold(history: list[dict[str, Any]]) -> None:
     assert not changes, "\n".join(changes.lines())
 
 
-@settings(max_examples=30, deadline=None, phases=QUICK)
+@settings(max_examples=30, phases=QUICK)
 @given(bridges())
 def test_the_same_again_changes_nothing(bridge: dict[str, Any]) -> None:
     made = cold(bridge, 0.0)

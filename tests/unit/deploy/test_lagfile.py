@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.config.load import parse_config
@@ -87,7 +87,6 @@ def test_the_advice_is_what_the_controller_takes() -> None:
         assert parsed.bridges["br0"].lags["lag0"].members == lag.members
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.text("abonsye0123456789.-_@+", min_size=1, max_size=15),

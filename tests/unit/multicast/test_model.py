@@ -245,7 +245,6 @@ class World(RuleBasedStateMachine):
 World.TestCase.settings = settings(
     max_examples=150,
     stateful_step_count=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
 TestWorld = World.TestCase

@@ -65,7 +65,7 @@ def deciders(flows: list[Flow], frame: Frame) -> set[int]:
 
 class TestDecisions:
     @given(rule_lists, st.lists(frames, min_size=1, max_size=10))
-    @settings(deadline=None, max_examples=100)
+    @settings(max_examples=100)
     def test_flows_decide_as_the_list_does(
         self, given_rules: list[Settings], some: list[Frame]
     ) -> None:
@@ -77,7 +77,7 @@ class TestDecisions:
             assert deciders(flows, frame) == {acl.rule_number(LIST, name)}
 
     @given(rule_lists, st.lists(frames, min_size=1, max_size=10))
-    @settings(deadline=None, max_examples=50)
+    @settings(max_examples=50)
     def test_a_rule_that_is_refused_for_never_matching_never_does(
         self, given_rules: list[Settings], some: list[Frame]
     ) -> None:
@@ -89,7 +89,7 @@ class TestDecisions:
             )
 
     @given(rule_lists)
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_every_flow_is_declared(self, given_rules: list[Settings]) -> None:
         for flow in flows_of(reachable(given_rules)):
             assert check(flow).name == ("rule" if flow.priority else acl.IMPLICIT)

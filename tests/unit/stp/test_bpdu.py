@@ -1,7 +1,7 @@
 """BPDUs on the wire."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, SpanningTree
@@ -144,7 +144,6 @@ def test_what_is_encoded_is_decoded(bpdu: Bpdu) -> None:
     )
 )
 @example([frame(RST_HEX)])
-@settings(deadline=None)
 def test_no_frame_whatever_upsets_a_bridge(frames: list[bytes]) -> None:
     tree = SpanningTree(BridgeParams(), 0x0200_0000_0050)
     for port in (1, 2):

@@ -31,7 +31,6 @@ SETTLED = 130.0
 def profile(examples: int) -> settings:
     return settings(
         max_examples=examples * FACTOR,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         derandomize=not THOROUGH,
         print_blob=True,

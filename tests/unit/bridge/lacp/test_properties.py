@@ -32,7 +32,6 @@ def examples(number: int) -> settings:
     """So many, and fifty times as many, other ones each time, where there is time for them."""
     return settings(
         max_examples=number * (50 if THOROUGH else 1),
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         derandomize=not THOROUGH,
         print_blob=True,
