@@ -81,10 +81,10 @@ class Tls:
         """Take files that have changed; does not end."""
         while True:
             hub.sleep(POLL)
-            self.look()
+            self.take_renewed()
 
-    def look(self) -> None:
-        """Take files that have changed, and are as they were at the last look: none is being
+    def take_renewed(self) -> None:
+        """Take files that have changed, and are as they were the last time: none is being
         written.  Connections that there are go on with what they have begun with."""
         now = self._files.signature()
         settled, self._before = now == self._before, now

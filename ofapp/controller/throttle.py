@@ -10,7 +10,7 @@ from ofapp.common import hub
 from ofapp.openflow.switch.session import Session
 
 INTERVAL = 0.25
-"""Seconds between two looks: a port at its limit has twice its rate after the next one."""
+"""Seconds between two adjustments: a port at its limit has twice its rate after the next one."""
 LATE = 0.1
 """Seconds that the controller may be behind its time: protocol frames wait as long."""
 
@@ -22,15 +22,15 @@ class Throttle:
         self._sessions = sessions
 
     def run(self) -> None:
-        """Look again and again; never returns."""
+        """Adjust again and again; never returns."""
         last = time.monotonic()
         while True:
             hub.sleep(INTERVAL)
             now = time.monotonic()
-            self.look(now - last, now)
+            self.adjust(now - last, now)
             last = time.monotonic()
 
-    def look(self, seconds: float, now: float) -> None:
+    def adjust(self, seconds: float, now: float) -> None:
         """Once, so many seconds after the last time."""
         loads = {key: session.load(seconds) for key, session in self._sessions.items()}
         loads = {

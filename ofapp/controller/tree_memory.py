@@ -61,8 +61,8 @@ class TreeMemory:
         self._moving[bridge.datapath_id] = None
         self._moved.set()
 
-    def look(self) -> bool:
-        """Ask for confirmation where nothing has moved since the last look.
+    def confirm_settled(self) -> bool:
+        """Ask for confirmation where nothing has moved since the last time.
 
         Gives whether there is more to do: a tree whose switch is away waits for that.
         """
@@ -94,5 +94,5 @@ class TreeMemory:
             self._moved.wait()
             hub.sleep(SETTLING)
             self._moved.clear()
-            if self.look():
+            if self.confirm_settled():
                 self._moved.set()

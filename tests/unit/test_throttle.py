@@ -37,7 +37,7 @@ def sessions() -> dict[int, Session]:
 def test_only_who_is_at_his_limit_is_told_of(sessions: dict[int, Any]) -> None:
     throttle = Throttle(sessions)
     sessions[1].seen = 100
-    throttle.look(INTERVAL, 10.0)
+    throttle.adjust(INTERVAL, 10.0)
     assert sessions[1].applied == [SetRate(3)]
     assert sessions[1].bridge.sighting_rate(3) > 100
     assert sessions[1].bridge.sighting_rate(4) == 100
@@ -48,9 +48,9 @@ def test_a_late_controller_lowers_who_has_more_than_his_share(sessions: dict[int
     throttle = Throttle(sessions)
     sessions[1].seen, sessions[2].seen = 1_000, 30
     for number in range(9):
-        throttle.look(INTERVAL, 10.0 + number)
+        throttle.adjust(INTERVAL, 10.0 + number)
     before = sessions[1].bridge.sighting_rate(3)
-    throttle.look(INTERVAL + 0.2, 20.0)
+    throttle.adjust(INTERVAL + 0.2, 20.0)
     assert 100 < sessions[1].bridge.sighting_rate(3) < before
     assert sessions[2].bridge.sighting_rate(3) == 100
     assert sessions[2].applied[-1] == SetRate(3)

@@ -52,10 +52,10 @@ class Kept:
 
     def rest(self) -> None:
         """Nothing moves until it is written down."""
-        assert self.memory.look()
-        assert self.memory.look()
+        assert self.memory.confirm_settled()
+        assert self.memory.confirm_settled()
         self.switch.asked.pop()()
-        assert not self.memory.look()
+        assert not self.memory.confirm_settled()
 
     @property
     def document(self) -> dict[str, object]:
@@ -74,24 +74,24 @@ class TestTreeMemory:
     def test_a_tree_is_written_when_it_rests_and_the_switch_says_so(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         assert kept.document == {"behind": {}}
-        assert kept.memory.look()  # it has just moved
+        assert kept.memory.confirm_settled()  # it has just moved
         assert not kept.switch.asked
-        assert kept.memory.look()
+        assert kept.memory.confirm_settled()
         kept.switch.asked.pop()()
         assert "tree" in kept.document
-        assert not kept.memory.look()
+        assert not kept.memory.confirm_settled()
 
     def test_a_connection_that_ended_before_its_switch_confirmed_is_not_kept(
         self, tmp_path: Path
     ) -> None:
         """It would have kept what the switch had said, megabytes, for as long as the bridge."""
         kept = Kept(tmp_path)
-        assert kept.memory.look()
-        assert kept.memory.look()
+        assert kept.memory.confirm_settled()
+        assert kept.memory.confirm_settled()
         over = weakref.ref(kept.switch)
         kept.switch = kept.sessions[1] = Switch()
         assert over() is None
-        assert kept.memory.look(), "its successor is asked"
+        assert kept.memory.confirm_settled(), "its successor is asked"
         kept.switch.asked.pop()()
         assert "tree" in kept.document
 
@@ -115,8 +115,8 @@ class TestTreeMemory:
 
     def test_what_moves_while_the_switch_is_asked_is_not_written(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
-        assert kept.memory.look()
-        assert kept.memory.look()
+        assert kept.memory.confirm_settled()
+        assert kept.memory.confirm_settled()
         kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
         kept.switch.asked.pop()()
         assert "tree" not in kept.document
@@ -124,18 +124,18 @@ class TestTreeMemory:
     def test_a_switch_that_is_slow_is_asked_once(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         for _ in range(10):
-            assert kept.memory.look()
+            assert kept.memory.confirm_settled()
         assert len(kept.switch.asked) == 1
         kept.sessions[1] = Switch()  # it comes again: the first answer never will
-        assert kept.memory.look()
+        assert kept.memory.confirm_settled()
         kept.sessions[1].asked.pop()()
         assert "tree" in kept.document
 
     def test_a_switch_that_is_away_is_not_asked(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         del kept.sessions[1]
-        assert not kept.memory.look()
-        assert not kept.memory.look()
+        assert not kept.memory.confirm_settled()
+        assert not kept.memory.confirm_settled()
         assert "tree" not in kept.document
 
     def test_a_tree_that_is_stopped_is_not_remembered(self, tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ class TestTreeMemory:
         kept.rest()
         kept.told(kept.bridge.set_stp(None, 9.0))
         assert kept.document == {"behind": {}}
-        assert not kept.memory.look()
+        assert not kept.memory.confirm_settled()
 
     def test_the_bridges_of_which_there_are_snapshots(self, tmp_path: Path) -> None:
         state = State(tmp_path)

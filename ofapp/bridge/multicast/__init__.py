@@ -3,7 +3,7 @@
 Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
 `decode`, `encode` (octets); `filter`, `hosts`, `quota`, `timers` (state without a network);
 `shared`, `scope` (what holds for the bridge, and for one VLAN and family); `routers`, `querier`,
-`member`, `group`, `context` (what is looked after there); `receive`, `restore`, `snapshot`,
+`member`, `group`, `snooped_vlan` (what is looked after there); `receive`, `restore`, `snapshot`,
 `snooping` (the bridge). `topology_changes` stands beside them. Nothing knows who looks after it: a
 group, say, is handed the `Scope` with each call, and answers whether the datapath's entries may
 differ now.

@@ -54,10 +54,10 @@ def _ipv4(frame: bytes, at: int, strict: bool) -> Message:
     dest = frame[at + 16 : at + 20]
     alert = header > 20 and _has_alert4(frame[at + 20 : at + header])
     data = frame[at + header : at + total]
-    context = (frame[6:12], source, dest, frame[at + 8], alert, strict)
+    headers = (frame[6:12], source, dest, frame[at + 8], alert, strict)
     if protocol == 2:
-        return decode_igmp(data, context)
-    return decode_pim(data, Family.IPV4, context)
+        return decode_igmp(data, headers)
+    return decode_pim(data, Family.IPV4, headers)
 
 
 def _has_alert4(options: bytes) -> bool:
@@ -97,11 +97,11 @@ def _ipv6(frame: bytes, at: int, strict: bool) -> Message:
     if header == _FRAGMENT:
         # Only the first fragment could be looked into, so none of a message is believed.
         return Malformed("ip_fragment") if hop_by_hop else Other()
-    context = (frame[6:12], source, dest, hop_limit, alert, strict)
+    headers = (frame[6:12], source, dest, hop_limit, alert, strict)
     if header == _ICMPV6:
-        return decode_mld(frame[at:end], context, hop_by_hop)
+        return decode_mld(frame[at:end], headers, hop_by_hop)
     if header == _PIM:
-        return decode_pim(frame[at:end], Family.IPV6, context)
+        return decode_pim(frame[at:end], Family.IPV6, headers)
     return Other()
 
 

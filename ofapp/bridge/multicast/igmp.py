@@ -39,11 +39,11 @@ _SINGLE = {
     V2_LEAVE: ("igmp_v2_leave", 2, RecordType.TO_IN),
 }
 
-Context = tuple[bytes, bytes, bytes, int, bool, bool]
+Headers = tuple[bytes, bytes, bytes, int, bool, bool]
 """Ethernet source, IP source, IP destination, TTL, Router Alert present, strict."""
 
 
-def decode_igmp(data: bytes, context: Context) -> Message:
+def decode_igmp(data: bytes, headers: Headers) -> Message:
     """Decode one IGMP message. `data` ends where the IPv4 total length says."""
     if len(data) < 4:
         return Malformed("igmp_truncated")
@@ -52,11 +52,11 @@ def decode_igmp(data: bytes, context: Context) -> Message:
     kind = data[0]
     if kind not in _KNOWN:
         return Other("igmp_other")
-    host, source, dest, ttl, alert, strict = context
+    host, source, dest, ttl, alert, strict = headers
     if strict and ttl != 1:
         return Malformed("igmp_ttl")
     if kind in (MRD_ADVERTISEMENT, MRD_TERMINATION):
-        return decode_mrd(Family.IPV4, kind == MRD_ADVERTISEMENT, data, context)
+        return decode_mrd(Family.IPV4, kind == MRD_ADVERTISEMENT, data, headers)
     if len(data) < 8:
         return Malformed("igmp_truncated")
     if strict and not alert and kind != V1_REPORT and not (kind == QUERY and not data[1]):
@@ -117,12 +117,12 @@ def _decode_query(data: bytes, source: bytes, dest: bytes, strict: bool) -> Mess
     )
 
 
-def decode_mrd(family: Family, advertisement: bool, data: bytes, context: Context) -> Message:
+def decode_mrd(family: Family, advertisement: bool, data: bytes, headers: Headers) -> Message:
     """Router discovery (RFC 4286 3, 4): the same layout in both families.
 
     A router counts as gone after three of its intervals, so that one lost message is no loss.
     """
-    _, source, dest, _, alert, strict = context
+    _, source, dest, _, alert, strict = headers
     if strict and not alert:
         return Malformed("router_alert")
     if not advertisement:

@@ -18,7 +18,7 @@ from ofapp.bridge.multicast.address import (
     is_multicast,
 )
 from ofapp.bridge.multicast.codec import checksum, checksum_ok, decode8, decode16, encode8, encode16
-from ofapp.bridge.multicast.igmp import Context, decode_mrd
+from ofapp.bridge.multicast.igmp import Headers, decode_mrd
 from ofapp.bridge.multicast.message import (
     Malformed,
     Message,
@@ -44,14 +44,14 @@ def pseudo_header(source: bytes, dest: bytes, length: int, protocol: int) -> byt
     return source + dest + pack("!II", length, protocol)
 
 
-def decode_mld(data: bytes, context: Context, hop_by_hop: bool) -> Message:
+def decode_mld(data: bytes, headers: Headers, hop_by_hop: bool) -> Message:
     """Decode one ICMPv6 message. `data` ends where the IPv6 payload length says."""
     if len(data) < 4:
         return Malformed("mld_truncated")
     kind = data[0]
     if kind not in _KNOWN:
         return Other("icmpv6_other")
-    host, source, dest, hop_limit, alert, strict = context
+    host, source, dest, hop_limit, alert, strict = headers
     if not checksum_ok(pseudo_header(source, dest, len(data), 58) + data):
         return Malformed("mld_checksum")
     if strict and hop_limit != 1:
@@ -65,7 +65,7 @@ def decode_mld(data: bytes, context: Context, hop_by_hop: bool) -> Message:
     if kind >= MRD_ADVERTISEMENT:
         if dest != ALL_SNOOPERS6 and kind == MRD_ADVERTISEMENT:
             return Malformed("mrd_destination")
-        return decode_mrd(Family.IPV6, kind == MRD_ADVERTISEMENT, data, context)
+        return decode_mrd(Family.IPV6, kind == MRD_ADVERTISEMENT, data, headers)
     if kind == V2_REPORT:
         if strict and dest != ALL_MLDV2:
             return Malformed("mld_destination")

@@ -6,7 +6,7 @@ from struct import unpack_from
 
 from ofapp.bridge.multicast.address import ALL_PIM4, ALL_PIM6, Family, is_link_local6
 from ofapp.bridge.multicast.codec import checksum_ok
-from ofapp.bridge.multicast.igmp import Context
+from ofapp.bridge.multicast.igmp import Headers
 from ofapp.bridge.multicast.message import Malformed, Message, Other, RouterHello
 from ofapp.bridge.multicast.mld import pseudo_header
 
@@ -15,14 +15,14 @@ _HELLO = 0x20
 _FOREVER = 0xFFFF
 
 
-def decode_pim(data: bytes, family: Family, context: Context) -> Message:
+def decode_pim(data: bytes, family: Family, headers: Headers) -> Message:
     """Decode a hello; every other PIM message is `Other`.
 
     A hold time of 0 is a goodbye; 0xffff ("never") gives None, so that the port ages all the same.
     """
     if len(data) < 4:
         return Malformed("pim_truncated")
-    _, source, dest, ttl, _, strict = context
+    _, source, dest, ttl, _, strict = headers
     if data[0] != _HELLO or dest not in (ALL_PIM4, ALL_PIM6):
         return Other("pim_other")
     if family is Family.IPV6:

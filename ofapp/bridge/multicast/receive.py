@@ -5,95 +5,95 @@ from __future__ import annotations
 from math import inf
 
 from ofapp.bridge.multicast.address import PROXY_SOURCES, is_snooped
-from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.message import Query, Record, RecordType, Report, RouterHello
 from ofapp.bridge.multicast.shared import SnoopedPort
+from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 
 _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 
 
-def on_report(context: Context, report: Report, port: SnoopedPort, now: float) -> None:
+def on_report(snooped: SnoopedVlan, report: Report, port: SnoopedPort, now: float) -> None:
     """Follow a report, and pass it to routers only (RFC 4541 2.1.1(1)), or to who asks for them.
 
     While nothing is restricted it floods: nobody who asks is known here.
     """
-    to_routers = follow(context, report, port, now)
-    if not context.scope.active:
-        context.forward(context.scope.live, port.number)
+    to_routers = follow(snooped, report, port, now)
+    if not snooped.scope.active:
+        snooped.forward(snooped.scope.live, port.number)
     elif to_routers:
-        context.forward(context.scope.routers, port.number)
+        snooped.forward(snooped.scope.routers, port.number)
 
 
-def follow(context: Context, report: Report, port: SnoopedPort, now: float) -> bool:
+def follow(snooped: SnoopedVlan, report: Report, port: SnoopedPort, now: float) -> bool:
     """What a report says of its port's members; returns whether routers need to hear of it."""
     to_routers = True
     for record in report.records:
-        if is_snooped(record.group) and not _on_record(context, record, report, port, now):
+        if is_snooped(record.group) and not _on_record(snooped, record, report, port, now):
             to_routers = False
     return to_routers
 
 
 def _on_record(
-    context: Context, record: Record, report: Report, port: SnoopedPort, now: float
+    snooped: SnoopedVlan, record: Record, report: Report, port: SnoopedPort, now: float
 ) -> bool:
     """One record; returns whether routers need to hear of it."""
     kind, address, sources = record
-    group = context.groups.get(address)
+    group = snooped.groups.get(address)
     member = group.members.get(port.number) if group is not None else None
     if member is None:
         if kind not in _JOINING and (not sources or kind == RecordType.BLOCK):
             return True  # leaves what it is not in
-        joined = context.join(address, port)
+        joined = snooped.join(address, port)
         if joined is None:
             return True
         group, member = joined
     assert group is not None
-    context.follow(group, member, record, report, now)
-    scope = context.scope
+    snooped.follow(group, member, record, report, now)
+    scope = snooped.scope
     if not scope.params.mcast_report_suppression or report.version == scope.newest:
         return True
     if kind == RecordType.TO_IN:
         group.reported = -inf
         return not group.members.keys() - {port.number}
-    if group.reported != -inf and group.reported >= context.querier.asked_at:
+    if group.reported != -inf and group.reported >= snooped.querier.asked_at:
         return False
     group.reported = now
     return True
 
 
-def on_query(context: Context, query: Query, port: SnoopedPort, now: float) -> None:
+def on_query(snooped: SnoopedVlan, query: Query, port: SnoopedPort, now: float) -> None:
     """A query from elsewhere: to all ports, so that members answer, and to ourselves."""
     if query.general:
-        context.hear_query(query, port, now)
+        snooped.hear_query(query, port, now)
     else:
-        _on_specific(context, query, now)
-    ports = context.scope.live
-    if query.general and query.source in PROXY_SOURCES and context.querier.other is not None:
+        _on_specific(snooped, query, now)
+    ports = snooped.scope.live
+    if query.general and query.source in PROXY_SOURCES and snooped.querier.other is not None:
         # Linux takes 0.0.0.0 for the lowest address and would ask no more itself [measured].
-        ports -= context.scope.learned_routers
-    context.forward(ports, port.number)
+        ports -= snooped.scope.learned_routers
+    snooped.forward(ports, port.number)
 
 
-def _on_specific(context: Context, query: Query, now: float) -> None:
+def _on_specific(snooped: SnoopedVlan, query: Query, now: float) -> None:
     """RFC 3376 6.6.1, and the Linux bridge: what is asked about goes unless answered for."""
-    group = context.groups.get(query.group)
+    group = snooped.groups.get(query.group)
     if group is None:
         return
     group.reported = -inf
-    if query.suppress and not context.scope.old:
+    if query.suppress and not snooped.scope.old:
         return
-    times = context.scope.params.mcast_last_member_count
-    context.asked(group, query.sources, now + max(query.max_resp, 0.1) * times)
+    times = snooped.scope.params.mcast_last_member_count
+    snooped.asked(group, query.sources, now + max(query.max_resp, 0.1) * times)
 
 
-def on_hello(context: Context, hello: RouterHello, port: SnoopedPort, now: float) -> None:
+def on_hello(snooped: SnoopedVlan, hello: RouterHello, port: SnoopedPort, now: float) -> None:
     """A PIM hello or a router discovery message: to all ports, as its address asks."""
-    params = context.scope.params
+    params = snooped.scope.params
     soon = now + params.last_member_time
     if hello.hold == 0:
         kind = "pim_hello" if hello.kind == "pim_hello" else "mrd_advertisement"
-        context.router_leaves(kind, hello.source, port, soon)
+        snooped.router_leaves(kind, hello.source, port, soon)
     else:
         hold = params.mcast_querier_interval if hello.hold is None else hello.hold
-        context.hear_router(hello.kind, hello.source, port, max(soon, now + hold), now)
-    context.forward(context.scope.live, port.number)
+        snooped.hear_router(hello.kind, hello.source, port, max(soon, now + hold), now)
+    snooped.forward(snooped.scope.live, port.number)

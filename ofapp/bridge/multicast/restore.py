@@ -1,7 +1,7 @@
 """After a controller restart: from what a switch forwards back to what hosts and routers said.
 
 A restart must stop no running stream, so everything the switch forwards is kept with full timers,
-and a query finds out what of it is still true (`Context.restore`).
+and a query finds out what of it is still true (`SnoopedVlan.restore`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ofapp.bridge.multicast.address import is_mac_group, is_snooped
-from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.group import Group
 from ofapp.bridge.multicast.shared import SnoopedPort
+from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 
 
 def restore_group(
-    context: Context,
+    snooped: SnoopedVlan,
     address: bytes,
     entries: Mapping[bytes | None, frozenset[int]],
     routers: frozenset[int] | None,
@@ -26,14 +26,14 @@ def restore_group(
 
     ports: those of the bridge.
     """
-    group = context.groups.get(address) or Group(address)
+    group = snooped.groups.get(address) or Group(address)
     group.sent = dict(entries)
     if routers is not None and not is_mac_group(address) and is_snooped(address):
-        context.groups[address] = group
-        until = now + context.querier.membership_interval(context.scope)
+        snooped.groups[address] = group
+        until = now + snooped.querier.membership_interval(snooped.scope)
         star = entries.get(None, frozenset())
         everybody = frozenset[int]().union(*entries.values())
-        for number in (everybody - routers) & context.ports & ports.keys():
+        for number in (everybody - routers) & snooped.ports & ports.keys():
             if number in group.static or number in group.members:
                 continue
             exclude = number in star
@@ -42,5 +42,5 @@ def restore_group(
                 for source, to in sorted(entries.items(), key=lambda entry: entry[0] or b"")
                 if source is not None and (number in to) != exclude
             )
-            context.restore_member(group, ports[number], exclude, sources, until)
-    context.touch_group(group)
+            snooped.restore_member(group, ports[number], exclude, sources, until)
+    snooped.touch_group(group)

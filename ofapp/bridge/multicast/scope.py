@@ -14,7 +14,7 @@ from ofapp.bridge.multicast.timers import Place
 
 
 class Scope:
-    """Its `Context` keeps it true.
+    """Its `SnoopedVlan` keeps it true.
 
     place: (VID, whether IPv6); newest: the protocol's newest version.
     enabled: it is snooped here; active: forwarding is restricted, otherwise everything floods.

@@ -9,10 +9,10 @@ from math import isfinite
 from typing import Literal
 
 from ofapp.bridge.multicast.address import Family, family_of, parse_group, text
-from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.filter import BLOCKED
 from ofapp.bridge.multicast.member import Member
 from ofapp.bridge.multicast.shared import SnoopedPort
+from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,10 @@ def _member(member: Member, vid: int, now: float) -> MemberInfo:
     )
 
 
-def members(context: Context, now: float) -> list[MemberInfo]:
-    """All memberships of a context, learned and permanent."""
-    found, vid = [], context.scope.vid
-    for group in context.groups.values():
+def members(snooped: SnoopedVlan, now: float) -> list[MemberInfo]:
+    """All memberships of a snooped VLAN, learned and permanent."""
+    found, vid = [], snooped.scope.vid
+    for group in snooped.groups.values():
         found += [_member(member, vid, now) for member in group.members.values()]
         for port, kept in group.static.items():
             sources = sorted(source for source in kept if source is not None)
@@ -148,13 +148,13 @@ def members(context: Context, now: float) -> list[MemberInfo]:
     return sorted(found, key=lambda info: (info.vid, info.group, info.port, info.permanent))
 
 
-def routers(context: Context, ports: Mapping[int, SnoopedPort], now: float) -> list[RouterInfo]:
-    """Router ports of a context, whether they forward or not; ports: all of the bridge."""
-    found, scope = [], context.scope
-    for port in sorted(context.ports):
+def routers(snooped: SnoopedVlan, ports: Mapping[int, SnoopedPort], now: float) -> list[RouterInfo]:
+    """Router ports of a snooped VLAN, whether they forward or not; ports: all of the bridge."""
+    found, scope = [], snooped.scope
+    for port in sorted(snooped.ports):
         known = ports.get(port)
         permanent = known is not None and known.params.mcast_router == 2
-        learned = context.routers.get(port)
+        learned = snooped.routers.get(port)
         if permanent or learned is not None:
             heard = sorted({router for _, router in learned.heard}) if learned else []
             found.append(
@@ -171,9 +171,9 @@ def routers(context: Context, ports: Mapping[int, SnoopedPort], now: float) -> l
     return found
 
 
-def querier(context: Context, now: float) -> QuerierInfo:
-    """Querier state of a context."""
-    state, scope = context.querier, context.scope
+def querier(snooped: SnoopedVlan, now: float) -> QuerierInfo:
+    """Querier state of a snooped VLAN."""
+    state, scope = snooped.querier, snooped.scope
     name: Literal["none", "self", "other"] = "none"
     address, version, timer = None, scope.version, 0.0
     if state.is_querier:

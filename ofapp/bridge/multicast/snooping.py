@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, why_no_entry
-from ofapp.bridge.multicast.context import Context
 from ofapp.bridge.multicast.decode import decode
 from ofapp.bridge.multicast.effects import Effect, SetGroup, SetUnregistered
 from ofapp.bridge.multicast.message import Malformed, Other, Query, Record, RecordType, Report
@@ -18,6 +17,7 @@ from ofapp.bridge.multicast.receive import follow, on_hello, on_query, on_report
 from ofapp.bridge.multicast.restore import restore_group
 from ofapp.bridge.multicast.shared import Shared
 from ofapp.bridge.multicast.snapshot import Snapshot, members, querier, routers
+from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 
 
 class Snooping:
@@ -30,7 +30,7 @@ class Snooping:
     def __init__(self, params: Params, mac: int) -> None:
         """mac: the bridge's own Ethernet address, the source of its queries."""
         self._shared = Shared(params, mac)
-        self._vlans: dict[int, tuple[Context, Context]] = {}
+        self._vlans: dict[int, tuple[SnoopedVlan, SnoopedVlan]] = {}
         self._vlan_params: dict[int, VlanParams | None] = {}
         self._permanent: dict[tuple[int, bytes, int, bytes | None], frozenset[bytes]] = {}
 
@@ -86,27 +86,27 @@ class Snooping:
         if vid not in self._vlans:
             fallback = params or shared.params.vlan
             self._vlans[vid] = (
-                Context(shared, vid, Family.IPV4, fallback),
-                Context(shared, vid, Family.IPV6, fallback),
+                SnoopedVlan(shared, vid, Family.IPV4, fallback),
+                SnoopedVlan(shared, vid, Family.IPV6, fallback),
             )
             for key, exclude in self._permanent.items():
                 if key[0] == vid:
                     self._apply_permanent(*key, exclude)
         there = frozenset(ports)
-        for context in self._vlans[vid]:
-            context.set_ports(there)
+        for snooped in self._vlans[vid]:
+            snooped.set_ports(there)
         self._configure(vid, now)
         return self._done(now)
 
     def _configure(self, vid: int, now: float) -> None:
-        for context in self._vlans[vid]:
-            context.configure(self._vlan_params[vid] or self._shared.params.vlan, now)
+        for snooped in self._vlans[vid]:
+            snooped.configure(self._vlan_params[vid] or self._shared.params.vlan, now)
 
     def remove_vlan(self, vid: int, now: float) -> list[Effect]:
         """A VLAN is gone, with all learned on it; its entries are removed and it floods."""
         self._run(now)
-        for context in self._vlans.get(vid, ()):
-            context.close()
+        for snooped in self._vlans.get(vid, ()):
+            snooped.close()
         effects = self._flush()
         self._vlans.pop(vid, None)
         self._vlan_params.pop(vid, None)
@@ -131,9 +131,9 @@ class Snooping:
         numbers = frozenset(known.number for known in gone)
         for known in gone:
             known.forwarding = False
-        for context in self._contexts():
-            context.drop_ports(numbers)
-            context.ports_changed(gone, now)
+        for snooped in self._snooped_vlans():
+            snooped.drop_ports(numbers)
+            snooped.ports_changed(gone, now)
         for number in numbers:
             shared.remove_port(number)
         return self._done(now)
@@ -145,12 +145,12 @@ class Snooping:
         known = shared.ports[port]
         tracks = params.mcast_fast_leave is not known.params.mcast_fast_leave
         known.params = params
-        for context in self._contexts():
+        for snooped in self._snooped_vlans():
             if tracks:
-                context.track_hosts(port, params.mcast_fast_leave)
+                snooped.track_hosts(port, params.mcast_fast_leave)
             if params.mcast_router == 0:
-                context.forget_router(port)
-            context.refresh()
+                snooped.forget_router(port)
+            snooped.refresh()
         return self._done(now)
 
     def set_port_state(
@@ -173,8 +173,8 @@ class Snooping:
         changed = [port for port, (forwarding, _) in news if port.forwarding != forwarding]
         for port, state in news:
             port.forwarding, port.edge = state
-        for context in self._contexts() if news else ():
-            context.ports_changed(changed, now)
+        for snooped in self._snooped_vlans() if news else ():
+            snooped.ports_changed(changed, now)
         return self._done(now)
 
     def topology_change(self, now: float, settling: float = 0.0) -> list[Effect]:
@@ -183,11 +183,11 @@ class Snooping:
         settling: seconds for which all may have moved at least.
         """
         self._run(now)
-        for context in self._contexts():
-            context.topology_change(now, settling)
+        for snooped in self._snooped_vlans():
+            snooped.topology_change(now, settling)
         return self._done(now)
 
-    def _contexts(self) -> Iterable[Context]:
+    def _snooped_vlans(self) -> Iterable[SnoopedVlan]:
         for pair in self._vlans.values():
             yield from pair
 
@@ -250,16 +250,16 @@ class Snooping:
         if is_mac_group(group):
             raise ValueError("group: nobody can join a MAC address")
         self._run(now)
-        context, known = self._vlans[vid][len(group) == 16], shared.ports[port]
+        snooped, known = self._vlans[vid][len(group) == 16], shared.ports[port]
         kind, sources = (
             (RecordType.IS_EX, without) if source is None else (RecordType.ALLOW, (source,))
         )
         record = Record(kind, group, sources)
         host = shared.mac.to_bytes(6, "big")
-        scope = context.scope
+        scope = snooped.scope
         report = Report("by_hand", scope.family, scope.newest, host, b"", (record,))
-        follow(context, report, known, now)
-        joined = group in context.groups and port in context.groups[group].members
+        follow(snooped, report, known, now)
+        joined = group in snooped.groups and port in snooped.groups[group].members
         return joined, self._done(now)
 
     def forget(
@@ -273,16 +273,16 @@ class Snooping:
         """Forget members that fit all that is given, or one of their sources; and how many."""
         self._run(now)
         count = 0
-        for context in self._contexts():
-            for known in list(context.groups.values()):
-                if vid not in (None, context.scope.vid) or group not in (None, known.address):
+        for snooped in self._snooped_vlans():
+            for known in list(snooped.groups.values()):
+                if vid not in (None, snooped.scope.vid) or group not in (None, known.address):
                     continue
                 ports = [
                     number
                     for number, member in known.members.items()
                     if port in (None, number) and (source is None or source in member.state.sources)
                 ]
-                context.forget_members(known, ports, source)
+                snooped.forget_members(known, ports, source)
                 count += len(ports)
         return count, self._done(now)
 
@@ -313,13 +313,13 @@ class Snooping:
         if isinstance(message, Other):
             pair[0].forward(pair[0].scope.live, port)
             return self._flush()
-        context = pair[message.family is Family.IPV6]
+        snooped = pair[message.family is Family.IPV6]
         if isinstance(message, Report):
-            on_report(context, message, known, now)
+            on_report(snooped, message, known, now)
         elif isinstance(message, Query):
-            on_query(context, message, known, now)
+            on_query(snooped, message, known, now)
         else:
-            on_hello(context, message, known, now)
+            on_hello(snooped, message, known, now)
         return self._flush()
 
     # Restart.
@@ -342,49 +342,51 @@ class Snooping:
         routed: dict[tuple[int, Family], frozenset[int]] = {}
         for kept in unregistered:
             if kept.ports is not None and kept.vid in self._vlans:
-                context = self._vlans[kept.vid][kept.family is Family.IPV6]
-                if context.scope.enabled:
+                snooped = self._vlans[kept.vid][kept.family is Family.IPV6]
+                if snooped.scope.enabled:
                     routed[kept.vid, kept.family] = kept.ports
-                    context.restore(kept.ports, now)
-        found: dict[tuple[Context, bytes], dict[bytes | None, frozenset[int]]] = {}
+                    snooped.restore(kept.ports, now)
+        found: dict[tuple[SnoopedVlan, bytes], dict[bytes | None, frozenset[int]]] = {}
         for entry in groups:
             if entry.vid in self._vlans:
-                context = self._vlans[entry.vid][len(entry.group) == 16]
-                found.setdefault((context, entry.group), {})[entry.source] = entry.ports
-        for (context, address), entries in found.items():
-            restricted = routed.get((context.scope.vid, context.scope.family))
-            restore_group(context, address, entries, restricted, shared.ports, now)
+                snooped = self._vlans[entry.vid][len(entry.group) == 16]
+                found.setdefault((snooped, entry.group), {})[entry.source] = entry.ports
+        for (snooped, address), entries in found.items():
+            restricted = routed.get((snooped.scope.vid, snooped.scope.family))
+            restore_group(snooped, address, entries, restricted, shared.ports, now)
         return self._done(now)
 
     # Looking.
 
     def is_idle(self, vid: int) -> bool:
         """Whether there is nothing to lose in a VLAN: no group, no router."""
-        return not any(context.groups or context.routers for context in self._vlans.get(vid, ()))
+        return not any(snooped.groups or snooped.routers for snooped in self._vlans.get(vid, ()))
 
     def desired(self) -> list[SetGroup | SetUnregistered]:
         """All the datapath shall hold now, for comparing with what a switch does hold."""
         found: list[SetGroup | SetUnregistered] = []
-        for context in self._contexts():
-            for group in context.groups.values():
+        for snooped in self._snooped_vlans():
+            for group in snooped.groups.values():
                 found += [
-                    SetGroup(context.scope.vid, group.address, source, ports)
+                    SetGroup(snooped.scope.vid, group.address, source, ports)
                     for source, ports in group.sent.items()
                 ]
-            if context.sent is not None:
-                scope = context.scope
-                found.append(SetUnregistered(scope.vid, scope.family, context.sent))
+            if snooped.sent is not None:
+                scope = snooped.scope
+                found.append(SetUnregistered(scope.vid, scope.family, snooped.sent))
         return found
 
     def snapshot(self, now: float) -> Snapshot:
         """The state for people; costs as much as there is of it."""
-        contexts = list(self._contexts())
+        snooped_vlans = list(self._snooped_vlans())
         return Snapshot(
-            tuple(info for context in contexts for info in members(context, now)),
+            tuple(info for snooped in snooped_vlans for info in members(snooped, now)),
             tuple(
-                info for context in contexts for info in routers(context, self._shared.ports, now)
+                info
+                for snooped in snooped_vlans
+                for info in routers(snooped, self._shared.ports, now)
             ),
-            tuple(querier(context, now) for context in contexts),
+            tuple(querier(snooped, now) for snooped in snooped_vlans),
             {number: dict(port.counters) for number, port in self._shared.ports.items()},
             self._shared.quota.total,
             self._shared.params.mcast_hash_max,

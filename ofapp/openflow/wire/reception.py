@@ -58,14 +58,14 @@ class Reception:
         self._waiting[caller] = now
         if len(self._waiting) <= MOST:
             return
-        self.look(now)
+        self.review(now)
         if len(self._waiting) > MOST:
             peers = Counter(map(_peer, self._waiting))
             ((peer, count),) = peers.most_common(1)
             oldest = next(caller for caller in self._waiting if _peer(caller) == peer)
             self._dismiss(oldest, "crowd", f"{count} of the {MOST} there may be are its peer's")
 
-    def look(self, now: float) -> None:
+    def review(self, now: float) -> None:
         """Who has introduced himself is in; who does not for too long has to go."""
         for caller, since in list(self._waiting.items()):
             if caller.introduced or caller.dead:
@@ -79,7 +79,7 @@ class Reception:
         """Look now and then, for ever."""
         while True:
             hub.sleep(PERIOD)
-            self.look(time.monotonic())
+            self.review(time.monotonic())
 
     def _dismiss(self, caller: Caller, counter: str, why: str) -> None:
         del self._waiting[caller]

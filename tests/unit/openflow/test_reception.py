@@ -41,14 +41,14 @@ def test_who_does_not_introduce_itself_in_time_has_to_go(desk: Reception, told: 
     desk.come(silent, 0.0)
     desk.come(honest, 0.0)
     honest.introduced = True
-    desk.look(PATIENCE - 1)
+    desk.review(PATIENCE - 1)
     assert not silent.dead
-    desk.look(PATIENCE)
+    desk.review(PATIENCE)
     assert silent.dead
     assert not honest.dead
     assert told == ["openflow.unintroduced"]
     assert desk.counters["late"] == 1
-    desk.look(2 * PATIENCE)
+    desk.review(2 * PATIENCE)
     assert told == ["openflow.unintroduced"]
 
 
@@ -56,11 +56,11 @@ def test_time_in_which_it_waits_for_us_does_not_count(desk: Reception) -> None:
     caller = Caller()
     desk.come(caller, 0.0)
     caller.behind = True
-    desk.look(3 * PATIENCE)
+    desk.review(3 * PATIENCE)
     caller.behind = False
-    desk.look(4 * PATIENCE - 1)
+    desk.review(4 * PATIENCE - 1)
     assert not caller.dead
-    desk.look(4 * PATIENCE)
+    desk.review(4 * PATIENCE)
     assert caller.dead
 
 

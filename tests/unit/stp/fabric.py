@@ -386,7 +386,7 @@ class Fabric:
 
     def _keep(self, life: int) -> None:
         if self.life == life and self.alive:
-            self.memory.look()
+            self.memory.confirm_settled()
             self.at(self.now + SETTLING, lambda: self.work(lambda: self._keep(life)))
 
     # -- loops -----------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ class Doubt(Timed):
         return inf if self.until == -inf else self.until
 
 
-class Context:
+class SnoopedVlan:
     """See the module's docstring.
 
     ports: the VLAN's; routers: ports behind which one was heard; sent: what the datapath was told
