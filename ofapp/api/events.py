@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
+import re
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -12,12 +15,12 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import DatapathId, Input, Number
+from ofapp.api.base import DatapathId, Input
 from ofapp.api.door import LASTING
 from ofapp.api.gate import caller
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.api.roles import viewer
-from ofapp.bridge.event import Severity
+from ofapp.bridge.event import Event, Severity
 from ofapp.controller.access import Access
 from ofapp.controller.events import EVERYTHING, EventLog, Interest, Record
 
@@ -33,7 +36,21 @@ GLANCE = 0.5
 TAG = Tag(name="events", description="What happened.")
 
 
-Kinds = Annotated[str, Field(pattern="^[a-z-]+([.][a-z-]+)*(,[a-z-]+([.][a-z-]+)*)*$")]
+_KIND = "[a-z-]+([.][a-z-]+)*[.]?"
+Kinds = Annotated[str, Field(pattern=f"^{_KIND}(,{_KIND})*$")]
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_DATE = "20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?"
+Start = Annotated[
+    str,
+    Field(
+        pattern=f"^((0|[1-9][0-9]{{0,14}})|[0-9]{{1,9}}[smhd]|{_DATE}T{_TIME}Z)$",
+        description="only events after this number, this time in UTC, or so long ago (30s, 10m,"
+        " 2h, 7d)",
+        json_schema_extra={"example": "10m"},
+    ),
+]
 SeverityName = Literal["debug", "info", "warning", "error"]
 
 
@@ -52,15 +69,13 @@ class EventFilter(Input):
 class Since(EventFilter):
     """From where on."""
 
-    since: Number = Field(0, description="only events with a higher number")
+    since: Start = "0"
 
 
 class StreamStart(EventFilter):
     """From where on; without it, from now on."""
 
-    since: Number | None = Field(
-        None, description="also the remembered events with a higher number"
-    )
+    since: Start | None = None
 
 
 class LastEventId(BaseModel):
@@ -70,10 +85,11 @@ class LastEventId(BaseModel):
         None, alias="Last-Event-ID", description="`id` of the last event it has seen"
     )
 
-    def after(self, life: str) -> int:
-        """The number of that event, 0 when it was another life of the controller."""
-        its, _, number = (self.id or "0").rpartition("-")
-        return int(number) if its in ("", life) else 0
+    def after(self, events: EventLog) -> int | None:
+        """The number of that event; None when it was another life of the controller."""
+        its, _, text = (self.id or "0").rpartition("-")
+        number = int(text)
+        return number if its in ("", events.life) and number <= events.last else None
 
 
 class EventItem(BaseModel):
@@ -94,6 +110,7 @@ class EventList(BaseModel):
 
     events: list[EventItem]
     last: int = Field(description="number of the newest event there is")
+    missed: bool = Field(description="events of such kinds after `since` are forgotten already")
 
 
 class Streams:
@@ -109,12 +126,19 @@ class Streams:
         number: int,
         interest: Interest = EVERYTHING,
         may_go_on: Callable[[], bool] = lambda: True,
+        missed: str = "",
     ) -> Iterator[str]:
-        """The text of a stream of the events after a number."""
+        """The text of a stream of the events after a number.
+
+        missed: why there are none of some before, in words, which the stream begins with.
+        """
         self.open += 1
         quiet = 0.0
         try:
             yield f": events of ofapp\nid: {events.life}-{number}\n\n"
+            if missed:
+                event = Event("events.missed", missed, Severity.WARNING)
+                yield _frame(events.life, Record(number, time.time(), None, event))
             for record in events.follow(number, GLANCE, interest):
                 if self.stopping or not may_go_on():
                     return
@@ -138,8 +162,14 @@ def blueprint(events: EventLog, streams: Streams, access: Access) -> APIBlueprin
     @viewer
     def latest(query: Since) -> Response:
         """The last thousand events, oldest first.  Of severity debug none is remembered."""
-        found = events.since(query.since, _interest(query))
-        return answer(EventList(events=[_event(record) for record in found], last=events.last))
+        number, interest = _number(query.since, events), _interest(query)
+        return answer(
+            EventList(
+                events=[_event(record) for record in events.since(number, interest)],
+                last=events.last,
+                missed=events.has_forgotten(number, interest),
+            )
+        )
 
     @api.get(
         "/stream",
@@ -153,24 +183,53 @@ def blueprint(events: EventLog, streams: Streams, access: Access) -> APIBlueprin
         """Events as they happen.  It resumes after `Last-Event-ID`, or `since`.
 
         With an id from before the controller was started anew it tells all that has happened since.
-        BPDUs, sent and received, are events of severity debug.
+        Where some events after that id are not to be had any more it begins with one of kind
+        `events.missed`, which is in no list.  BPDUs are events of severity debug.
         """
         if streams.open >= STREAMS:
             raise ProblemError(503, f"{STREAMS} streams are open, no more are served")
-        number = header.after(events.life) if header.id is not None else query.since
-        if number is None:
-            number = events.last
-        elif number > events.last:  # a number of an earlier life of the controller
-            number = 0
+        interest = _interest(query)
+        number, missed = _beginning(header, query.since, events, interest)
         request.environ[LASTING] = True
         may_go_on = partial(access.still, caller())
         return Response(
-            streams.follow(events, number, _interest(query), may_go_on),
+            streams.follow(events, number, interest, may_go_on, missed),
             content_type="text/event-stream",
             headers={"Cache-Control": "no-store"},
         )
 
     return api
+
+
+def _beginning(
+    header: LastEventId, since: str | None, events: EventLog, interest: Interest
+) -> tuple[int, str]:
+    """After which number a stream begins, and what is to be said of events before."""
+    if header.id is None:
+        number = events.last if since is None else _number(since, events)
+        return (number, "") if number <= events.last else (0, "")
+    after = header.after(events)
+    if after is None:
+        return 0, (
+            f"the controller was started anew since the event {header.id}: what happened between"
+            " that event and its end is not known any more"
+        )
+    forgotten = events.has_forgotten(after, interest)
+    what = "events were told since that are not kept any more, as there were too many"
+    return after, what if forgotten else ""
+
+
+def _number(since: str, events: EventLog) -> int:
+    """The number of the last event that is not meant by a `Start`."""
+    if since.isdigit():
+        return int(since)
+    if since[-1] in _UNITS:
+        return events.before(time.time() - int(since[:-1]) * _UNITS[since[-1]])
+    year, month, day, hour, minute, second = map(int, re.findall("[0-9]+", since)[:6])
+    # A day that its month has not is one of the next month: to calendar, and so to everybody.
+    whole = calendar.timegm((year, month, day, hour, minute, second))
+    fraction = re.search("[.][0-9]+", since)
+    return events.before(whole + (float(fraction[0]) if fraction else 0))
 
 
 def _event(record: Record) -> EventItem:
@@ -194,7 +253,7 @@ def _frame(life: str, record: Record) -> str:
 
 def _interest(query: EventFilter) -> Interest:
     return Interest(
-        tuple(query.kind.split(",")) if query.kind else (),
+        tuple(kind.rstrip(".") for kind in query.kind.split(",")) if query.kind else (),
         None if query.bridge is None else int(query.bridge, 16),
         Severity(query.severity),
     )

@@ -24,6 +24,9 @@ Json = dict[str, Any]
 Query = Mapping[str, str | int | None]
 
 PAGE = 5000
+MISSED = "events.missed"
+"""Kind of what a stream begins with that cannot be resumed without a gap."""
+
 RETRY = 1.0
 """Seconds between looks for a controller that has gone."""
 
@@ -108,7 +111,9 @@ class Client:
                         waiting = False
                         say("ofapp: the controller is back", err=True)
                     last = told.id
-                    if told.data:
+                    if told.event == MISSED:
+                        say(f"ofapp: {json.loads(told.data)['message']}", err=True)
+                    elif told.data:
                         yield json.loads(told.data)
             except LostError as error:
                 if not last:

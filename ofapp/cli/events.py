@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
@@ -17,26 +19,53 @@ def events(
         bool, typer.Option("-f", "--follow", help="Go on and print events as they happen.")
     ] = False,
     since: Annotated[
-        int, typer.Option("--since", metavar="N", min=0, help="Only the events after number N.")
-    ] = 0,
+        str,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="Only the events since a time (2026-01-31 09:30, 09:30), since so long ago (30s,"
+            " 10m, 2h, 7d), or after an event's number.",
+        ),
+    ] = "0",
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            metavar="KINDS",
+            help="Only events of these kinds, or that begin so: port, stp.role; several with"
+            " commas between.",
+        ),
+    ] = None,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Show the last thousand events, oldest first; with -j one JSON object a line.
 
-    -f goes on when the controller is started anew, whose events count from one again.  BPDUs are
-    not among them: see `ofapp stp trace`.
+    -f goes on when the controller is started anew, whose events count from one again, and says so
+    if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
     client = Client(api)
+    chosen = {"since": _start(since), "kind": kind}
     if not follow:
-        for event in client.get("/v1/events", {"since": since})["events"]:
+        for event in client.get("/v1/events", chosen)["events"]:
             _show(event, json)
         return
     try:
-        for event in client.events({"since": since, "severity": "info"}):
+        for event in client.events({**chosen, "severity": "info"}):
             _show(event, json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _start(since: str) -> str:
+    """As the API has it, which knows no local time."""
+    if re.fullmatch("[0-9]+[smhd]?", since):
+        return since
+    today = f"{datetime.now():%Y-%m-%d}T"
+    for text in (since, today + since):
+        with suppress(ValueError):
+            return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    raise typer.BadParameter(f"{since} is neither a time, as 09:30, nor a number, nor as 10m")
 
 
 def _show(event: Json, json: bool) -> None:

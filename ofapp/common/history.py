@@ -27,22 +27,22 @@ class History(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(self._records.values())
 
-    def add(self, kind: Hashable, source: Hashable, record: T) -> None:
-        """The newest."""
+    def add(self, kind: Hashable, source: Hashable, record: T) -> T | None:
+        """The newest; gives the one that had to go for it."""
         self._last += 1
         self._records[self._last] = record
         self._numbers.setdefault(kind, {}).setdefault(source, deque()).append(self._last)
         self._kinds[kind] = self._kinds.get(kind, 0) + 1
-        if len(self._records) > self._size:
-            self._forget_one()
+        return self._forget_one() if len(self._records) > self._size else None
 
-    def _forget_one(self) -> None:
+    def _forget_one(self) -> T:
         kind = max(self._kinds, key=self._kinds.__getitem__)
         sources = self._numbers[kind]
         numbers = max(sources.values(), key=len)  # the first of those with the most
-        del self._records[numbers.popleft()]
+        record = self._records.pop(numbers.popleft())
         self._kinds[kind] -= 1
         if not numbers:  # none had more than one
             del sources[next(iter(sources))]
         if not self._kinds[kind]:
             del self._kinds[kind], self._numbers[kind]
+        return record

@@ -78,8 +78,12 @@ class Interest:
         return (
             self.bridge in (None, bridge)
             and _LEVELS[severity] >= _LEVELS[self.severity]
-            and (not self.kinds or any(f"{kind}.".startswith(f"{own}.") for own in self.kinds))
+            and self.covers_kind(kind)
         )
+
+    def covers_kind(self, kind: str) -> bool:
+        """Whether such events are, of some bridge and severity."""
+        return not self.kinds or any(f"{kind}.".startswith(f"{own}.") for own in self.kinds)
 
 
 EVERYTHING = Interest()
@@ -100,6 +104,7 @@ class EventLog:
         self.life = f"{time.time_ns() // 1_000_000:x}"
         self.audience_changed: Callable[[], None] = lambda: None
         self._records: History[Record] = History(size)
+        self._forgotten: dict[str, int] = {}  # number of the newest, by kind
         self._listeners: set[tuple[Any, Interest]] = set()
         self._size = size
         self._counts: Counter[str] = Counter()
@@ -147,7 +152,9 @@ class EventLog:
         self.last += 1
         record = Record(self.last, time.time(), bridge, event)
         if remembered:
-            self._records.add(event.kind, (bridge, event.port), record)
+            gone = self._records.add(event.kind, (bridge, event.port), record)
+            if gone is not None:
+                self._forgotten[gone.event.kind] = gone.number
         level = _LEVELS[event.severity]
         if LOG.isEnabledFor(level):
             about = "" if bridge is None else f"bridge {printable(name or f'{bridge:016x}')}: "
@@ -203,6 +210,18 @@ class EventLog:
             if record.number > number
             and interest.covers(record.bridge, record.event.kind, record.event.severity)
         ]
+
+    def before(self, moment: float) -> int:
+        """The number after which all is that was told then or later; moment: s since the epoch."""
+        later = (record.number for record in self._records if record.time >= moment)
+        return next(later, self.last + 1) - 1
+
+    def has_forgotten(self, number: int, interest: Interest = EVERYTHING) -> bool:
+        """Whether events of such kinds with a higher number were told, but not kept until now."""
+        return any(
+            newest > number and interest.covers_kind(kind)
+            for kind, newest in self._forgotten.items()
+        )
 
     def follow(
         self, number: int, patience: float, interest: Interest = EVERYTHING

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,7 +20,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from ofapp.api import events as routes_events
+from ofapp.api.app import create_app
 from ofapp.bridge.event import Event, Severity
+from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from tests.support.ports import free_port
 from tests.unit.api.network import DPID, FULL, mac
@@ -51,6 +54,7 @@ def test_only_later_events(client: Any) -> None:
         ("kind=test", ["test.one", "test.two", "test"]),
         ("kind=test.one", ["test.one"]),
         ("kind=tes", []),
+        ("kind=test.", ["test.one", "test.two", "test"]),
         ("kind=test.one,test.two", ["test.one", "test.two"]),
         (f"kind=test&bridge={DPID}", ["test.one", "test.two"]),
         ("kind=test&severity=warning", ["test.two", "test"]),
@@ -63,6 +67,55 @@ def test_events_are_selected(client: Any, network: Network, query: str, kinds: l
     network.events.tell(0xFF, Event("test", "c", Severity.ERROR))
     told = client.get(f"/v1/events?{query}").json["events"]
     assert [event["kind"] for event in told] == kinds
+
+
+@pytest.mark.parametrize(
+    ("since", "told"),
+    [
+        ("10m", ["b", "c"]),
+        ("30s", ["c"]),
+        ("2h", ["a", "b", "c"]),
+        ("2030-01-01T11:30:00Z", ["b", "c"]),
+        ("2030-01-01T11:55:00.000Z", ["b", "c"]),
+        ("2030-01-01T11:55:00.001Z", ["c"]),
+        ("2031-01-01T00:00:00Z", []),
+    ],
+)
+def test_events_since_a_time(
+    client: Any, network: Network, monkeypatch: pytest.MonkeyPatch, since: str, told: list[str]
+) -> None:
+    noon = datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp()
+    for ago, message in ((3600, "a"), (300, "b"), (10, "c")):
+        monkeypatch.setattr(time, "time", lambda ago=ago: noon - ago)
+        network.events.tell(1, Event("test.one", message))
+    monkeypatch.setattr(time, "time", lambda: noon)
+    answer = client.get(f"/v1/events?kind=test&since={since}").json
+    assert [event["message"] for event in answer["events"]] == told
+
+
+def test_who_asks_for_what_is_forgotten_is_told(network: Network) -> None:
+    network.events = EventLog(5)
+    client = create_app(network).test_client()
+    for number in range(7):
+        network.events.tell(number, Event("test.one", "x"))
+    network.events.tell(1, Event("rare", "x"))
+    life = network.events.life
+
+    def begins(last: str, query: str = "") -> str:
+        headers = {"Last-Event-ID": last}
+        answer = client.get(f"/v1/events/stream{query}", headers=headers, buffered=False)
+        frames = (frame.decode() for frame in answer.response)
+        kind = next(frame for frame in frames if "event: " in frame)
+        answer.close()
+        return kind.partition("event: ")[2].splitlines()[0]
+
+    assert begins(f"{life}-2") == "events.missed"
+    assert begins(f"{life}-3") == "test.one"
+    assert begins(f"{life}-0", "?kind=rare") == "rare"
+    assert begins("1-3") == "events.missed"  # of an earlier controller
+    assert begins("900") == "events.missed"
+    assert client.get("/v1/events?since=2").json["missed"]
+    assert not client.get("/v1/events?since=3").json["missed"]
 
 
 def test_a_trace_pushes_nothing_out(client: Any, network: Network) -> None:
@@ -93,7 +146,8 @@ def test_an_event_of_no_bridge(client: Any, network: Network) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["since=-1", "since=x", "until=3", "kind=", "kind=a,", "bridge=br0", "severity=x"]
+    "query",
+    ["since=-1", "since=x", "until=3", "kind=", "kind=a,", "bridge=br0", "severity=x", "since=10w"],
 )
 def test_a_bad_query_is_refused(client: Any, query: str) -> None:
     assert client.get(f"/v1/events?{query}").status_code == 422
@@ -183,6 +237,7 @@ def test_a_stream_resumes(url: str) -> None:
 
 def test_a_number_of_an_earlier_controller_tells_everything(url: str) -> None:
     with stream(url, last="1000000") as events:
+        assert next(events)["kind"] == "events.missed"
         assert next(events)["number"] == 1
 
 
@@ -190,6 +245,7 @@ def test_an_id_of_an_earlier_controller_tells_everything_although_there_are_more
     url: str,
 ) -> None:
     with stream(url, last="abc-3") as events:
+        assert next(events)["kind"] == "events.missed"
         assert next(events)["number"] == 1
 
 

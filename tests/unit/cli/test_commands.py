@@ -124,6 +124,17 @@ def test_events(live_ofapp: Run) -> None:
     assert (last["number"], last["kind"]) == (16, "port.up")
 
 
+def test_events_since_a_time_and_of_a_kind(live_ofapp: Run) -> None:
+    everything = live_ofapp("events").lines
+    assert live_ofapp("events", "--since", "1h").lines == everything
+    assert live_ofapp("events", "--since", "2026-01-31 09:30").lines == everything
+    assert live_ofapp("events", "--since", "2090-01-31").lines == []
+    ups = live_ofapp("events", "--kind", "port.up").lines
+    assert 0 < len(ups) < len(live_ofapp("events", "--kind", "port.").lines)
+    assert all(" port.up: " in line for line in ups)
+    assert live_ofapp("events", "--since", "yesterday").status == 2
+
+
 def test_events_are_followed(url: str, own_ofapp: Run) -> None:
     command = [sys.executable, "-u", "-m", "ofapp", "events", "-f", "--since", "16", "--api", url]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
@@ -155,7 +166,9 @@ def test_they_are_followed_when_the_controller_is_started_anew(tmp_path: Path) -
             assert first == second == [str(number) for number in range(1, 17)]
             said = (tmp_path / "err").read_text().splitlines()
             assert said[0].endswith("; waiting for it")
-            assert said[1:] == ["ofapp: the controller is back"]
+            assert said[1] == "ofapp: the controller is back"
+            assert said[2].startswith("ofapp: the controller was started anew since the event ")
+            assert len(said) == 3
     finally:
         process.terminate()
         process.communicate()
