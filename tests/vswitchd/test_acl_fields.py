@@ -196,7 +196,7 @@ def test_the_switch_tells_each_flow_as_it_was_told(bare: tuple[Bridge, Wire]) ->
     put(wire, EVERY_FIELD)
     flows = list(acl_flows(lists.desired(), metered=False))
     assert len({match.field for flow in flows for match in flow.match}) == len(acl.FIELDS) + 1
-    assert comparison.flow_changes(flows, wire.flows(TableId.ACL)) == []
+    assert comparison.flow_changes(flows, wire.flows(TableId.ACL)) == {}
 
 
 EVERY_FIELD: list[Settings] = [

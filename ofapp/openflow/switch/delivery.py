@@ -7,7 +7,8 @@ has had the time to follow (`grace`).  Removals that can wait do so while the sw
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 from os_ken.ofproto import ofproto_v1_3_parser as parser
@@ -33,6 +34,7 @@ class Way(Enum):
     """To the switch."""
 
     SHUT = "it is not known what the switch holds: it is told states once it is, and frames then"
+    HELD = "it is told all that its bridge wanted; what this wants since then waits, but for frames"
     OPEN = "effects are sent as they come"
     BARRIER = "they wait for the answer to a barrier"
     ENDED = "the connection is over"
@@ -58,7 +60,7 @@ class Delivery:
         self._channel = channel
         self._write = write
         self._ready = ready
-        self._waiting: list[Effect] = []  # for a barrier's reply
+        self._waiting: list[Effect] = []  # for a barrier's reply, or until the way is open
         self._unsent: list[Effect] = []  # frames, until the way is open
         self._opened = hub.Event()
         self._passes = hub.Event()
@@ -69,18 +71,34 @@ class Delivery:
             case Way.OPEN:
                 self._send(effects)
             case Way.BARRIER:
-                self._waiting += effects
-                if len(self._waiting) > MOST_WAITING:
-                    self.end()
-                    error = OverrunError("the bridge changes faster than its switch confirms")
-                    self._channel.fail(error)
+                self._wait(effects)
+            case Way.HELD:
+                self._keep_frames(effects)
+                self._wait([effect for effect in effects if not isinstance(effect, SendFrame)])
             case Way.SHUT:
-                self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
+                self._keep_frames(effects)
 
     def open(self) -> None:
         """The switch holds what effects build on."""
+        match self.way:
+            case Way.SHUT:
+                self.way = Way.OPEN
+            case Way.HELD:
+                effects, self._waiting, self.way = self._waiting, [], Way.OPEN
+                self._send(effects)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While a switch that was told nothing yet is told all; the way is open after that."""
         if self.way is Way.SHUT:
-            self.way = Way.OPEN
+            self.way = Way.HELD
+        try:
+            yield
+        except BaseException:
+            if self.way is Way.HELD:
+                self._waiting, self.way = [], Way.SHUT
+            raise
+        self.open()
 
     def take_unsent(self) -> list[Effect]:
         """The frames that were to be sent before."""
@@ -116,6 +134,16 @@ class Delivery:
                 raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
 
     # Inside
+
+    def _keep_frames(self, effects: list[Effect]) -> None:
+        self._unsent += [effect for effect in effects if isinstance(effect, SendFrame)]
+
+    def _wait(self, effects: list[Effect]) -> None:
+        self._waiting += effects
+        if len(self._waiting) > MOST_WAITING:
+            self.end()
+            error = OverrunError("the bridge changes faster than its switch confirms")
+            self._channel.fail(error)
 
     def _send(self, effects: list[Effect]) -> None:
         if not self.window.is_open:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping
 from itertools import chain
 
-from ofapp.bridge.desired import Desired
 from ofapp.bridge.ports import Port
 from ofapp.bridge.switch_restart import begin_anew
 from ofapp.common import hub
@@ -22,11 +21,19 @@ from ofapp.openflow.pipeline.chain import ports_of
 from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
 from ofapp.openflow.pipeline.flows import entry_flow
 from ofapp.openflow.switch.adoption import adopt_groups, adopt_static_entries, port_states
-from ofapp.openflow.switch.comparison import flow_changes, put_groups_and_meters, superfluous
+from ofapp.openflow.switch.comparison import (
+    flow_changes,
+    identity,
+    put_groups_and_meters,
+    subjects,
+    superfluous,
+)
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.delivery import Delivery, Way
 from ofapp.openflow.switch.port_status import arrive
+from ofapp.openflow.switch.portions import Portions
+from ofapp.openflow.switch.program import difference, program
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire.flow_stats import FlowStats, read_entry, read_flow_stats
 from ofapp.openflow.wire.groups import ask_groups, ask_meters, has_meters
@@ -38,6 +45,9 @@ LOG = logging.getLogger(__name__)
 
 AGAIN = (0.02, 0.1, 0.5, 2.0)
 """Seconds until a switch whose bridge has changed meanwhile is looked at once more."""
+MOST_LATE = 512
+"""Changes while a switch is compared with its bridge, beyond which it is looked at once more: they
+are sorted out in one go."""
 
 
 class OvertakenError(RequestError):
@@ -116,29 +126,47 @@ class Reconciler:
             entries = dict(filter(None, map(read_entry, flows)))
             self.writer.entries = GroupNumbers(entries)
             adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
-        changes = self._send(self._bridge.desired(), flows, groups, meters)
+        with self._delivery.held():
+            changes = self._send(flows, groups, meters)
         if not first:
             self._bridge.addresses.count("mended", changes)
-        self._delivery.open()
         return bool(flows)
 
     def _send(
-        self,
-        desired: Desired,
-        flows: list[FlowStats],
-        groups: Mapping[int, Group],
-        meters: Mapping[int, Meter],
+        self, flows: list[FlowStats], groups: Mapping[int, Group], meters: Mapping[int, Meter]
     ) -> int:
         """What differs from the flows, groups and meters that there are: what is superfluous last,
-        once no flow points there.  Gives how many flows."""
-        wanted = self.writer.wanted(desired)
-        entries = desired_entries(desired.entries)
-        entry_flows = (entry_flow(key, self.writer.entries.of(key)) for key in entries)
-        self._channel.send(b"".join(put_groups_and_meters(wanted, groups, meters)))
-        changes = flow_changes(chain(entry_flows, wanted.flows.values()), flows)
-        changes += superfluous(wanted, groups, meters)
-        self._channel.send(b"".join(changes))
-        self.writer.holds(wanted)
+        once no flow points there.  Gives how many flows; OvertakenError.
+
+        To find that out takes a while, in portions.  What the switch is told meanwhile is later
+        than what is found, and stays.
+        """
+        writer, desired, before = self.writer, self._bridge.desired(), self.writer.installed.copy()
+        writer.removed = 0
+        numbers = {key: writer.entries.of(key) for key in desired_entries(desired.entries)}
+        entries = [entry_flow(key, number) for key, number in numbers.items()]
+        portions = Portions(self._rest)
+        wanted = program(desired, self.metered, GroupNumbers(numbers), portions)
+        puts = put_groups_and_meters(wanted, groups, meters, portions)
+        changes = flow_changes(chain(entries, wanted.flows.values()), flows, portions)
+        changes |= superfluous(wanted, groups, meters)
+        late = difference(before, writer.installed)
+        if len(late) > MOST_LATE:
+            raise OvertakenError(
+                "the bridge changes faster than it can be compared with its switch"
+            )
+        later = subjects(late)
+        later |= {
+            identity(flow)
+            for flow, number in zip(entries, numbers.values(), strict=True)
+            if ("group", number) in later
+        }
+        for key in later:
+            puts.pop(key, None)
+            changes.pop(key, None)
+        wanted.take_in(late)
+        self._channel.send(b"".join([*puts.values(), *changes.values()]))
+        writer.holds(wanted)
         return len(changes)
 
     def _take_ports(self, ports: list[Port]) -> None:

@@ -86,7 +86,7 @@ class EffectWriter:
 
     def holds(self, program: Program) -> None:
         """The switch was looked at and holds this now."""
-        self.installed, self._flooded, self.removed = program, None, 0
+        self.installed, self._flooded = program, None
 
     def wanted(self, desired: Desired | None = None) -> Program:
         """What the switch should hold, for its bridge as it is or as it is said to be."""

@@ -1,0 +1,264 @@
+"""A switch is brought in line in portions, and what its bridge wants meanwhile is not lost."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import ofapp.common.hub
+
+# isort: split
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.ports import Port
+from ofapp.bridge.vlan import access
+from ofapp.openflow.model.flow import Flow, Group
+from ofapp.openflow.pipeline import flows as pipeline
+from ofapp.openflow.pipeline.entries import GroupNumbers
+from ofapp.openflow.switch import comparison, reconciler
+from ofapp.openflow.switch.connected import ConnectedSwitch
+from ofapp.openflow.switch.delivery import Delivery
+from ofapp.openflow.switch.portions import PORTION, Portions
+from ofapp.openflow.switch.program import program
+from ofapp.openflow.switch.reconciler import MOST_LATE, Reconciler
+from ofapp.openflow.wire import bundle, codec
+from ofapp.openflow.wire.flow_stats import FlowStats
+from tests.unit.openflow.messages import messages
+
+MOST_PORTS = 4095
+FEW = 3 * PORTION
+
+
+class Switch:
+    """A switch without meters, and its channel: it holds what it is sent.
+
+    meanwhile: called in each turn, with its number.
+    """
+
+    dead = False
+    ofproto = ofp
+
+    def __init__(self) -> None:
+        self.flows: dict[tuple[int, int, bytes], bytes] = {}
+        self.groups: dict[int, bytes] = {}
+        self.turns = 0
+        self.meanwhile: Callable[[int], None] = lambda _turn: None
+
+    def turn(self) -> None:
+        self.turns += 1
+        self.meanwhile(self.turns)
+
+    def set_xid(self, message: Any) -> int:
+        message.set_xid(1)
+        return 1
+
+    def request(self, *_request: Any) -> None:
+        """Nobody waits for a barrier here."""
+
+    def send(self, data: bytes) -> None:
+        for whole in messages(data):
+            message = bundle.part(whole) if bundle.is_part(whole) else whole
+            if message[1] == ofp.OFPT_GROUP_MOD:
+                self._group(message)
+            elif message[1] == ofp.OFPT_FLOW_MOD:
+                self._flow(message)
+
+    def _group(self, message: bytes) -> None:
+        command, number = struct.unpack_from("!8xHxxI", message)
+        assert (command == ofp.OFPGC_ADD) is (number not in self.groups), "it is refused"
+        if command == ofp.OFPGC_DELETE:
+            del self.groups[number]
+        else:
+            self.groups[number] = message[16:]
+
+    def _flow(self, message: bytes) -> None:
+        table, command, priority = struct.unpack_from("!24xBB4xH", message)
+        (length,) = struct.unpack_from("!H", message, 50)
+        key = table, priority, message[52 : 48 + length]
+        if command == ofp.OFPFC_ADD:
+            self.flows[key] = message
+        elif command == ofp.OFPFC_DELETE_STRICT:
+            self.flows.pop(key, None)
+
+    def flow_stats(self) -> Iterator[FlowStats]:
+        """Its flows, as it tells of them."""
+        for (table, priority, match), message in [*self.flows.items()]:
+            cookie, idle, flags = struct.unpack_from("!8xQ10xH16xH", message)
+            rest = message[48 + len(match) + 4 + -(len(match) + 4) % 8 :]
+            yield FlowStats(table, priority, idle, flags, cookie, 0, match, rest, 0, 0.0)
+
+    def group_stats(self) -> dict[int, Group]:
+        """Its groups, likewise."""
+        return {number: Group(number, _buckets(data)) for number, data in self.groups.items()}
+
+
+def _buckets(data: bytes) -> Any:
+    found, at = [], 0
+    while at < len(data):
+        found.append(parser.OFPBucket.parser(data, at))
+        at += found[-1].len
+    return codec.read_buckets(SimpleNamespace(buckets=found))
+
+
+class Setting:
+    """A bridge, of whose ports every fifth is down, and its switch."""
+
+    def __init__(self, ports: int) -> None:
+        self.switch: Any = Switch()
+        self.bridge = Bridge(1, BridgeParams())
+        self.bridge.set_ports([port(n, n % 5 != 0) for n in range(1, ports + 1)], 0.0)
+        self.delivery = Delivery(
+            self.switch, self.bridge.addresses, self._write, ready=lambda: None
+        )
+        connected = ConnectedSwitch(self.switch, self.bridge, self.delivery.send)
+        counters: Any = SimpleNamespace(take_flows=lambda _flows: None)
+        self.reconciler = Reconciler(connected, counters, self.delivery)
+
+    def look(self) -> None:
+        """Bring it in line."""
+        self.reconciler.reconcile(adopt_static=False)
+
+    def put(self, number: int, up: bool) -> None:
+        """A port's link comes or goes."""
+        self.delivery.send(self.bridge.put_ports([port(number, up)], 1.0))
+
+    def assert_in_line(self) -> None:
+        """The switch holds what the bridge wants now, and it is known that it does."""
+        wanted = program(self.bridge.desired(), False, GroupNumbers())
+        assert set(self.switch.flows.values()) == set(map(codec.add_flow, wanted.flows.values()))
+        assert self.switch.group_stats() == wanted.groups
+        assert self.reconciler.writer.installed == wanted
+
+    def _write(self, effects: list[Effect]) -> bytes:
+        return self.reconciler.writer.write(effects)
+
+
+def port(number: int, up: bool) -> Port:
+    return Port(number, f"p{number}", number, up, 1000)
+
+
+@pytest.fixture(autouse=True)
+def questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a switch is asked, it answers at once."""
+    monkeypatch.setattr(reconciler, "ask_ports", lambda _switch, _heard: [])
+    monkeypatch.setattr(reconciler, "fixed_requests", lambda _switch, thorough: [])
+    monkeypatch.setattr(reconciler, "bodies", lambda switch: [switch])
+    monkeypatch.setattr(reconciler, "read_flow_stats", Switch.flow_stats)
+    monkeypatch.setattr(reconciler, "ask_groups", Switch.group_stats)
+    monkeypatch.setattr(ofapp.common.hub, "sleep", lambda _seconds: None)
+
+
+def test_no_more_than_a_portion_is_done_before_others_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: dict[str, int] = dict.fromkeys(("ports", "flows", "buckets"), 0)
+    most = dict(done)
+
+    def counted(what: str, function: Any, work: Callable[[Any], int] = lambda _item: 1) -> Any:
+        def count(item: Any, *more: Any) -> Any:
+            done[what] += work(item)
+            most[what] = max(most[what], done[what])
+            return function(item, *more)
+
+        return count
+
+    monkeypatch.setattr(pipeline, "port_flows", counted("ports", pipeline.port_flows))
+    monkeypatch.setattr(codec, "add_flow", counted("flows", codec.add_flow))
+    put = counted("buckets", codec.put_group, lambda group: len(group.buckets))
+    monkeypatch.setattr(codec, "put_group", put)
+    setting = Setting(MOST_PORTS)
+    setting.switch.meanwhile = lambda _turn: done.update(dict.fromkeys(done, 0))
+    setting.look()
+    assert 0 < most["ports"] <= PORTION
+    assert 0 < most["flows"] <= PORTION
+    assert 0 < most["buckets"] <= PORTION + 512  # a part of a group is one message
+    for flow in [*setting.switch.flows][::3]:
+        del setting.switch.flows[flow]
+    setting.look()
+    assert most["flows"] <= PORTION
+    setting.assert_in_line()
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["first", "again"])
+@pytest.mark.parametrize("turn", range(1, 16, 2))
+def test_what_changes_meanwhile_is_not_lost(turn: int, known: bool) -> None:
+    """Ports go and come, before, while and after they are compared; some flows were deleted."""
+    setting = Setting(FEW)
+    if known:
+        setting.look()
+        for flow in [*setting.switch.flows][::3]:
+            del setting.switch.flows[flow]
+
+    def change(at: int) -> None:
+        if at == turn + before:
+            setting.put(1, up=False)
+            setting.put(FEW - 2, up=False)
+            setting.put(5, up=True)
+            setting.put(2, up=False)
+            setting.put(2, up=True)
+
+    before, setting.switch.meanwhile = setting.switch.turns, change
+    setting.look()
+    assert setting.switch.turns > turn + before, "the change came after all of it"
+    setting.assert_in_line()
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["first", "again"])
+def test_a_bridge_that_changes_as_a_whole_is_looked_at_once_more(known: bool) -> None:
+    setting = Setting(FEW)
+    if known:
+        setting.look()
+
+    def change(at: int) -> None:
+        if at == before + 5:
+            ports = {f"p{n}": PortParams(vlans=access(7)) for n in range(1, FEW)}
+            setting.delivery.send(setting.bridge.set_params(BridgeParams(ports=ports), 1.0))
+
+    before, setting.switch.meanwhile = setting.switch.turns, change
+    setting.look()
+    setting.assert_in_line()
+    assert len(setting.switch.flows) > MOST_LATE
+
+
+def test_a_bridge_that_never_rests_is_brought_in_line_all_the_same() -> None:
+    """With every turn some port changes; all that are left alone are mended."""
+    setting = Setting(FEW)
+
+    def change(at: int) -> None:
+        setting.put(1 + at % 3, up=at % 2 == 0)
+
+    setting.switch.meanwhile = change
+    setting.look()
+    setting.assert_in_line()
+    before = [*setting.switch.flows]
+    for flow in before[::3]:
+        del setting.switch.flows[flow]
+    setting.look()
+    own = {comparison.identity(flow) for flow in setting.reconciler.writer.installed.flows.values()}
+    touched = {flow for n in (1, 2, 3) for flow in _of_port(setting, n)}
+    assert own - set(setting.switch.flows) <= touched
+
+
+def _of_port(setting: Setting, number: int) -> set[tuple[int, int, bytes]]:
+    flows: list[Flow] = setting.reconciler.writer.installed.flows.of_port(number)
+    return set(map(comparison.identity, flows))
+
+
+def test_portions_count_what_is_more_work() -> None:
+    rests: list[int] = []
+    portions = Portions(lambda: rests.append(len(seen)))
+    seen: list[int] = []
+    for item in portions.of([1, PORTION, 1, 1], lambda item: item):
+        seen.append(item)
+    assert rests == [2]
+    for item in portions.of(range(PORTION)):
+        seen.append(item)
+    assert rests == [2, 4 + PORTION - 2]
