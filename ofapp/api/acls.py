@@ -72,7 +72,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "acls", __name__, url_prefix="/v1/bridges/<dpid>/acls", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: AclList, **documented(404)})
+    @api.get("", responses={200: AclList, **documented(404, 409)})
     @viewer
     def acls(path: BridgePath, query: NoQuery) -> Response:
         """A bridge's access lists, by name, with its counters as of now.

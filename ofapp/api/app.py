@@ -89,7 +89,7 @@ def create_app(
     ):
         app.register_api(routes.blueprint(network))
     app.register_api(metrics.blueprint(network, {} if ended is None else ended))
-    app.register_api(events.blueprint(network.events, streams or Streams(), network.access))
+    app.register_api(events.blueprint(network, streams or Streams()))
     app.register_api(tokens.blueprint(network.access))
 
     @app.get("/openapi.json", doc_ui=False)

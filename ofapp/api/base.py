@@ -60,6 +60,15 @@ DatapathId = Annotated[
         json_schema_extra={"example": "0000000000000001"},
     ),
 ]
+BridgeText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="a bridge's datapath id, 16 hex digits, or its name",
+        json_schema_extra={"example": "0000000000000001"},
+    ),
+]
 Mac = Annotated[
     int,
     BeforeValidator(_mac),
@@ -131,7 +140,7 @@ class NoQuery(Input):
 class BridgePath(Input):
     """Which bridge."""
 
-    dpid: DatapathId
+    dpid: BridgeText
 
 
 class PortPath(BridgePath):

@@ -156,7 +156,7 @@ def blueprint(network: Network) -> APIBlueprint:
         known = sorted(network.bridges.items())
         return answer(BridgeList(bridges=[bridge_view(network, bridge) for _, bridge in known]))
 
-    @api.get("/<dpid>", responses={200: Bridge, **documented(404)})
+    @api.get("/<dpid>", responses={200: Bridge, **documented(404, 409)})
     @viewer
     def bridge(path: BridgePath, query: NoQuery) -> Response:
         """One bridge."""

@@ -15,14 +15,15 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import DatapathId, Input
+from ofapp.api.base import BridgeText, DatapathId, Input
 from ofapp.api.door import LASTING
 from ofapp.api.gate import caller
+from ofapp.api.lookup import find_bridge, is_datapath_id
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.api.roles import viewer
 from ofapp.bridge.event import Event, Severity
-from ofapp.controller.access import Access
 from ofapp.controller.events import EVERYTHING, EventLog, Interest, Record
+from ofapp.controller.network import Network
 
 STREAMS = 64
 """Followers at a time; each holds a connection for as long as it likes."""
@@ -62,7 +63,7 @@ class EventFilter(Input):
         description="kinds or what they begin with, up to a dot; several with commas between",
         json_schema_extra={"example": "stp,port"},
     )
-    bridge: DatapathId | None = None
+    bridge: BridgeText | None = None
     severity: SeverityName = Field("debug", description="at least so severe")
 
 
@@ -152,17 +153,19 @@ class Streams:
             self.open -= 1
 
 
-def blueprint(events: EventLog, streams: Streams, access: Access) -> APIBlueprint:
-    """The routes on an event log; a stream ends when who follows it may not any more."""
+def blueprint(network: Network, streams: Streams) -> APIBlueprint:
+    """The routes on a network's event log; a stream ends when who follows it may not any more."""
     api = APIBlueprint(
         "events", __name__, url_prefix="/v1/events", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: EventList})
+    events = network.events
+
+    @api.get("", responses={200: EventList, **documented(404, 409)})
     @viewer
     def latest(query: Since) -> Response:
         """The last thousand events, oldest first.  Of severity debug none is remembered."""
-        number, interest = _number(query.since, events), _interest(query)
+        number, interest = _number(query.since, events), _interest(network, query)
         return answer(
             EventList(
                 events=[_event(record) for record in events.since(number, interest)],
@@ -175,7 +178,7 @@ def blueprint(events: EventLog, streams: Streams, access: Access) -> APIBlueprin
         "/stream",
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-            **documented(503),
+            **documented(404, 409, 503),
         },
     )
     @viewer
@@ -188,10 +191,10 @@ def blueprint(events: EventLog, streams: Streams, access: Access) -> APIBlueprin
         """
         if streams.open >= STREAMS:
             raise ProblemError(503, f"{STREAMS} streams are open, no more are served")
-        interest = _interest(query)
+        interest = _interest(network, query)
         number, missed = _beginning(header, query.since, events, interest)
         request.environ[LASTING] = True
-        may_go_on = partial(access.still, caller())
+        may_go_on = partial(network.access.still, caller())
         return Response(
             streams.follow(events, number, interest, may_go_on, missed),
             content_type="text/event-stream",
@@ -251,9 +254,16 @@ def _frame(life: str, record: Record) -> str:
     return f"id: {life}-{record.number}\nevent: {record.event.kind}\ndata: {data}\n\n"
 
 
-def _interest(query: EventFilter) -> Interest:
+def _interest(network: Network, query: EventFilter) -> Interest:
     return Interest(
         tuple(kind.rstrip(".") for kind in query.kind.split(",")) if query.kind else (),
-        None if query.bridge is None else int(query.bridge, 16),
+        None if query.bridge is None else _datapath_id(network, query.bridge),
         Severity(query.severity),
     )
+
+
+def _datapath_id(network: Network, text: str) -> int:
+    """Of a bridge; one that is forgotten has events, too."""
+    if is_datapath_id(text):
+        return int(text, 16)
+    return find_bridge(network, text, "bridge").datapath_id

@@ -210,7 +210,7 @@ def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
     api = APIBlueprint("fdb", __name__, url_prefix="/v1", abp_tags=[TAG], abp_responses=COMMON)
 
-    @api.get("/bridges/<dpid>/fdb", responses={200: EntryPage, **documented(404)})
+    @api.get("/bridges/<dpid>/fdb", responses={200: EntryPage, **documented(404, 409)})
     @viewer
     def bridge_fdb(path: BridgePath, query: Listing) -> Response:
         """A bridge's entries by VLAN and address, a page at a time."""
@@ -273,7 +273,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return told
 
     @api.delete(
-        "/bridges/<dpid>/fdb/<vlan>/<mac>", responses={204: None, **documented(404), **UNSAVED}
+        "/bridges/<dpid>/fdb/<vlan>/<mac>", responses={204: None, **documented(404, 409), **UNSAVED}
     )
     @operator
     def delete_static(path: StaticPath, query: NoQuery) -> Response:
@@ -286,7 +286,7 @@ def blueprint(network: Network) -> APIBlueprint:
         saved.wait()
         return Response(status=204)
 
-    @api.delete("/bridges/<dpid>/fdb", responses={200: Flushed, **documented(404)})
+    @api.delete("/bridges/<dpid>/fdb", responses={200: Flushed, **documented(404, 409)})
     @operator
     def flush(path: BridgePath, query: EntryFilter) -> Response:
         """Forget the learned entries that fit all that is given; without a filter, all."""
@@ -295,13 +295,15 @@ def blueprint(network: Network) -> APIBlueprint:
         gone = network.changes.fdb.flush(bridge, port, query.vlan, query.mac)
         return answer(Flushed(flushed=gone))
 
-    @api.get("/bridges/<dpid>/fdb/held", responses={200: HeldList, **documented(404)})
+    @api.get("/bridges/<dpid>/fdb/held", responses={200: HeldList, **documented(404, 409)})
     @viewer
     def held(path: BridgePath, query: NoQuery) -> Response:
         """The addresses that are held down: they flap, or belong to a sticky port."""
         return answer(HeldList(held=_held(find_bridge(network, path.dpid))))
 
-    @api.delete("/bridges/<dpid>/fdb/held/<vlan>/<mac>", responses={204: None, **documented(404)})
+    @api.delete(
+        "/bridges/<dpid>/fdb/held/<vlan>/<mac>", responses={204: None, **documented(404, 409)}
+    )
     @operator
     def release(path: StaticPath, query: NoQuery) -> Response:
         """Let go of an address before its time; it may move again, and be held again."""

@@ -117,7 +117,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "lags", __name__, url_prefix="/v1/bridges/<dpid>/lags", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: LagList, **documented(404)})
+    @api.get("", responses={200: LagList, **documented(404, 409)})
     @viewer
     def lags(path: BridgePath, query: NoQuery) -> Response:
         """The aggregations of a bridge, in the order of the file."""
@@ -126,7 +126,7 @@ def blueprint(network: Network) -> APIBlueprint:
         datapath_id = f"{bridge.datapath_id:016x}"
         return answer(LagList(datapath_id=datapath_id, bridge=bridge.name, lags=known))
 
-    @api.get("/<lag>", responses={200: LagDetail, **documented(404)})
+    @api.get("/<lag>", responses={200: LagDetail, **documented(404, 409)})
     @viewer
     def show(path: LagPath, query: NoQuery) -> Response:
         """An aggregation, and what it is told."""

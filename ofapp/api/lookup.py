@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ofapp.api.base import PortRef
 from ofapp.api.problems import ProblemError, field_problem
 from ofapp.bridge.bridge import Bridge
@@ -10,12 +12,28 @@ from ofapp.controller.changes.asked import missing_port
 from ofapp.controller.network import Network
 
 
-def find_bridge(network: Network, dpid: str) -> Bridge:
-    """The bridge with this datapath id; 404."""
-    bridge = network.bridges.get(int(dpid, 16))
-    if bridge is None:
-        raise field_problem(404, "dpid", f"there is no bridge {dpid}")
-    return bridge
+def is_datapath_id(text: str) -> bool:
+    """Whether it is written as one; a name may be, too."""
+    return re.fullmatch("[0-9a-fA-F]{16}", text) is not None
+
+
+def find_bridge(network: Network, text: str, field: str = "dpid") -> Bridge:
+    """The bridge with this datapath id or name; 404, 409 if several have the name.
+
+    A datapath id goes first: nobody else can have it, and a name may look like one.
+    """
+    if is_datapath_id(text):
+        bridge = network.bridges.get(int(text, 16))
+        if bridge is not None:
+            return bridge
+    found = [own for own in network.bridges.values() if own.name == text]
+    if not found:
+        raise field_problem(404, field, f"there is no bridge {text}")
+    if len(found) > 1:
+        ids = ", ".join(sorted(f"{own.datapath_id:016x}" for own in found))
+        what = f"{len(found)} bridges are called {text}, give a datapath id: {ids}"
+        raise field_problem(409, field, what)
+    return found[0]
 
 
 def find_port(bridge: Bridge, text: str, status: int = 404) -> Port:

@@ -272,14 +272,14 @@ def blueprint(network: Network) -> APIBlueprint:
             raise field_problem(409, error.field, str(error)) from None
         return answer(_detail(network, bridge, port))
 
-    @api.get("/ports", responses={200: PortList, **documented(404)})
+    @api.get("/ports", responses={200: PortList, **documented(404, 409)})
     @viewer
     def ports(path: BridgePath, query: PortQuery) -> Response:
         """A bridge's ports, and members of its aggregations, by number."""
         bridge = find_bridge(network, path.dpid)
         return answer(PortList(ports=PortViews(network, bridge, query.counters).all()))
 
-    @api.get("/ports/<port>", responses={200: PortDetail, **documented(404)})
+    @api.get("/ports/<port>", responses={200: PortDetail, **documented(404, 409)})
     @viewer
     def show(path: PortPath, query: PortQuery) -> Response:
         """A port, and what it is told."""
@@ -298,7 +298,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         return change(*find(path), body.values())
 
-    @api.get("/vlans", responses={200: VlanStatus, **documented(404)})
+    @api.get("/vlans", responses={200: VlanStatus, **documented(404, 409)})
     @viewer
     def vlans(path: BridgePath, query: NoQuery) -> Response:
         """The VLANs that are named, limited or in use, and those that each port is in."""

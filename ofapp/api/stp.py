@@ -292,7 +292,7 @@ def blueprint(network: Network) -> APIBlueprint:
         "stp", __name__, url_prefix="/v1/bridges/<dpid>/stp", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: StpBridgeStatus, **documented(404)})
+    @api.get("", responses={200: StpBridgeStatus, **documented(404, 409)})
     @viewer
     def status(path: BridgePath, query: NoQuery) -> Response:
         """Spanning tree of a bridge and of its ports, by number."""

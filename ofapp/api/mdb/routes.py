@@ -42,7 +42,7 @@ def blueprint(network: Network) -> APIBlueprint:
         NAME, __name__, url_prefix="/v1/bridges/<dpid>/mdb", abp_tags=[TAG], abp_responses=COMMON
     )
 
-    @api.get("", responses={200: MdbPage, **documented(404)})
+    @api.get("", responses={200: MdbPage, **documented(404, 409)})
     @viewer
     def entries(path: BridgePath, query: MdbListing) -> Response:
         """A bridge's multicast entries by VLAN, group and port, a page at a time."""
@@ -90,7 +90,7 @@ def blueprint(network: Network) -> APIBlueprint:
             saved.wait()
         return told
 
-    @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404), **UNSAVED})
+    @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404, 409), **UNSAVED})
     @operator
     def delete(path: MdbPath, query: MdbRemoval) -> Response:
         """Remove a permanent entry, and forget what hosts have reported, until they do again.
@@ -115,7 +115,7 @@ def blueprint(network: Network) -> APIBlueprint:
             saved.wait()
         return Response(status=204)
 
-    @api.delete("", responses={200: Flushed, **documented(404), **UNSAVED})
+    @api.delete("", responses={200: Flushed, **documented(404, 409), **UNSAVED})
     @operator
     def flush(path: BridgePath, query: MdbFilter) -> Response:
         """Forget the entries that fit all that is given; without a filter, all of one type.

@@ -48,7 +48,7 @@ def blueprint(network: Network) -> APIBlueprint:
     def done(bridge: Bridge) -> Response:
         return answer(bridge_view(network, bridge))
 
-    @api.get("", responses={200: MulticastStatus, **documented(404)})
+    @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
     @viewer
     def status(path: BridgePath, query: NoQuery) -> Response:
         """Multicast snooping of a bridge, of its VLANs and of its ports."""
@@ -93,7 +93,7 @@ def blueprint(network: Network) -> APIBlueprint:
         network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans}))
         return done(bridge)
 
-    @api.delete("/vlans/<vlan>", responses={200: MulticastStatus, **documented(404)})
+    @api.delete("/vlans/<vlan>", responses={200: MulticastStatus, **documented(404, 409)})
     @operator
     def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
         """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""

@@ -22,6 +22,7 @@ IDS = {
     "mac": STATIC,
     "group": "239.1.1.1",
     "name": "viewer",
+    "lag": "bond0",
 }
 """What there is: with these no answer is a 404 for want of a bridge or a port."""
 

@@ -16,7 +16,7 @@ from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.controller.network import Network
 from ofapp.openflow.pipeline.meters import Copy
-from tests.unit.api.network import DPID, FULL, OWN, mac, remade_network, standing
+from tests.unit.api.network import DPID, FULL, OWN, add_bridge, mac, remade_network, standing
 
 
 def test_all_bridges_are_listed(client: Any) -> None:
@@ -92,10 +92,32 @@ def test_an_unknown_bridge_is_not_found(client: Any, below: str) -> None:
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (404, "dpid")
 
 
-@pytest.mark.parametrize("dpid", ["1", "br0", "000000000000000g", DPID + "0", DPID + "%0a"])
-def test_a_malformed_datapath_id_is_named(client: Any, dpid: str) -> None:
+@pytest.mark.parametrize("dpid", ["1", "000000000000000g", DPID + "0", DPID + "%0a", "br2"])
+def test_what_is_neither_a_datapath_id_nor_a_name_is_not_found(client: Any, dpid: str) -> None:
     answer = client.get(f"/v1/bridges/{dpid}")
-    assert (answer.status_code, answer.json["errors"][0]["field"]) == (422, "dpid")
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (404, "dpid")
+
+
+@pytest.mark.parametrize("below", ["", "/ports", "/fdb", "/stp", "/mdb", "/multicast", "/lags"])
+def test_a_bridge_is_found_by_its_name(client: Any, below: str) -> None:
+    assert client.get(f"/v1/bridges/br0{below}").status_code == 200
+
+
+def test_a_name_that_two_bridges_have_is_refused_with_both_ids(
+    client: Any, network: Network
+) -> None:
+    add_bridge(network, 2)
+    answer = client.get("/v1/bridges/br0/fdb")
+    assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "dpid")
+    assert DPID in answer.json["detail"]
+    assert "0000000000000002" in answer.json["detail"]
+    assert client.get(f"/v1/bridges/{DPID}").status_code == 200
+
+
+def test_a_datapath_id_goes_before_a_name(client: Any, network: Network) -> None:
+    """Or a switch that is called as another's datapath id would stand for it."""
+    add_bridge(network, 2, DPID)
+    assert client.get(f"/v1/bridges/{DPID}").json["name"] == "br0"
 
 
 def test_what_is_held_back_from_the_controller_is_told_of_each_port(
