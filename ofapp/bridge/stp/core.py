@@ -303,6 +303,7 @@ class Core:
                 port.tx_decrement,
                 port.agreement_from,
                 port.self_loop_until,
+                port.peer_until,
             ):
                 if now < timer < earliest:
                     earliest = timer

@@ -201,7 +201,7 @@ def test_a_byte_order_mark_is_no_fault() -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    for path, what in ((tmp_path / "no", "No such file"), (tmp_path, "Is a directory")):
+    for path, what in ((tmp_path / "no", "No such file"), (tmp_path, "not a regular file")):
         with pytest.raises(ConfigError, match=what):
             load_config(path)
 

@@ -15,6 +15,7 @@ from ofapp.bridge.stp import (
     SpanningTree,
 )
 from ofapp.bridge.stp.bpdu import MIN_FRAME, decode, encode
+from ofapp.bridge.stp.neighbour import PEER
 from tests.unit.stp.lab import BETTER, agreement, rst
 
 UPPER, LOWER = 0x0200_0000_0011, 0x0200_0000_0012
@@ -113,6 +114,16 @@ def test_a_bridge_that_is_late_is_no_host() -> None:
     for now in range(1, 11):
         gone.trees[0].tick(float(now))
     assert gone.trees[0].port(1).oper_edge
+
+
+def test_one_that_is_late_for_a_minute_is_gone_and_the_tree_wakes_for_that() -> None:
+    pair = Pair()
+    pair.hand_over(1, 0.01)
+    upper, now = pair.trees[0], 0.01
+    while not upper.port(1).oper_edge and now < 70:
+        now = upper.next_wakeup() or now
+        upper.tick(now)
+    assert now == 0.01 + PEER * BridgeParams().hello_time
 
 
 def test_other_padding_is_none_of_our_business() -> None:
