@@ -34,6 +34,8 @@ UML_SECONDS = 1_500
 MODULES = ("openvswitch", "bridge", "veth", "bonding")
 CONFIG = "defaults: {stp: {enabled: false}}"
 
+Found = dict[str, dict[str, list[float]]]
+"""What is measured -> device -> a figure a turn."""
 Makers = dict[str, Callable[[], tuple[Side, Side]]]
 """A device and its peer, by the device's name."""
 
@@ -80,9 +82,14 @@ def lost_frames(pair: Pair) -> dict[str, int]:
         return {"pulled": pulled, "plugged in": stream.lost()}
 
 
-def measure(makers: Makers, turns: int, speeds: int) -> dict[str, dict[str, list[float]]]:
-    """What is measured -> device -> a figure a turn; devices by turns, each first at times."""
-    found: dict[str, dict[str, list[float]]] = {}
+def measure(
+    makers: Makers,
+    turns: int,
+    speeds: int,
+    keep_all: Callable[[Found], object] = lambda found: None,
+) -> Found:
+    """Devices by turns, each first at times; keep_all: told of what there is after each turn."""
+    found: Found = {}
 
     def keep(what: str, name: str, value: float) -> None:
         found.setdefault(what, {}).setdefault(name, []).append(value)
@@ -97,11 +104,21 @@ def measure(makers: Makers, turns: int, speeds: int) -> dict[str, dict[str, list
                         keep(f"frames lost, {what}", name, value)
                 for what, speed in SPEEDS.items() if turn < speeds else ():
                     keep(what, name, speed(pair))
-            print(f"  turn {turn + 1}", file=sys.stderr, flush=True)
+            print(f"  turn {turn + 1}: {_turn(found, turn)}", file=sys.stderr, flush=True)
+            keep_all(found)
     return found
 
 
-def report(found: dict[str, dict[str, list[float]]]) -> str:
+def _turn(found: Found, turn: int) -> str:
+    """What a turn has found, in a line."""
+    parts = []
+    for what, devices in found.items():
+        values = [f"{name} {of[turn]:.0f}" for name, of in devices.items() if turn < len(of)]
+        parts += [f"{what}: {', '.join(values)}"] if values else []
+    return "; ".join(parts)
+
+
+def report(found: Found) -> str:
     """Markdown."""
     lines = [
         "| | device | median | least to greatest | ofapp / it, median (95 %) |",
@@ -130,15 +147,18 @@ def inside(turns: int, speeds: int, out: Path) -> None:
         "upcall handlers",
         seconds=HANDLERS_FROM,
     )
-    out.write_text(json.dumps(measure(KERNEL, turns, speeds)))
+    measure(KERNEL, turns, speeds, lambda found: out.write_text(json.dumps(found)))
 
 
-def in_uml(turns: int, speeds: int) -> dict[str, dict[str, list[float]]]:
-    """The figures of the kernel's datapath."""
+def in_uml(turns: int, speeds: int, seconds: float) -> Found:
+    """The figures of the kernel's datapath; of the turns that were done in that time."""
     with tempfile.TemporaryDirectory(prefix="ofapp-bond-") as folder:
         words = f"--turns {turns} --speeds {speeds} --inside /results/found"
         results = Path(folder)
-        run_inside(f"exec .venv/bin/python -m tests.bench.bond {words}", results, UML_SECONDS)
+        try:
+            run_inside(f"exec .venv/bin/python -m tests.bench.bond {words}", results, seconds)
+        except AssertionError as error:
+            print(f"cut short: {error}", file=sys.stderr)
         if not (results / "found").exists():
             raise SystemExit((results / "output").read_text()[-3000:])
         return json.loads((results / "found").read_text())  # type: ignore[no-any-return]
@@ -149,6 +169,9 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=20, help="of pulling cables")
     parser.add_argument("--speeds", type=int, default=12, help="turns of measuring speed")
     parser.add_argument("--only", choices=("userspace", "kernel"))
+    parser.add_argument(
+        "--seconds", type=float, default=UML_SECONDS, help="that user-mode Linux may take"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="every figure")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -160,7 +183,7 @@ def main() -> None:
         found["userspace"] = measure(USERSPACE, given.turns, given.speeds)
         print(f"## Userspace datapath\n\n{report(found['userspace'])}\n", flush=True)
     if given.only != "userspace":
-        found["kernel"] = in_uml(given.turns, given.speeds)
+        found["kernel"] = in_uml(given.turns, given.speeds, given.seconds)
         print(f"## Kernel datapath, in user-mode Linux\n\n{report(found['kernel'])}\n")
     if given.json:
         given.json.write_text(json.dumps(found))

@@ -101,7 +101,12 @@ class Actor:
         return self._finish()
 
     def set_params(self, params: LagParams, now: float) -> list[Effect]:
-        """Administer the aggregation. Raises ValueError if it is to be a static one from now on."""
+        """Administer the aggregation. Raises ValueError if it is to be a static one from now on.
+
+        Another rate may give a partner more time at once, but less only from its next LACPDU on, as
+        current_while_timer is started by one (6.4.12): Open vSwitch looks at the new rate when it
+        sends again, up to 30 s later, and would be taken for silent after 3 s until then.
+        """
         if params.lacp == "off":
             raise ValueError("a static aggregation has no actor")
         core = self._core
@@ -114,7 +119,7 @@ class Actor:
                 port.selected = Selected.UNSELECTED
             port.ntt = True
             if params.rate != old.rate and port.receive is Receive.CURRENT:
-                port.current_while = core.now + core.timeout
+                port.current_while = max(port.current_while, core.now + core.timeout)
         core.mark_all()
         core.reselect = True
         return self._finish()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ofapp.bridge.lacp.actor import Actor
 from ofapp.bridge.lacp.churn import churn_machine
 from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import NO_PARTNER, Information, State, System
@@ -29,7 +30,7 @@ from ofapp.bridge.lacp.port import (
     Selected,
 )
 from ofapp.bridge.lacp.receive import next_receive, receive_machine
-from ofapp.bridge.lacp.slow import Lacpdu
+from ofapp.bridge.lacp.slow import Lacpdu, encode_lacpdu
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.stp.params import Link
 
@@ -103,6 +104,31 @@ def test_receive(state: Receive) -> None:
         assert (next_receive(core, port) or state) is expected, (state, c)
         receive_machine(core, port)
         assert next_receive(core, port) is None, "it rests"
+
+
+def test_another_rate_gives_a_partner_less_time_only_from_its_next_lacpdu_on() -> None:
+    """Open vSwitch sends at the new rate only after it would have sent at the old one."""
+    lags = {rate: LagParams(("eth0",), rate=rate) for rate in ("slow", "fast")}
+    actor = Actor("lag0", lags["slow"], 0x020000000001, 1)
+    actor.add(1, 7, Link(True, 1000, True), 0.0)
+    said = encode_lacpdu(PARTNER, NO_PARTNER, 9)
+    actor.receive(1, said, 1.0)
+    actor.set_params(lags["fast"], 1.5)
+    actor.tick(30.0)
+    assert not _expired(actor)
+    actor.receive(1, said, 31.0)
+    actor.tick(33.9)
+    assert not _expired(actor)
+    actor.set_params(lags["slow"], 33.9)
+    actor.tick(123.0)
+    assert not _expired(actor)
+    actor.tick(124.0)
+    assert _expired(actor)
+
+
+def _expired(actor: Actor) -> bool:
+    (member,) = actor.status().members
+    return State.EXPIRED in member.actor.state
 
 
 def test_what_receive_does_on_entering() -> None:

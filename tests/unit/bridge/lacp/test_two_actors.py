@@ -397,6 +397,7 @@ def test_another_rate_is_told_and_obeyed() -> None:
     lab = pair(1)
     lab.run(40)
     lab.set("a", rate="fast")
+    lab.run(2)
     lab.deaf.add(("b", 11))
     assert lab.wait(lambda: not lab.distributing("a"), 4) <= 3.01
     lab.deaf.clear()
