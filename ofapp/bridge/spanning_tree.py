@@ -111,7 +111,7 @@ class BridgeSpanningTree:
         revived._revision = revived.tree.revision
         revived._cabling = revived.tree.cabling
         revived.clock = PausableTime(paused=revived._told)
-        revived._up = {port.port for port in revived.tree.snapshot().ports if port.link.up}
+        revived._up = {*revived.tree.states()}
         revived._early = revived._alone()
         return revived
 
@@ -141,8 +141,10 @@ class BridgeSpanningTree:
 
     def states(self) -> dict[int, PortState]:
         """The state of each port whose link is up, as the datapath should have it."""
-        ports = map(self._as_it_is, self.tree.snapshot().ports)
-        return {port.port: port.state for port in ports if port.link.up}
+        states = self.tree.states()
+        if self._early in states:
+            states[self._early] = _FORWARDING
+        return states
 
     def status(self, now: float) -> stp.BridgeStatus:
         """How the tree stands, with times as of `now` and not of the last thing that happened."""

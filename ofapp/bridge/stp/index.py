@@ -11,6 +11,14 @@ from heapq import heapify, heappop, heappush
 
 from ofapp.bridge.stp.port import PAUSED, TreePort
 
+PORTION = 128
+"""Ports that are looked at in one go because they are due.
+
+A thousand switches' timers wait meanwhile, and thousands of ports may be due together: those of a
+switch whose controller goes on again all open at the same instant.  The later ones are late by some
+milliseconds, as a timer may be.
+"""
+
 
 class Candidates:
     """Ports that may fulfil a condition; those that do not are dropped when somebody looks.
@@ -66,9 +74,9 @@ class Wakes:
         return heap[0][0] if heap else None
 
     def due(self, now: float) -> list[TreePort]:
-        """Take out the ports that are to be looked at by `now`."""
+        """Take out the ports that are to be looked at by `now`, PORTION at most: others next."""
         found: dict[int, TreePort] = {}
-        while self._heap and self._heap[0][0] <= now:
+        while self._heap and self._heap[0][0] <= now and len(found) < PORTION:
             when, number = heappop(self._heap)
             if self._counts(when, number):
                 found[number] = self._ports[number]

@@ -267,6 +267,10 @@ class SpanningTree:
         """One port as of the last call. Raises KeyError for an unknown port."""
         return port_status(self._core, self._core.ports[port_no])
 
+    def states(self) -> dict[int, PortState]:
+        """The states of the ports whose links are up, without the rest of `snapshot`."""
+        return {port.port_no: port.state for port in self._core.ports.values() if port.link.up}
+
     def takes_part(self, port_no: int) -> bool:
         """Whether spanning tree runs on a port. Raises KeyError for an unknown port."""
         return self._core.ports[port_no].params.enabled

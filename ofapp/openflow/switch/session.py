@@ -341,3 +341,6 @@ class Session:
             due, now = self.bridge.next_wakeup(), time.monotonic()
             if due is not None and due <= now:
                 self.apply(self.bridge.tick(now))
+                left = self.bridge.next_wakeup()
+                if left is not None and left <= now:  # of thousands of ports: others wait, too
+                    self.channel.turn()

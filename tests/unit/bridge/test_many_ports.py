@@ -20,7 +20,7 @@ from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow.switch.writer import EffectWriter
 from tests.unit.effort import calls
 
-FEW, MANY = 20, 160
+FEW, MANY = 20, 120  # the many are still one portion of those that are due together
 
 
 class Switch:

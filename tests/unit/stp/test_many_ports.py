@@ -4,7 +4,16 @@ import gc
 import weakref
 from collections.abc import Iterator
 
-from ofapp.bridge.stp import BridgeParams, Link, PortParams, PortState, SpanningTree
+from ofapp.bridge.stp import (
+    BridgeParams,
+    Link,
+    PortParams,
+    PortState,
+    SendBpdu,
+    SetPortState,
+    SpanningTree,
+)
+from ofapp.bridge.stp.index import PORTION
 from tests.unit.effort import calls, lines
 
 FEW, MANY = 25, 200
@@ -96,3 +105,26 @@ def test_the_queue_of_wakeups_stays_small() -> None:
     tree = bridge(4)
     run(tree, 2000.0)
     assert len(tree._core.wakes._heap) <= 4 * 4 + 64
+
+
+def test_thousands_of_ports_that_are_due_together_are_looked_at_in_portions() -> None:
+    """Nobody else has a turn within a tick; the next is due at once, until all ports are open."""
+    tree = SpanningTree(BridgeParams(), 1)
+    for number in range(1, 1001):
+        tree.add_port(number, PortParams(), Link(up=True, speed_mbps=1000), 0.0)
+    now, most, opened = 0.0, 0, set[int]()
+    while len(opened) < 1000:
+        due = tree.next_wakeup()
+        assert due is not None
+        assert due < 60
+        now = max(now, due)
+        effects = tree.tick(now)
+        told = {effect.port for effect in effects if isinstance(effect, SetPortState | SendBpdu)}
+        most = max(most, len(told))
+        opened |= {
+            effect.port
+            for effect in effects
+            if isinstance(effect, SetPortState) and effect.state is PortState.FORWARDING
+        }
+    assert 0 < most <= PORTION
+    assert set(tree.states().values()) == {PortState.FORWARDING}
