@@ -43,11 +43,13 @@ def listing(
     to_json: Callable[[Sequence[T]], Sequence[object]],
     rest: Mapping[str, object],
 ) -> Response:
-    """`{name: items, **rest}`, in which to_json makes of some items what is told of them."""
+    """`{name: items, **rest}` of this moment, in which to_json makes of some items what is told."""
     pieces = []
     for start in range(0, len(items), _PIECE):
         if start:
             hub.sleep(0)
         pieces.append(_encode(to_json(items[start : start + _PIECE]))[1:-1])
     body = f'{{"{name}":[{",".join(pieces)}],{_encode(rest)[1:]}\n'
-    return Response(body, content_type="application/json")
+    answer = Response(body, content_type="application/json")
+    answer.cache_control.no_store = True
+    return answer

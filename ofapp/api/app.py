@@ -27,6 +27,7 @@ from ofapp.api import (
     ryu,
     stp,
     tokens,
+    transfer,
 )
 from ofapp.api.answers import plain
 from ofapp.api.door import MAX_BODY
@@ -54,7 +55,9 @@ def create_app(
         info=Info(
             title="ofapp",
             version=ofapp.__version__,
-            description="Learning bridges on Open vSwitch: what they know, and how to change it.",
+            description="Learning bridges on Open vSwitch: what they know, and how to change it."
+            " What is no page of a database has an ETag: `If-None-Match` is answered with 304 when"
+            " nothing has changed. Long answers are compressed for whoever accepts gzip.",
         ),
         responses=problems.COMMON,
         validation_error_model=problems.Problem,
@@ -67,6 +70,7 @@ def create_app(
     app.url_map.merge_slashes = False  # redirects would be neither JSON nor in the document
     problems.install(app)
 
+    transfer.install(app)
     Gate(app, network.access, network.audit, local_only)
 
     @app.before_request

@@ -85,6 +85,8 @@ def connect(url: str) -> tuple[str, httpx.Client]:
     headers = own.headers()
     if url == LOCAL:
         url = f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
+    if not url.startswith("https:"):  # this machine, where to compress costs more than to send
+        headers = {**headers, "Accept-Encoding": "identity"}
     if url.startswith(UNIX):
         transport = httpx.HTTPTransport(uds=url.removeprefix(UNIX))
         return "http://localhost", httpx.Client(timeout=30, transport=transport, headers=headers)
