@@ -15,6 +15,7 @@ from ofapp.api import (
     acls,
     bridges,
     config,
+    docs,
     events,
     fdb,
     health,
@@ -100,6 +101,8 @@ def create_app(
     @viewer
     def openapi() -> Response:
         return plain(app.api_doc)
+
+    docs.install(app)
 
     return app
 

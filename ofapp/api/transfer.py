@@ -22,6 +22,7 @@ LONG = 4096
 _PIECE = 64 * 1024  # bytes compressed at a time: about a millisecond
 _GZIP = 16 + zlib.MAX_WBITS
 _FAST = 1
+_LASTING = ("application/json", "text/html", "text/css", "text/javascript")
 
 
 def install(app: Flask) -> None:
@@ -33,7 +34,7 @@ def _sent(response: Response) -> Response:
     if response.is_streamed or response.status_code != 200 or request.method not in ("GET", "HEAD"):
         return response
     response.vary.add("Accept-Encoding")
-    if response.mimetype == "application/json" and not response.cache_control.no_store:
+    if response.mimetype in _LASTING and not response.cache_control.no_store:
         response.add_etag(weak=True)  # the same for both codings
         response.cache_control.private = response.cache_control.no_cache = True
         response.make_conditional(request)
