@@ -58,14 +58,11 @@ class Neighbour:
             f"options:tx_pcap={self._there}",
         )
 
-    def bond(self, lacp: str = "active") -> None:
-        """Begin, with members n1 and n2.
-
-        With the long timeout: its clock may run a good deal faster than this end's.
-        """
+    def bond(self, lacp: str = "active", timeout: str = "slow") -> None:
+        """Begin, with members n1 and n2."""
         self._switch.vsctl(
             *("add-bond", "nb", "bond0", "n1", "n2", f"lacp={lacp}", "bond_mode=balance-tcp"),
-            *("--", "set", "Port", "bond0", "other_config:lacp-time=slow"),
+            *("--", "set", "Port", "bond0", f"other_config:lacp-time={timeout}"),
             *" ".join(self.interfaces).split(),
         )
 
@@ -134,7 +131,7 @@ def neighbour(beside: Neighbour, bridge: Bridge) -> Iterator[Neighbour]:
     for up in (False, True):
         for number in MEMBERS:
             bridge.link(number, up=up)
-        wait_for(lambda: not used(bridge), "members to be out of use", tick=bridge.switch.step)
+        wait_for(lambda: not used(bridge), "members to be out of use", tick=bridge.switch.in_pace())
 
 
 def used(bridge: Bridge) -> set[int]:
@@ -151,8 +148,7 @@ def both_use(bridge: Bridge, neighbour: Neighbour, members: set[int]) -> None:
     wait_for(
         lambda: used(bridge) == members == neighbour.bonded(),
         f"both ends to use {members}",
-        # as much as a second each time: this end does not wait for the switch's clock
-        tick=lambda: bridge.switch.appctl("time/warp", "1000"),
+        tick=bridge.switch.in_pace(),
         seconds=30,
     )
 
@@ -191,7 +187,7 @@ def test_a_storm_by_one_member_leaves_the_other_alone(
             "netdev-dummy/receive", "m2", encode_lacpdu(stranger, stranger, number).hex()
         )
     bridge.switch.step()
-    wait_for(lambda: used(bridge) == {1}, "the storm to tell", tick=bridge.switch.step)
+    wait_for(lambda: used(bridge) == {1}, "the storm to tell", tick=bridge.switch.in_pace())
     assert taken_in(controller) - before < 200
     assert controller.alive
     both_use(bridge, neighbour, {1, 2})
@@ -210,7 +206,7 @@ def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
 ) -> None:
     controller.configure(file(rate="fast"))
     assert controller.api("POST", "/v1/config/reload").status == 200
-    neighbour.bond()
+    neighbour.bond(timeout="fast")
     both_use(bridge, neighbour, {1, 2})
     neighbour.cut(1)
     both_use(bridge, neighbour, {2})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -48,19 +47,13 @@ def standby(controller: Controller, bridge: Bridge) -> object:
 
 
 def wait_for_standby(controller: Controller, bridge: Bridge) -> None:
-    """Wait until this controller says that it holds still, the switch's clock going as ours does.
-
-    A faster one ends a lease between two renewals, and the controllers take the switch by turns.
-    """
-    switch, before = bridge.switch, time.monotonic()
-
-    def tick() -> None:
-        nonlocal before
-        now = time.monotonic()
-        switch.appctl("time/warp", str(int((now - before) * 1000)))
-        before = now
-
-    wait_for(lambda: standby(controller, bridge) is not None, "standby", tick=tick, seconds=30)
+    """Wait until this controller says that it holds still."""
+    wait_for(
+        lambda: standby(controller, bridge) is not None,
+        "standby",
+        tick=bridge.switch.in_pace(),
+        seconds=30,
+    )
 
 
 def test_the_second_holds_still_and_says_so(pair: tuple[Bridge, Controller, Controller]) -> None:
