@@ -144,8 +144,8 @@ class Reconciler:
         writer, desired, before = self.writer, self._bridge.desired(), self.writer.installed.copy()
         writer.removed = 0
         numbers = {key: writer.entries.of(key) for key in desired_entries(desired.entries)}
-        entries = [entry_flow(key, number) for key, number in numbers.items()]
         portions = Portions(self._rest)
+        entries = [entry_flow(key, number) for key, number in portions.of(numbers.items())]
         wanted = program(desired, self.metered, GroupNumbers(numbers), portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)
         changes = flow_changes(chain(entries, wanted.flows.values()), flows, portions)
