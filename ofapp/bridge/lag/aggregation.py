@@ -174,7 +174,7 @@ class Aggregation:
 
 def _status(name: str, member: Member | None, now: float) -> MemberStatus:
     if member is None:
-        return MemberStatus(name, None, False, 0, "away", "no such port", False, False)
+        return MemberStatus(name, None, False, 0, "away", "There is no such port.", False, False)
     port = member.port
     state, reason = _state(member, now)
     return MemberStatus(
@@ -188,9 +188,9 @@ def _state(member: Member, now: float) -> tuple[str, str]:
     if member.distributing:
         return "distributing", ""
     if not member.port.up:
-        return "down", "its link is down"
+        return "down", "The link is down."
     if not member.port.live:
-        return "down", "the switch does not call it live: its own LACP has not enabled it"
+        return "down", "The switch does not call it live: its own LACP has not enabled it."
     if now < member.opens:
-        return "waiting", "it was another port a moment ago"
-    return "standby", "as many as max_links are used"
+        return "waiting", "It was another port a moment ago."
+    return "standby", "It stands by: as many members are in use as max_links says."

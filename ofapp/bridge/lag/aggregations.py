@@ -200,11 +200,17 @@ class Aggregations:
     # LACP
 
     def hear(self, frames: Iterable[tuple[int, bytes]], now: float) -> Folded:
-        """Slow Protocols frames came in, by members; all are heard before any is answered."""
+        """Slow Protocols frames came in, by members; all are heard before any is answered.
+
+        One that waits, as it was another port a moment before, does not hear yet: its partner,
+        unanswered, says it again.
+        """
         touched = dict[str, Aggregation]()
         for port, frame in frames if self.clock.runs else ():
             lag = self._of.get(port)
-            if lag is not None and lag.negotiation is not None:
+            if lag is None or now < lag.members[port].opens:
+                continue
+            if lag.negotiation is not None:
                 lag.negotiation.hear(port, frame, self.clock.at(now))
                 touched[lag.name] = lag
         return self._settled(touched.values(), Folded(), now)

@@ -44,7 +44,7 @@ def test_how_they_stand(client: Any) -> None:
     away = second.members[1]
     assert (away.name, away.number, away.state, away.reason) == (
         *("eth9", None, "away"),
-        "no such port",
+        "There is no such port.",
     )
     assert client.get(f"/v1/bridges/{FULL}/lags").json["lags"] == []
     assert client.get(f"{BRIDGE}/lags/lag7").status_code == 404
@@ -59,7 +59,10 @@ def test_parameters_are_set_until_a_restart(client: Any, network: Network, bridg
         ("eth1", "eth2"), "off", hash="layer3+4", max_links=1
     )
     assert bridge.params.lags["lag0"] == told.parameters.params()
-    assert members(client, "lag0")["eth2"] == ("standby", "as many as max_links are used")
+    assert members(client, "lag0")["eth2"] == (
+        "standby",
+        "It stands by: as many members are in use as max_links says.",
+    )
     (config, _) = client.get("/v1/config").json["bridges"]
     assert config["since"] == [
         "lags.lag0.hash: default -> layer3+4",

@@ -34,7 +34,7 @@ def test_show_says_why_a_member_is_not_in_use(lag: Run) -> None:
         ["br0", "lag1", "up", "eth3", "distributing"],
         ["br0", "lag1", "up", "eth9", "away"],
     ]
-    assert rows[3].endswith("no such port")
+    assert rows[3].endswith("There is no such port.")
     assert len(lag("show", "br0", "lag1").lines) == 3
     assert lag("show", "br0", "lag7").err == "ofapp: bridge br0 has no aggregation lag7\n"
     first, second = json.loads(lag("show", "-j").out)

@@ -297,3 +297,19 @@ def test_what_is_counted_and_told() -> None:
     (told,) = [e for e in lab.effects if isinstance(e, Event) and e.kind == "lacp.dropped"]
     assert told.message == "lag0, member m1: Slow Protocols frame dropped: truncated"
     assert (told.port, told.data["member"], told.data["lag"]) == (LAG, "m1", "lag0")
+
+
+def test_a_member_that_was_another_port_a_moment_ago_does_not_hear_yet() -> None:
+    """That its link were down is told of nobody who is only waited for."""
+    lab = Lab(Bridge(7, BridgeParams()))
+    lab.plug(M1, M2, X)
+    lab.run(5)
+    lab.apply(lab.bridge.set_params(BridgeParams(lags={"lag0": SPOKEN}), lab.now))
+    for port in (11, 12):
+        lab._partner(lab.partner.set_link(port, Link(False), lab.now))
+        lab._partner(lab.partner.set_link(port, Link(True), lab.now))
+    lab.run(20)
+    (status,) = lab.bridge.lags.status(lab.now)
+    assert [member.state for member in status.members] == ["distributing"] * 2
+    kinds = [effect.kind for effect in lab.effects if isinstance(effect, Event)]
+    assert "lacp.dropped" not in kinds
