@@ -172,11 +172,15 @@ class NormalSide(Side):
         self._bond_mode = bond_mode
 
     def take(self, ends: Sequence[End], mode: Mode) -> None:
+        self.bond(BOND, ends, mode)
+
+    def bond(self, name: str, ends: Sequence[End], mode: Mode) -> None:
+        """Make a bond of these ends, from new on if there is one."""
         interfaces = [end.interface for end in ends]
         usual = "balance-slb" if mode.lacp == "off" else "balance-tcp"
-        self.switch.vsctl("--if-exists", "del-port", BRIDGE, BOND)
+        self.switch.vsctl("--if-exists", "del-port", BRIDGE, name)
         self.switch.vsctl(
-            *("add-bond", BRIDGE, BOND, *interfaces, f"lacp={mode.lacp}"),
+            *("add-bond", BRIDGE, name, *interfaces, f"lacp={mode.lacp}"),
             f"bond_mode={self._bond_mode or usual}",
             f"other_config:lacp-time={mode.rate}",
         )
