@@ -71,6 +71,36 @@ def delivery(switch: Any) -> Delivery:
     return Delivery(switch, Bridge(1, BridgeParams()).addresses, switch.write, lambda: None)
 
 
+def test_what_is_wanted_while_a_switch_is_told_all_comes_after_it_and_frames_later_still(
+    delivery: Delivery, switch: Switch
+) -> None:
+    delivery.send([FIRST])
+    with delivery.held():
+        delivery.send([SECOND, FRAME])
+        delivery.send([THIRD])
+        assert switch.written == []
+    assert (switch.written, delivery.take_unsent()) == ([SECOND, THIRD], [FRAME])
+    with delivery.held():  # a switch that was told before is told as ever
+        delivery.send([FIRST])
+        assert switch.written == [SECOND, THIRD, FIRST]
+
+
+def test_a_switch_that_could_not_be_told_all_is_told_all_again(
+    delivery: Delivery, switch: Switch
+) -> None:
+    def fail() -> None:
+        with delivery.held():
+            delivery.send([FIRST, FRAME])
+            raise ValueError("malformed")
+
+    with pytest.raises(ValueError, match="malformed"):
+        fail()
+    assert delivery.way is Way.SHUT
+    with delivery.held():
+        delivery.send([SECOND])
+    assert (switch.written, delivery.take_unsent()) == ([SECOND], [FRAME])
+
+
 def test_until_it_is_open_only_frames_are_kept(delivery: Delivery, switch: Switch) -> None:
     delivery.send([FIRST, FRAME])
     assert not delivery.confirm(lambda: None)
