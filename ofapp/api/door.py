@@ -18,10 +18,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from http import HTTPStatus
 from io import BytesIO
 from typing import Any
 
 from ofapp.api import local
+from ofapp.api.problems import farewell
 from ofapp.api.tls import Tls
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
@@ -41,12 +43,15 @@ LASTING = "ofapp.lasting"
 
 MAX_BODY = 64 * 1024
 
+_PIECE = 8192
 _CLOSED = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 _LOOK = 1.0  # seconds between looks at who is late
-_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_UNCLEAR = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_LATE = farewell(408, "the request did not arrive in time")
+_UNCLEAR = farewell(400, "where the request ends, or what its headers are, is not clear")
+_LONG_LINE = farewell(414, "the request's first line is longer than the server reads")
+_LONG_HEADERS = farewell(431, "the request's headers are longer than the server reads")
+_FULL = farewell(503, "there are too many connections to the API")
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class Stage(Enum):
@@ -229,8 +234,11 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         Where a proxy and this server see it in different places, one's body is the other's next
         request, which bears the rights of somebody else (RFC 9112, 11.2).
         """
-        if not super().parse_request():
-            return False
+        try:
+            if not super().parse_request():
+                return False
+        except (hub.HeaderLineTooLong, hub.HeadersTooLarge):
+            return self._part(_LONG_HEADERS)
         lengths = self.headers.get_all("Content-Length", [])
         codings = self.headers.get_all("Transfer-Encoding", [])
         plain = not self.headers.defects and all(map(_FIELD_NAME.fullmatch, self.headers.keys()))
@@ -238,8 +246,28 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         coding = not codings or (not lengths and [one.lower() for one in codings] == ["chunked"])
         if plain and length and coding:
             return True
-        self.wfile.write(_UNCLEAR)
+        return self._part(_UNCLEAR)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library finds wrong with a request's first line, or its headers."""
+        self._part(farewell(code, message or HTTPStatus(code).description))
+
+    def _part(self, words: bytes) -> bool:
+        """The last words, to who has sent no request; False.
+
+        What is not read of it yet has to be: else the system resets the connection at its end, and
+        the client may never see them.  Under TLS nothing more can be read once we have ended.
+        """
         self.close_connection = True
+        self.wfile.write(words)
+        self.wfile.flush()
+        if self._guest.tls is not None:
+            return False
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            for _ in range(MAX_BODY // _PIECE):
+                if not self.connection.recv(_PIECE):
+                    break
         return False
 
     def get_environ(self) -> dict[str, Any]:
@@ -261,7 +289,12 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         self._guest.enter(Stage.IDLE)
         line = super()._read_request_line()
         self._guest.enter(Stage.REQUEST)
-        return b"" if self._guest.dismissed else line  # what there was of it is no request
+        if self._guest.dismissed:
+            return b""  # what there was of it is no request
+        if len(line) >= self.server.url_length_limit:
+            self._part(_LONG_LINE)
+            return b""
+        return line
 
     def handle_one_response(self) -> None:
         """Answer, when the request is there as a whole."""

@@ -66,18 +66,28 @@ def field_problem(status: int, field: str, detail: str) -> ProblemError:
 
 def problem(status: int, detail: str, fields: Fields = ()) -> Response:
     """The answer that tells a problem; the status says what kind it is (RFC 9457 4.2.1)."""
-    return Response(
-        json.dumps(
-            {
-                "type": "about:blank",
-                "title": HTTPStatus(status).phrase,
-                "status": status,
-                "detail": detail,
-                "errors": [{"field": field, "detail": what} for field, what in fields],
-            }
-        ),
-        status,
-        content_type=TYPE,
+    return Response(_text(status, detail, fields), status, content_type=TYPE)
+
+
+def farewell(status: int, detail: str) -> bytes:
+    """The same as it travels, where there is no request to answer: the connection ends with it."""
+    body = _text(status, detail, ()).encode()
+    head = (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n"
+        f"Content-Type: {TYPE}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _text(status: int, detail: str, fields: Fields) -> str:
+    return json.dumps(
+        {
+            "type": "about:blank",
+            "title": HTTPStatus(status).phrase,
+            "status": status,
+            "detail": detail,
+            "errors": [{"field": field, "detail": what} for field, what in fields],
+        }
     )
 
 
@@ -99,7 +109,7 @@ def documented(*statuses: int) -> dict[int | str, Any]:
     }
 
 
-COMMON = documented(401, 403, 421, 422, 429, 500)
+COMMON = documented(401, 403, 414, 421, 422, 429, 431, 500)
 """What any operation may end with."""
 
 UNSAVED = documented(503, 507)

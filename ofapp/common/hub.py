@@ -52,6 +52,8 @@ RETRY_SECONDS = 1
 """Until something is tried again: to take connections, what has ended by an error."""
 
 HttpProtocol = eventlet.wsgi.HttpProtocol
+HeaderLineTooLong = eventlet.wsgi.HeaderLineTooLong
+HeadersTooLarge = eventlet.wsgi.HeadersTooLarge
 Lock = eventlet.semaphore.Semaphore
 GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue

@@ -20,6 +20,7 @@ from eventlet import patcher
 
 from ofapp.api import door as module
 from ofapp.api.door import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
+from ofapp.api.problems import Problem
 from ofapp.api.server import ApiServer, Place
 from ofapp.common import hub
 from ofapp.controller.events import EventLog
@@ -138,6 +139,35 @@ def test_a_request_has_a_deadline_as_a_whole(
         except ConnectionError:
             said = b""
     assert answer in said or said == b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET /v1/fdb?mac=%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"x" * 9000), 414),
+        (b"GET /v1/fdb?mac=%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % (b"x" * 40_000), 414),
+        (b"GET /v1/fdb HTTP/1.1\r\nX: %s\r\n\r\n" % (b"x" * 9000), 431),
+        (b"GET /v1/fdb HTTP/1.1\r\n%s\r\n" % (b"X: %s\r\n" % (b"x" * 7000) * 12), 431),
+        (b"GET /v1/fdb HTTP/1.1 and more\r\n\r\n", 400),
+        (b"GET /v1/fdb HTTP/7.1\r\n\r\n", 505),
+        (b"GET /v1/fdb HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400),
+    ],
+    ids=["line", "long line", "header", "headers", "words", "version", "length"],
+)
+def test_what_is_no_request_is_answered_as_other_errors_are(
+    server: Server, sent: bytes, status: int
+) -> None:
+    client = server.connect(sent=sent)
+    client.settimeout(20)
+    said = b""
+    while data := client.recv(65536):
+        said += data
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert b"Content-Type: application/problem+json" in head
+    problem = Problem.model_validate_json(body)
+    assert (problem.status, bool(problem.detail)) == (status, True)
+    assert len(server.get()["bridges"]) == 2
 
 
 def test_a_body_that_comes_in_pieces_is_read(server: Server) -> None:
