@@ -121,9 +121,9 @@ def program(
     )
 
 
-def work_on(item: Group | Meter) -> int:
+def work_on(group: Group) -> int:
     """How many flows are as much work."""
-    return len(item.buckets) + 1 if isinstance(item, Group) else 1
+    return len(group.buckets) + 1
 
 
 def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
