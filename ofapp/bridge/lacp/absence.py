@@ -19,7 +19,8 @@ where `ofapp deploy` has set it, as it has to be beside a partner with the short
 A partner that has waited in vain takes its member out of use (EXPIRED), three seconds later it
 knows of no partner any more (DEFAULTED): from the first on frames are lost in both directions, as
 it neither sends there nor takes in what this switch still sends. So a partner with the short
-timeout survives a `kill -9` of the controller only if the return takes less than two seconds;
+timeout survives a `kill -9` of the controller only if the return takes less than two seconds,
+which nobody should count on: a controller takes longer to start on a busy machine [measured];
 Linux's bonding, Open vSwitch and teamd have the long one unless they are told otherwise.
 
 Within that time a bond does not lose a frame: what was dumped is what the partner knows (in sync,
