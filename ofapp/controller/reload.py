@@ -147,7 +147,7 @@ class Reloader:
                 self._refused(error)
             raise
         restart = _needing_restart(self.config, config)
-        plans = [self._look(bridge, config, reset) for bridge in self._bridges()]
+        plans = [self._compared(bridge, config, reset) for bridge in self._bridges()]
         changed = [plan for plan in plans if plan.changes]
         done = [self._plan(plan) if dry_run else self._carry_out(plan) for plan in changed]
         if not dry_run:
@@ -191,7 +191,7 @@ class Reloader:
     def _bridges(self) -> list[Bridge]:
         return [bridge for _, bridge in sorted(self.shared.registry.bridges.items())]
 
-    def _look(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
+    def _compared(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
         running, datapath_id = self.shared.running, bridge.datapath_id
         numbers = bridge.ports.numbers
         filed, old = running.filed(datapath_id), running.of(datapath_id)

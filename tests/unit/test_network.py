@@ -57,7 +57,7 @@ class FakeSession:
     def apply(self, effects: Any) -> None:
         pass
 
-    def look_soon(self) -> None:
+    def check_soon(self) -> None:
         pass
 
     def alive(self, _patience: float) -> bool:

@@ -10,7 +10,7 @@ class Phase(Enum):
 
     STANDBY = "another controller may look after the switch: it is told nothing"
     ASKED = "it is ours, and being asked what it holds: nothing it says counts yet"
-    RUNNING = "protocols run; the learned addresses that it holds are being looked at"
+    RUNNING = "protocols run; the learned addresses that it holds are being checked"
     LEARNING = "new hosts are learned, but it lacks something that the bridge wants there"
     IN_LINE = "it holds what the bridge wants"
     ENDED = "the connection is over"
@@ -25,17 +25,17 @@ class Step(Enum):
     """What a connection can live to see."""
 
     OURS = "this controller looks after the switch"
-    TOLD = "the switch holds what effects build on"
-    LOOKED = "its learned addresses have been looked at"
-    SOUND = "it was looked at as a whole, and refuses nothing that it should hold"
+    PROGRAMMED = "the switch holds what effects build on"
+    CHECKED = "its learned addresses have been checked"
+    SOUND = "it was checked as a whole, and refuses nothing that it should hold"
     REFUSED = "it refuses something that it should hold"
     ENDED = "the connection is over"
 
 
 _NEXT = {
     (Phase.STANDBY, Step.OURS): Phase.ASKED,
-    (Phase.ASKED, Step.TOLD): Phase.RUNNING,
-    (Phase.RUNNING, Step.LOOKED): Phase.LEARNING,
+    (Phase.ASKED, Step.PROGRAMMED): Phase.RUNNING,
+    (Phase.RUNNING, Step.CHECKED): Phase.LEARNING,
     (Phase.LEARNING, Step.SOUND): Phase.IN_LINE,
     (Phase.IN_LINE, Step.REFUSED): Phase.LEARNING,
 }

@@ -46,13 +46,13 @@ class PortCounters:
         fresh = self.at is not None and time.monotonic() - self.at < FRESH
         if self._idle.is_set() and not fresh and not self._channel.dead:
             self._idle.clear()
-            hub.spawn(self._look)
+            hub.spawn(self._ask)
 
     def wait(self, patience: float) -> None:
         """Until the answer is there; after so many seconds what is known has to do."""
         self._idle.wait(patience)
 
-    def _look(self) -> None:
+    def _ask(self) -> None:
         try:
             self.latest = self._with_lags(self._counts())
             self.at = time.monotonic()

@@ -205,11 +205,11 @@ class Session:
         self.channel.close()  # the switch comes again, and finds who it is then
 
     def _keep_in_line(self) -> None:
-        self._upkeep.run(self._told, self._looked)
+        self._upkeep.run(self._programmed, self._checked)
 
-    def _told(self) -> None:
+    def _programmed(self) -> None:
         """Protocols run as soon as their frames can come and go; a large FDB may take seconds."""
-        if self._live(Step.TOLD):
+        if self._live(Step.PROGRAMMED):
             unsent = self._delivery.take_unsent()
             now = time.monotonic()
             lags = self.bridge.go_on_lags(now)
@@ -220,8 +220,8 @@ class Session:
     def _renew_traps(self) -> None:
         self.channel.send(self._upkeep.writer.trap_bpdus())
 
-    def _looked(self) -> None:
-        self._live(Step.LOOKED)
+    def _checked(self) -> None:
+        self._live(Step.CHECKED)
         self._intake.opened = True
         self._catch_up()
         self._delivery.await_barrier()
@@ -237,7 +237,7 @@ class Session:
             if type(effect) in NOTICES:
                 self._heed(self.bridge, effect)  # type: ignore[arg-type]
             elif type(effect) is LookAgain:
-                self._upkeep.look_soon()
+                self._upkeep.check_soon()
         self._delivery.send(effects)
         due = self.bridge.next_wakeup()
         if due is not None and (self._ticks is None or due < self._ticks):

@@ -70,9 +70,9 @@ class Sweeper:
             if there > SMALL:
                 self._find(sweep, there, others)
             else:
-                self._look(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
+                self._ask(sweep, [flow_request(self._channel, LEARNED, KIND_MASK)])
             for serial in self._addresses.cohorts():
-                self._mend(sweep.finish(time.monotonic(), [serial]))
+                self._repair(sweep.finish(time.monotonic(), [serial]))
         self._addresses.taken_back(back)
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
@@ -81,15 +81,15 @@ class Sweeper:
         kinds = [_LEARNED, _STICKY] if self._addresses.some_stick() else [_LEARNED]
         self._part += 1
         with self._pace.resting():
-            self._look(self._begin(Occasion.ROUTINE), [self._part_request(len(self._addresses))])
+            self._ask(self._begin(Occasion.ROUTINE), [self._part_request(len(self._addresses))])
         serials = self._addresses.cohorts()
         size = max(SLICE * len(serials) // max(len(self._addresses), 1), 1)
         for at in range(0, len(serials), size):
             some = serials[at : at + size]
             with self._pace.resting():
                 sweep = self._begin(Occasion.ROUTINE)
-                self._look(sweep, self._cohort_requests(some, kinds))
-                self._mend(sweep.finish(time.monotonic(), some))
+                self._ask(sweep, self._cohort_requests(some, kinds))
+                self._repair(sweep.finish(time.monotonic(), some))
 
     def _find(self, sweep: Sweep, there: int, others: int) -> None:
         """Whatever there is: by all the serials there can be; the hard way should more be left."""
@@ -98,12 +98,12 @@ class Sweeper:
             if shown < flow_count(self._channel) - others:
                 for first in range(1, COHORTS + 1, size):
                     some = range(first, min(first + size, COHORTS + 1))
-                    shown += self._look(sweep, self._cohort_requests(some, [kind]))
+                    shown += self._ask(sweep, self._cohort_requests(some, [kind]))
         left = flow_count(self._channel) - others
         if shown < left:
             for _ in range(_parts(left // 2)):
                 self._part += 1
-                self._look(sweep, [self._part_request(left // 2)])
+                self._ask(sweep, [self._part_request(left // 2)])
 
     def _begin(self, occasion: Occasion) -> Sweep:
         self._number += 1
@@ -122,7 +122,7 @@ class Sweeper:
             for serial in serials
         ]
 
-    def _look(self, sweep: Sweep, requests: list[Any]) -> int:
+    def _ask(self, sweep: Sweep, requests: list[Any]) -> int:
         """Show a sweep the flows that the switch answers with; gives how many.
 
         Of an address the source half must come first, and both are in the same answers.
@@ -155,9 +155,9 @@ class Sweeper:
             effects += look(*seen, sticky=kind == _STICKY)
             if half.destination and not self._writer.leads_right(half, flow.instructions):
                 effects += sweep.redirected(InstallDestination(half.port, half.vid, mac, serial))
-        self._mend(effects)
+        self._repair(effects)
 
-    def _mend(self, effects: list[Effect]) -> None:
+    def _repair(self, effects: list[Effect]) -> None:
         if effects:
             self._apply(effects)
             self._ready()

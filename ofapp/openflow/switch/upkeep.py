@@ -56,7 +56,7 @@ class Upkeep:
         self.reconciler = Reconciler(switch, self.counters, delivery)
         self._sweeper = Sweeper(switch, delivery.drain)
         self._policer = Policer(switch.bridge.sighting_rate)
-        self._look = hub.Event()
+        self._check = hub.Event()
         self._deleted = hub.Event()
         self._reconciling = hub.Lock()
 
@@ -81,9 +81,9 @@ class Upkeep:
             samples if self.reconciler.metered else self._policer.admit(samples, time.monotonic())
         )
 
-    def look_soon(self) -> None:
+    def check_soon(self) -> None:
         """Look at the switch as soon as may be: the bridge wants other flows there than before."""
-        self._look.set()
+        self._check.set()
 
     def ask_acl_counters(self) -> None:
         """Look again, at these counters alone; when the switch is silent they stay as they are."""
@@ -106,7 +106,7 @@ class Upkeep:
         if self._delivery.way is not Way.SHUT and used_lists(self._bridge.params):
             self.counters.save_acls()
         self._apply(effects)
-        self.look_soon()
+        self.check_soon()
         return difference(before, self.writer.installed)
 
     def deleted(self) -> None:
@@ -126,27 +126,27 @@ class Upkeep:
         if told := self.refusals.add(refusal, time.monotonic()):
             self._apply([*told])
         if refusal.holds:
-            self._look.set()
+            self._check.set()
 
     # What happens by itself
 
-    def run(self, told: Callable[[], None], looked: Callable[[], None]) -> None:
+    def run(self, programmed: Callable[[], None], checked: Callable[[], None]) -> None:
         """Keep it in line, until the connection ends.
 
-        told: called whenever the switch holds what effects build on; looked: whenever all has been
-        looked at, its learned addresses too.
+        programmed: called whenever the switch holds what effects build on; checked: whenever all
+        has been checked, its learned addresses too.
         """
         occasion, pause = Occasion.CONNECTED, PAUSE
         while self._channel.send_q is not None:
             try:
-                self._bring_in_line(occasion, told, looked)
+                self._bring_in_line(occasion, programmed, checked)
                 occasion = Occasion.ROUTINE
             except (RequestError, ValueError) as error:
                 self._channel.counters["failed_sweeps"] += 1
                 LOG.warning("bridge %s: %s; trying again", self._bridge.name, error)
             pause = PAUSE if self.refusals.in_line else min(2 * pause, self._interval)
-            self._look.wait(spread(self._interval))
-            self._look.clear()
+            self._check.wait(spread(self._interval))
+            self._check.clear()
             hub.sleep(pause)  # a switch that refuses everything is not asked without end
 
     @property
@@ -155,7 +155,7 @@ class Upkeep:
         return min(max((self._bridge.params.ageing_time or 600) / 10, 5.0), 60.0)
 
     def _bring_in_line(
-        self, occasion: Occasion, told: Callable[[], None], looked: Callable[[], None]
+        self, occasion: Occasion, programmed: Callable[[], None], checked: Callable[[], None]
     ) -> None:
         if occasion is Occasion.CONNECTED:
             self.reconciler.prepare()
@@ -163,15 +163,15 @@ class Upkeep:
         with self._reconciling:
             known = self.reconciler.reconcile(self._adopt_static)
         self._adopt_static = False
-        told()
+        programmed()
         if occasion is Occasion.CONNECTED and not known and len(self._bridge.addresses):
             occasion = Occasion.RESTARTED
         self._sweeper.sweep(occasion, self.writer)
         stats = self.counters.ask_meters() if self.metered else []
         events = self._meters.observe(self._policer.dropped, stats)
-        self._apply([*events, *self.refusals.looked(began, time.monotonic())])
+        self._apply([*events, *self.refusals.checked(began, time.monotonic())])
         self.writer.bundles = self.refusals.takes_addresses
-        looked()
+        checked()
 
     def put_back(self) -> None:
         """What somebody else deletes: at once, and not with the next look at everything.
@@ -190,4 +190,4 @@ class Upkeep:
             except (RequestError, ValueError) as error:
                 LOG.warning("bridge %s: %s; the next look will tell", self._bridge.name, error)
             if addresses.counted("mended") > before:
-                self.look_soon()
+                self.check_soon()

@@ -151,8 +151,8 @@ class Refusals:
         )
         return [event]
 
-    def looked(self, began: float, now: float) -> list[Event]:
-        """A look that began then has put in again what was missing: what is over."""
+    def checked(self, began: float, now: float) -> list[Event]:
+        """A check that began then has put in again what was missing: what is over."""
         events = []
         for key, standing in list(self._standing.items()):
             lasting = standing.refusal.learned or not standing.refusal.holds

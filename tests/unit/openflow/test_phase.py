@@ -9,13 +9,13 @@ from ofapp.openflow.switch.phase import Phase, Step, after
 LIFE = [
     (Step.OURS, Phase.ASKED),
     (Step.REFUSED, Phase.ASKED),
-    (Step.TOLD, Phase.RUNNING),
-    (Step.LOOKED, Phase.LEARNING),
+    (Step.PROGRAMMED, Phase.RUNNING),
+    (Step.CHECKED, Phase.LEARNING),
     (Step.SOUND, Phase.IN_LINE),
-    (Step.TOLD, Phase.IN_LINE),
-    (Step.LOOKED, Phase.IN_LINE),
+    (Step.PROGRAMMED, Phase.IN_LINE),
+    (Step.CHECKED, Phase.IN_LINE),
     (Step.REFUSED, Phase.LEARNING),
-    (Step.LOOKED, Phase.LEARNING),
+    (Step.CHECKED, Phase.LEARNING),
     (Step.SOUND, Phase.IN_LINE),
 ]
 

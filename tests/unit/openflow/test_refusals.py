@@ -101,8 +101,8 @@ def test_a_refusal_is_told_once_and_ends_with_a_look_without_it() -> None:
     assert (event.kind, event.severity) == ("openflow.refused", Severity.ERROR)
     assert refusals.add(FIXED, 2.0) == []
     assert not refusals.in_line
-    assert refusals.looked(1.5, 2.5) == []  # refused again in this look
-    assert kinds(refusals.looked(3.0, 4.0)) == ["openflow.refused.cleared"]
+    assert refusals.checked(1.5, 2.5) == []  # refused again in this look
+    assert kinds(refusals.checked(3.0, 4.0)) == ["openflow.refused.cleared"]
     assert refusals.in_line
     assert refusals.words == []
 
@@ -110,9 +110,9 @@ def test_a_refusal_is_told_once_and_ends_with_a_look_without_it() -> None:
 def test_what_hosts_bring_about_must_be_quiet_for_a_while() -> None:
     refusals = Refusals()
     assert kinds(refusals.add(LEARNED, 1.0)) == ["openflow.refused"]
-    assert refusals.looked(2.0, 3.0) == []
+    assert refusals.checked(2.0, 3.0) == []
     assert not refusals.in_line
-    assert kinds(refusals.looked(QUIET, QUIET + 1.0)) == ["openflow.refused.cleared"]
+    assert kinds(refusals.checked(QUIET, QUIET + 1.0)) == ["openflow.refused.cleared"]
 
 
 def test_a_frame_that_was_not_sent_leaves_the_switch_in_line() -> None:
