@@ -71,11 +71,22 @@ class Watched(Network):
         ]
         assert kinds == sorted(kinds)
         tree = self.bridges[name].tree
-        if self.steps % 7 == 0:
+        if self.steps % 7 == 0 and not waits_for_a_bridge(tree):
             self.own.again = True
             assert_at_rest(tree)
             self.own.again = False
         return effects
+
+
+def waits_for_a_bridge(tree: SpanningTree) -> bool:
+    """Whether a port is no edge only because an own bridge is late (`neighbour.is_late`): that this
+    one has left is seen with the next hello."""
+    core = tree._core
+    return any(
+        port.proposing and not port.oper_edge and port.peer
+        for port in core.ports.values()
+        if not core.running(port.edge_delay_while)
+    )
 
 
 def assert_at_rest(tree: SpanningTree) -> None:
