@@ -1,0 +1,128 @@
+"""Real etcd, of one node or several, on ports of its own and with its files in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import urllib.request
+from pathlib import Path
+
+from tests.support.ports import free_port
+from tests.support.waiting import wait_for
+
+HEARTBEAT, ELECTION = 100, 1000
+"""Milliseconds, etcd's own defaults: with less, a busy machine loses leaders.  The least lease is
+1.5 elections, in whole seconds."""
+
+
+def missing() -> str | None:
+    """Why there is no etcd here."""
+    return None if shutil.which("etcd") else "etcd is not installed (Debian's etcd-server)"
+
+
+class EtcdNode:
+    """One process; `arguments` are etcd's, of this node alone."""
+
+    def __init__(self, name: str, folder: Path, scheme: str = "http") -> None:
+        self.name = name
+        self.folder = folder
+        self.scheme = scheme
+        self.port, self.peer_port = free_port(), free_port()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.arguments: list[str] = []
+
+    @property
+    def endpoint(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def peer_url(self) -> str:
+        return f"http://127.0.0.1:{self.peer_port}"
+
+    def start(self) -> None:
+        url = f"{self.scheme}://{self.endpoint}"
+        command = [
+            "etcd",
+            *("--name", self.name, "--data-dir", str(self.folder / self.name)),
+            *("--listen-client-urls", url, "--advertise-client-urls", url),
+            *("--listen-peer-urls", self.peer_url),
+            *("--initial-advertise-peer-urls", self.peer_url),
+            *("--heartbeat-interval", str(HEARTBEAT), "--election-timeout", str(ELECTION)),
+            *self.arguments,
+        ]
+        with (self.folder / f"{self.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def signal(self, number: signal.Signals) -> None:
+        """SIGSTOP and SIGCONT, say."""
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def kill(self) -> None:
+        """As a crash does."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def post(self, path: str, body: object = None) -> dict[str, object]:
+        """Ask this very node."""
+        request = urllib.request.Request(
+            f"{self.scheme}://{self.endpoint}/v3/{path}", json.dumps(body or {}).encode()
+        )
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            found: dict[str, object] = json.load(answer)
+            return found
+
+    def is_leader(self) -> bool:
+        try:
+            status = self.post("maintenance/status")
+        except OSError:
+            return False
+        header = status["header"]
+        assert isinstance(header, dict)
+        return status.get("leader", "0") == header["member_id"]
+
+    def answers(self) -> bool:
+        """Whether it has a majority behind it."""
+        try:
+            self.post("kv/range", {"key": "YQ=="})
+        except OSError:
+            return False
+        return True
+
+
+class EtcdNodes:
+    """`count` nodes that are one etcd."""
+
+    def __init__(self, count: int = 1, arguments: tuple[str, ...] = ()) -> None:
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = Path(tempfile.mkdtemp(prefix="ofapp-etcd-", dir=memory))
+        self.nodes = [EtcdNode(f"n{at}", self.folder) for at in range(1, count + 1)]
+        cluster = ",".join(f"{node.name}={node.peer_url}" for node in self.nodes)
+        for node in self.nodes:
+            node.arguments = ["--initial-cluster", cluster, *arguments]
+            node.start()
+        for node in self.nodes:
+            wait_for(node.answers, f"etcd's node {node.name}", seconds=30)
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        return tuple(node.endpoint for node in self.nodes)
+
+    def leader(self) -> EtcdNode:
+        def found() -> EtcdNode | None:
+            return next((node for node in self.nodes if node.process and node.is_leader()), None)
+
+        leader = wait_for(found, "a leader of etcd", seconds=30)
+        assert leader is not None
+        return leader
+
+    def close(self) -> None:
+        for node in self.nodes:
+            node.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
