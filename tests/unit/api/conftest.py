@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
+from flask.testing import FlaskClient
 
-from ofapp.api.app import create_app
 from ofapp.bridge.bridge import Bridge
 from ofapp.controller.network import Network
 from tests.unit.api import live
+from tests.unit.api.clients import Clients
 from tests.unit.api.network import some_network
 
 
@@ -26,10 +26,16 @@ def bridge(network: Network) -> Bridge:
     return network.bridges[1]
 
 
+@pytest.fixture(scope="session")
+def clients() -> Clients:
+    """For tests that make their networks themselves."""
+    return Clients()
+
+
 @pytest.fixture
-def client(network: Network) -> Any:
+def client(clients: Clients, network: Network) -> FlaskClient:
     """Flask's test client."""
-    return create_app(network).test_client()
+    return clients(network)
 
 
 @pytest.fixture(scope="module")

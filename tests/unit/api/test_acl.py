@@ -9,7 +9,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ofapp.api.acls import AclList
-from ofapp.api.app import create_app
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, acl_network
 
@@ -19,11 +18,6 @@ LAST = "ip_dst=10.0.0.0/8 tcp_dst=80,443"
 @pytest.fixture
 def network() -> Network:
     return acl_network()
-
-
-@pytest.fixture
-def client(network: Network) -> Any:
-    return create_app(network).test_client()
 
 
 def acls(client: Any, dpid: str = DPID) -> AclList:

@@ -10,12 +10,12 @@ import pytest
 
 from ofapp.api import bridges
 from ofapp.api import ports as ports_api
-from ofapp.api.app import create_app
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.controller.network import Network
 from ofapp.openflow.pipeline.meters import Copy
+from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, FULL, OWN, add_bridge, mac, remade_network, standing
 
 
@@ -48,8 +48,8 @@ def test_a_bridge_that_is_away_can_be_forgotten(client: Any, network: Network) -
     assert DPID not in client.get("/metrics").text
 
 
-def test_one_that_is_connected_cannot() -> None:
-    client = create_app(remade_network()).test_client()
+def test_one_that_is_connected_cannot(clients: Clients) -> None:
+    client = clients(remade_network())
     answer = client.delete(f"/v1/bridges/{FULL}")
     assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, "dpid")
     assert "is connected" in answer.json["detail"]

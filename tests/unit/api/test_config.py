@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.app import create_app
 from ofapp.api.config import ConfigStatus, Reloaded
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import BridgeNamed
@@ -18,6 +17,7 @@ from ofapp.config.stp import StpBridge
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
+from tests.unit.api.clients import Clients
 from tests.unit.api.network import STATIC, add_bridge
 
 TEXT = """
@@ -33,12 +33,12 @@ bridges:
 class Setup:
     """A network without switches, of a file that can be changed."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, clients: Clients) -> None:
         self.file = file
         file.write_text(TEXT)
         config, events = load_config(file), EventLog()
         self.network = Network(config, State(None), events, find=lambda: self.file)
-        self.client: Any = create_app(self.network).test_client()
+        self.client = clients(self.network)
         self.bridge = add_bridge(self.network)
         self.reload("bridges: {}", "?force=true")
         self.reload(TEXT)
@@ -52,8 +52,8 @@ class Setup:
 
 
 @pytest.fixture
-def setup(tmp_path: Path) -> Setup:
-    return Setup(tmp_path / "ofapp.yaml")
+def setup(tmp_path: Path, clients: Clients) -> Setup:
+    return Setup(tmp_path / "ofapp.yaml", clients)
 
 
 def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:

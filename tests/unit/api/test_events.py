@@ -20,11 +20,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from ofapp.api import events as routes_events
-from ofapp.api.app import create_app
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from tests.support.ports import free_port
+from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, FULL, mac
 
 
@@ -94,9 +94,9 @@ def test_events_since_a_time(
     assert [event["message"] for event in answer["events"]] == told
 
 
-def test_who_asks_for_what_is_forgotten_is_told(network: Network) -> None:
+def test_who_asks_for_what_is_forgotten_is_told(clients: Clients, network: Network) -> None:
     network.events = EventLog(5)
-    client = create_app(network).test_client()
+    client = clients(network)
     for number in range(7):
         network.events.tell(number, Event("test.one", "x"))
     network.events.tell(1, Event("rare", "x"))

@@ -8,7 +8,7 @@ import pytest
 
 from ofapp.api import bridges, fdb
 from ofapp.api import ports as ports_api
-from ofapp.api.app import create_app
+from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, add_bridge, guarded_network, mac
 from tests.unit.api.test_metrics import BR0, value
 
@@ -16,11 +16,11 @@ HELD = f"/v1/bridges/{DPID}/fdb/held"
 
 
 @pytest.fixture
-def client() -> Any:
-    """Of `guarded_network`."""
+def network() -> Network:
+    """`guarded_network`, and a bridge more."""
     network = guarded_network()
     add_bridge(network, 0xFF, "br1")
-    return create_app(network).test_client()
+    return network
 
 
 def test_who_is_held_and_why(client: Any) -> None:

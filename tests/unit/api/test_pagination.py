@@ -10,8 +10,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from ofapp.api.app import create_app
 from ofapp.bridge.mac import format_mac
+from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, FULL, OWN, add_bridge, empty_network, learn
 
 FDB = f"/v1/bridges/{DPID}/fdb"
@@ -30,11 +30,14 @@ def address(number: int) -> str:
     st.lists(st.tuples(st.booleans(), st.sets(hosts, max_size=5)), max_size=20),
 )
 def test_whatever_stays_is_told_once_and_in_order(
-    present: set[tuple[int, int]], limit: int, changes: list[tuple[bool, set[tuple[int, int]]]]
+    clients: Clients,
+    present: set[tuple[int, int]],
+    limit: int,
+    changes: list[tuple[bool, set[tuple[int, int]]]],
 ) -> None:
     network = empty_network()
     bridge = add_bridge(network)
-    client = create_app(network).test_client()
+    client = clients(network)
 
     def change(add: bool, some: set[tuple[int, int]]) -> None:
         for vid, number in some:
@@ -70,13 +73,13 @@ def test_whatever_stays_is_told_once_and_in_order(
 
 @pytest.mark.parametrize("vids", [1, 3])
 @pytest.mark.parametrize("order", [sorted, list, lambda some: sorted(some, reverse=True)])
-def test_a_big_database_in_small_pages(vids: int, order: Any) -> None:
+def test_a_big_database_in_small_pages(clients: Clients, vids: int, order: Any) -> None:
     network = empty_network()
     bridge = add_bridge(network)
     rng = random.Random(vids)
     macs = order({rng.getrandbits(46) & ~(1 << 40) for _ in range(6000)} - {0})
     learn(network, bridge, *((1 + i % 3, i % vids, format_mac(mac)) for i, mac in enumerate(macs)))
-    client = create_app(network).test_client()
+    client = clients(network)
     told, cursor = [], None
     while True:
         page = client.get(FDB, query_string={"limit": 97} | ({"cursor": cursor} if cursor else {}))
@@ -88,22 +91,22 @@ def test_a_big_database_in_small_pages(vids: int, order: Any) -> None:
     assert told == [(None, OWN), *expected]
 
 
-def test_a_page_that_ends_where_the_database_does_is_the_last() -> None:
+def test_a_page_that_ends_where_the_database_does_is_the_last(clients: Clients) -> None:
     network = empty_network()
     bridge = add_bridge(network)
     learn(network, bridge, (1, 0, address(1)), (1, 0, address(2)))
-    client = create_app(network).test_client()
+    client = clients(network)
     assert client.get(f"{FDB}?limit=3").json["next"] is None
     assert client.get(f"{FDB}?limit=2").json["next"] is not None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 100])
-def test_pages_across_bridges(limit: int) -> None:
+def test_pages_across_bridges(clients: Clients, limit: int) -> None:
     network = empty_network()
     for datapath_id in (1, 5, 0xFF):
         bridge = add_bridge(network, datapath_id)
         learn(network, bridge, *((1, 0, address(number)) for number in (1, 2, 3)))
-    client = create_app(network).test_client()
+    client = clients(network)
     told, cursor = [], None
     while True:
         query = {"limit": limit} | ({"cursor": cursor} if cursor else {})

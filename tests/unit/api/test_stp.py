@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.app import create_app
 from ofapp.api.stp import StpBridgeStatus, StpPortStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports import Port
@@ -33,11 +32,6 @@ def network() -> Network:
 @pytest.fixture
 def bridge(network: Network) -> Bridge:
     return network.bridges[1]
-
-
-@pytest.fixture
-def client(network: Network) -> Any:
-    return create_app(network).test_client()
 
 
 def status(client: Any, path: str = STP) -> StpBridgeStatus:
@@ -102,10 +96,10 @@ def test_a_better_root_is_told_with_the_port_that_leads_there(
 def test_times_are_of_now_and_not_of_the_last_event(client: Any, bridge: Bridge) -> None:
     spanning = bridge.spanning_tree
     assert spanning is not None
-    due = port_status(client, "eth2").timers["helloWhen"]
+    due = port_status(client, "eth2").timers["fdWhile"]
     wait_for(
-        lambda: port_status(client, "eth2").timers["helloWhen"] <= due - 0.05,
-        "the hello to come nearer",
+        lambda: port_status(client, "eth2").timers["fdWhile"] <= due - 0.05,
+        "the forward delay to go by",
     )
 
 
