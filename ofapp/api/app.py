@@ -28,6 +28,7 @@ from ofapp.api import (
     ryu,
     stp,
     tokens,
+    topology,
     transfer,
 )
 from ofapp.api.answers import plain
@@ -89,6 +90,7 @@ def create_app(
         multicast,
         acls,
         lags,
+        topology,
         ryu,
         config,
     ):

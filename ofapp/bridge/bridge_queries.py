@@ -147,6 +147,10 @@ class BridgeQueries:
         """How the spanning tree stands; None for a bridge that runs none."""
         return None if self.spanning_tree is None else self.spanning_tree.status(now)
 
+    def stp_around(self) -> stp.Around | None:
+        """Who is behind the ports, as the spanning tree hears; None for a bridge without one."""
+        return None if self.spanning_tree is None else self.spanning_tree.around()
+
     def dump_stp(self) -> dict[str, Any] | None:
         """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
         return None if self.spanning_tree is None else self.spanning_tree.dump()

@@ -158,6 +158,15 @@ class BridgeSpanningTree:
         )
         return replace(snapshot, time_since_topology_change=changed, ports=ports)
 
+    def around(self) -> stp.Around:
+        """The bridge, and who is behind its ports."""
+        told = self.tree.around()
+        ports = tuple(
+            port._replace(state=_FORWARDING) if port.port == self._early else port
+            for port in told.ports
+        )
+        return told._replace(ports=ports)
+
     def traps(self, port: int) -> bool:
         """Whether BPDUs that arrive on the port are for the tree and not for other bridges."""
         return port in self.ports and self.tree.takes_part(port)

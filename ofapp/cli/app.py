@@ -23,6 +23,7 @@ from ofapp.cli import (
     ports,
     stp,
     token,
+    topology,
     vlan,
 )
 from ofapp.cli.access import add_access
@@ -43,6 +44,7 @@ app.add_typer(ports.app, name="port")
 app.add_typer(vlan.app, name="vlan")
 app.add_typer(stp.app, name="stp")
 app.add_typer(lag.app, name="lag")
+app.add_typer(topology.app, name="topology")
 app.add_typer(acl.app, name="acl")
 app.add_typer(bench.app, name="bench")
 app.add_typer(deploy.app, name="deploy")

@@ -4,6 +4,7 @@
     params        what can be set, checked
     effects       what comes back
     status        how it stands, for an API
+    around        who is behind its ports, for a map
     bpdu          frames
     vectors       what bridges compare
     port, core    the variables of a port and of the bridge (17.19, 17.18)
@@ -21,6 +22,7 @@
 Port timers (17.22) are instants, see `port`.
 """
 
+from ofapp.bridge.stp.around import Around, PortAround
 from ofapp.bridge.stp.effects import (
     Effect,
     FlushPort,
@@ -50,6 +52,7 @@ TRACE = ("stp.bpdu.sent", "stp.bpdu.received")
 __all__ = [
     "OWN_HELLO_TIME",
     "TRACE",
+    "Around",
     "BridgeParams",
     "BridgeStatus",
     "Effect",
@@ -59,6 +62,7 @@ __all__ = [
     "OwnTrees",
     "ParameterError",
     "PointToPoint",
+    "PortAround",
     "PortParams",
     "PortState",
     "PortStatus",

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from ofapp.bridge.event import PortNumber, Severity
 from ofapp.bridge.stp import guards
 from ofapp.bridge.stp.absence import come_back
+from ofapp.bridge.stp.around import Around, around
 from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
@@ -266,6 +267,10 @@ class SpanningTree:
     def port(self, port_no: int) -> PortStatus:
         """One port as of the last call. Raises KeyError for an unknown port."""
         return port_status(self._core, self._core.ports[port_no])
+
+    def around(self) -> Around:
+        """The bridge, and who is behind its ports, as of the last call."""
+        return around(self._core)
 
     def states(self) -> dict[int, PortState]:
         """The states of the ports whose links are up, without the rest of `snapshot`."""

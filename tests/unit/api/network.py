@@ -13,6 +13,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp.bpdu import encode
 from ofapp.config import Config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -24,7 +25,9 @@ from ofapp.openflow.switch.port_counters import PortCounters
 from ofapp.openflow.switch.session import SwitchStatus
 from ofapp.openflow.wire.flow_stats import FlowStats
 from ofapp.openflow.wire.port_stats import PortCount
+from tests.unit.api.cables import Cables
 from tests.unit.multicast.lan import V4, ip
+from tests.unit.stp.lab import WORSE, rst
 
 DPID = "0000000000000001"
 FULL = "00000000000000ff"
@@ -222,6 +225,22 @@ def lag_network() -> Network:
     return network
 
 
+def cabled_network(now: float | None = None) -> Network:
+    """Bridges br1, the root, and br2 with two cables between them, eth1 to eth1 and eth2 to eth2,
+    and somebody else's bridge on eth3 of br1, which is worse.  now: core time, the clock's if None.
+    """
+    trees = {1: {"stp": {"enabled": True, "priority": 4096}}, 2: {"stp": {"enabled": True}}}
+    network = empty_network(bridges={f"{number:016x}": own for number, own in trees.items()})
+    now = time.monotonic() if now is None else now
+    for number in trees:
+        add_bridge(network, number, f"br{number}", ago=time.monotonic() - now + 20)
+    cables = Cables(network, ((1, 1), (2, 1)), ((1, 2), (2, 2)))
+    cables.settle(now - 20, now)
+    first = network.bridges[1]
+    cables.carry(first, first.bpdu(3, encode(rst(WORSE), 0x99), now), now)
+    return network
+
+
 def odd_network() -> Network:
     """Bridge br0 with a port that is called `a#b?c%d`."""
     network = empty_network()
@@ -233,6 +252,7 @@ def odd_network() -> Network:
 
 NETWORKS = {
     "acl": acl_network,
+    "cabled": cabled_network,
     "lag": lag_network,
     "guarded": guarded_network,
     "mcast": mcast_network,

@@ -55,6 +55,7 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/multicast/ports/{port}",
         "/v1/bridges/{dpid}/multicast/vlans/{vlan}",
         "/v1/fdb",
+        "/v1/topology",
         "/v1/events",
         "/v1/events/stream",
         "/simpleswitch/mactable/{dpid}",

@@ -1,0 +1,54 @@
+"""Who is at the other end of each port, as far as BPDUs tell: for a map of the network.
+
+A port that holds somebody else's vector knows the very port that told it (17.5: designated bridge
+and designated port). A designated port hears BPDUs from whoever agrees or disagrees, but of no
+port: there the address of the bridge behind it is all that is known (see `neighbour`), and the
+other end says the rest.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.effects import PortState
+from ofapp.bridge.stp.port import InfoIs, Role, TreePort
+
+
+class PortAround(NamedTuple):
+    """A port whose link is up, and who is behind it.
+
+    port: OpenFlow port number; number: the one of 12 bits in its port identifier.
+    bridge: the identifier of the bridge behind it, with priority 0 where its address alone is
+    known; 0 where nobody has spoken.  far_port: its port's identifier, None where nobody says.
+    """
+
+    port: int
+    number: int
+    role: Role
+    state: PortState
+    bridge: int
+    far_port: int | None
+
+
+class Around(NamedTuple):
+    """A tree, the root that it has found, and the ports whose links are up."""
+
+    bridge_id: int
+    root: int
+    ports: tuple[PortAround, ...]
+
+
+def around(core: Core) -> Around:
+    """As of the last call; the ports in the order in which they came."""
+    ports = tuple(_port(port) for port in core.ports.values() if port.link.up)
+    return Around(core.bridge_id, core.root_priority.root, ports)
+
+
+def _port(port: TreePort) -> PortAround:
+    bridge, far_port = 0, None
+    if port.info_is is InfoIs.RECEIVED:
+        bridge, far_port = port.port_priority.bridge, port.port_priority.port
+    elif not port.oper_edge:
+        bridge = port.peer
+    return PortAround(port.port_no, port.number, port.role, port.state, bridge, far_port)

@@ -1,0 +1,46 @@
+"""ofapp topology: how the bridges hang together."""
+
+from __future__ import annotations
+
+import typer
+
+from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
+from ofapp.cli.client import Client, Json
+from ofapp.cli.output import print_json, print_table, say
+
+app = typer.Typer(help="How the bridges hang together.", no_args_is_help=True)
+
+_NO_TREE = {"role": "-", "state": "-"}
+
+
+@app.command()
+def show(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
+    """Show the links between bridges of this controller, and the neighbours that are not its own.
+
+    STP says what spanning tree has made of each end: role and state.
+    """
+    told = Client(api).get("/v1/topology")
+    if json:
+        print_json(told)
+        return
+    names = {bridge["datapath_id"]: bridge["name"] for bridge in told["bridges"]}
+    header = ["BRIDGE", "PORT", "STP", "BRIDGE", "PORT", "STP", "SOURCE"]
+    print_table(header, [_link(link, names) for link in told["links"]])
+    if told["neighbours"]:
+        say()
+        header = ["BRIDGE", "PORT", "NEIGHBOUR", "ITS PORT", "SOURCE"]
+        print_table(header, [_neighbour(one, names) for one in told["neighbours"]])
+
+
+def _link(link: Json, names: Json) -> list[str]:
+    row = []
+    for end in ("a", "b"):
+        tree = link["stp"][end] or _NO_TREE
+        row += [names[link[end]["datapath_id"]], link[end]["port"]["name"]]
+        row.append(f"{tree['role']} {tree['state']}")
+    return [*row, link["source"]]
+
+
+def _neighbour(one: Json, names: Json) -> list[str]:
+    at = names[one["datapath_id"]], one["port"]["name"]
+    return [*at, one["chassis_id"], one["port_id"] or "-", one["source"]]

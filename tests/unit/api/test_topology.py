@@ -1,0 +1,86 @@
+"""The map of the network: links between own bridges, and neighbours that are somebody else's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ofapp.api.topology import Map, MapLink, map_view
+from ofapp.bridge.stp.bpdu import encode
+from ofapp.bridge.stp.vectors import format_bridge_id
+from ofapp.controller.network import Network
+from tests.unit.api.network import cabled_network, lag_network
+from tests.unit.stp.lab import rst
+
+NOW = 1000.0
+BY_NAME = [(("br1", "eth1"), ("br2", "eth1")), (("br1", "eth2"), ("br2", "eth2"))]
+
+
+@pytest.fixture
+def network() -> Network:
+    return cabled_network(NOW)
+
+
+def told(client: Any) -> Map:
+    return Map.model_validate(client.get("/v1/topology").json)
+
+
+def ends(link: MapLink) -> tuple[tuple[str, str], tuple[str, str]]:
+    a, b = link.a, link.b
+    return (f"br{int(a.datapath_id)}", a.port.name), (f"br{int(b.datapath_id)}", b.port.name)
+
+
+def test_bridges_and_links_are_told_with_their_trees(client: Any) -> None:
+    known = told(client)
+    assert [(own.name, own.root, own.connected) for own in known.bridges] == [
+        ("br1", True, False),
+        ("br2", False, False),
+    ]
+    assert {own.root_id for own in known.bridges} == {"1000.02:00:00:00:00:01"}
+    assert [ends(link) for link in known.links] == BY_NAME
+    roles = [(link.stp.a, link.stp.b) for link in known.links]
+    assert [(a.role, a.state, b.role, b.state) for a, b in roles if a and b] == [
+        ("designated", "forwarding", "root", "forwarding"),
+        ("designated", "forwarding", "alternate", "discarding"),
+    ]
+
+
+def test_whoever_is_not_of_this_controller_is_a_neighbour(client: Any) -> None:
+    (worse,) = told(client).neighbours
+    assert (worse.port.name, worse.chassis_id, worse.port_id, worse.bridge_id) == (
+        *("eth3", "02:00:00:00:00:99"),
+        *(None, None),  # it was told of our root and has no more to say
+    )
+
+
+def test_a_better_neighbour_says_which_port_it_is(client: Any, network: Network) -> None:
+    network.bridges[2].bpdu(3, encode(rst(0x66, port=0x8007), 0x66), NOW)
+    better = told(client).neighbours[-1]
+    assert (better.chassis_id, better.port_id) == ("00:00:00:00:00:66", "8.007")
+    assert better.bridge_id == format_bridge_id(0x66)
+
+
+def test_a_claim_to_be_a_port_that_is_not_there_makes_no_link(
+    client: Any, network: Network
+) -> None:
+    """Whoever speaks as one of our bridges, of a port that this has not."""
+    before = [ends(link) for link in told(client).links]
+    claim = rst(0x1000 << 48 | 0x020000000001, port=0x8000 | 77)
+    network.bridges[2].bpdu(3, encode(claim, 0x66), NOW)
+    assert [ends(link) for link in told(client).links] == before
+
+
+def test_a_cable_that_is_pulled_is_gone_from_the_map(client: Any, network: Network) -> None:
+    for bridge in network.bridges.values():
+        bridge.remove_port(2, NOW)
+    assert [ends(link) for link in told(client).links] == BY_NAME[:1]
+
+
+def test_without_spanning_tree_there_are_bridges_alone() -> None:
+    known = map_view(lag_network())
+    assert [(own.name, own.root, own.bridge_id) for own in known.bridges] == [
+        ("br0", None, None),
+        ("br1", None, None),
+    ]
+    assert (known.links, known.neighbours) == ([], [])
