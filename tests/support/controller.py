@@ -91,7 +91,7 @@ class Controller:
                 stderr=log,
             )
         logs.watch(self)
-        wait_for(self._listening, "the controller to listen", seconds=60)
+        wait_for(self._listening, "the controller to listen", seconds=120)
 
     def kill9(self) -> None:
         """The hardest end there is."""

@@ -27,8 +27,11 @@ def missing() -> str | None:
 class EtcdNode:
     """One process; `arguments` are etcd's, of this node alone."""
 
-    def __init__(self, name: str, folder: Path, scheme: str = "http") -> None:
+    def __init__(
+        self, name: str, folder: Path, scheme: str = "http", host: str = "127.0.0.1"
+    ) -> None:
         self.name = name
+        self.host = host
         self.folder = folder
         self.scheme = scheme
         self.port, self.peer_port = free_port(), free_port()
@@ -37,11 +40,11 @@ class EtcdNode:
 
     @property
     def endpoint(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def peer_url(self) -> str:
-        return f"http://127.0.0.1:{self.peer_port}"
+        return f"http://{self.host}:{self.peer_port}"
 
     def start(self) -> None:
         url = f"{self.scheme}://{self.endpoint}"
@@ -97,12 +100,14 @@ class EtcdNode:
 
 
 class EtcdNodes:
-    """`count` nodes that are one etcd."""
+    """`count` nodes that are one etcd.  host: an address of theirs, where it is not 127.0.0.1."""
 
-    def __init__(self, count: int = 1, arguments: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, count: int = 1, arguments: tuple[str, ...] = (), host: str = "127.0.0.1"
+    ) -> None:
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="ofapp-etcd-", dir=memory))
-        self.nodes = [EtcdNode(f"n{at}", self.folder) for at in range(1, count + 1)]
+        self.nodes = [EtcdNode(f"n{at}", self.folder, host=host) for at in range(1, count + 1)]
         cluster = ",".join(f"{node.name}={node.peer_url}" for node in self.nodes)
         for node in self.nodes:
             node.arguments = ["--initial-cluster", cluster, *arguments]

@@ -30,9 +30,12 @@ DPID = 0x0A00_0000_0D01
 class OwnSwitch(VSwitchd):
     """One bridge, with a userspace datapath; `program` is ovs-vswitchd, or stands in for it."""
 
-    def __init__(self, program: Path, *settings: str, datapath: str = "netdev") -> None:
+    def __init__(
+        self, program: Path, *settings: str, datapath: str = "netdev", dpid: int = DPID
+    ) -> None:
         super().__init__()
         self.datapath = datapath
+        self.dpid = dpid
         settings = (
             *settings,
             f"other_config:pmd-cpu-mask={1 << POLLING_CPU:#x}",
@@ -62,7 +65,7 @@ class OwnSwitch(VSwitchd):
         self.vsctl(
             *("add-br", BRIDGE, "--", "set", "Bridge", BRIDGE),
             *(f"datapath_type={self.datapath}", "fail_mode=secure", "protocols=OpenFlow13"),
-            f"other_config:datapath-id={DPID:016x}",
+            f"other_config:datapath-id={self.dpid:016x}",
         )
 
     def inside(self, *command: object, check: bool = True) -> str:
@@ -72,7 +75,7 @@ class OwnSwitch(VSwitchd):
     @property
     def bridge(self) -> Bridge:
         """As a controller is to be told of it."""
-        return Bridge(self, BRIDGE, DPID)
+        return Bridge(self, BRIDGE, self.dpid)
 
     def host(self, number: int) -> Host:
         """A host whose cable ends in the switch's namespace and is no port yet."""

@@ -1,0 +1,103 @@
+"""Who wrote to a switch, as the switch itself has it: from the log of what Open vSwitch received.
+
+Each line bears a time and the controller that the connection leads to.  A message that changes the
+switch is a *write* when the switch did not refuse it as a slave's.  Whose turn it is follows from
+the role requests that it granted: whoever it made MASTER last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+_LINE = re.compile(
+    r"^(?P<time>[0-9T:.-]+)Z\|\d+\|vconn\|DBG\|(?P<peer>\S+): (?P<way>received|sent \(Success\)):"
+    r" OFP[TSR]+_(?P<kind>\w+)(?: reply)? \(OF1[.]3\) \(xid=(?P<xid>0x[0-9a-f]+)\):(?P<rest>.*)"
+)
+_WRITES = frozenset(
+    ("FLOW_MOD", "GROUP_MOD", "METER_MOD", "PORT_MOD", "TABLE_MOD", "PACKET_OUT", "BUNDLE_CONTROL")
+)
+_ROLE = re.compile(r" role=(?P<role>\w+)(?: generation_id=(?P<generation>\d+))?")
+_MASTER = ("master", "primary")
+_SLAVE = ("slave", "secondary")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """time: seconds since the epoch; peer: tcp:HOST:PORT of the writer; said: the log's words;
+    master: who was it then, as the switch had told; term: its generation_id."""
+
+    time: float
+    peer: str
+    kind: str
+    said: str
+    master: str | None
+    term: int
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A role that the switch gave somebody."""
+
+    time: float
+    peer: str
+    role: str
+    term: int
+
+
+class Log:
+    """Of one ovs-vswitchd, whose `vconn` module logs all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def size(self) -> int:
+        """How long it is now: what `read` begins after."""
+        return self._path.stat().st_size
+
+    def read(self, after: int = 0) -> tuple[list[Write], list[Granted]]:
+        """All writes, and all roles, since."""
+        roles: list[Granted] = []
+        master: tuple[str | None, int] = (None, 0)
+        writes: dict[tuple[str, str], list[Write]] = {}
+        order: list[Write] = []
+        refused: set[int] = set()
+        for at, found in self._lines():
+            peer, kind, key = found["peer"], found["kind"], (found["peer"], found["xid"])
+            if found["way"] == "received":
+                if kind in _WRITES and at >= after:
+                    moment = datetime.fromisoformat(found["time"] + "+00:00").timestamp()
+                    one = Write(moment, peer, kind, found["rest"].strip(), *master)
+                    writes.setdefault(key, []).append(one)
+                    order.append(one)
+            elif kind == "ERROR":
+                if "SLAVE" in found["rest"] and key in writes:
+                    refused.update(map(id, writes.pop(key)))
+            elif kind == "ROLE_REPLY" and (role := _ROLE.search(found["rest"])):
+                moment = datetime.fromisoformat(found["time"] + "+00:00").timestamp()
+                term = int(role["generation"] or 0)
+                if role["role"] in _MASTER:
+                    master = (peer, term)
+                elif master[0] == peer:
+                    master = (None, term)
+                if at >= after:
+                    roles.append(Granted(moment, peer, role["role"], term))
+        return [one for one in order if id(one) not in refused], roles
+
+    def _lines(self) -> Iterator[tuple[int, re.Match[str]]]:
+        at = 0
+        with self._path.open("rb") as log:
+            for line in log:
+                if b"|vconn|DBG|" in line and (
+                    found := _LINE.match(line.decode("utf-8", "replace"))
+                ):
+                    yield at, found
+                at += len(line)
+
+
+def by_nobodys_leave(writes: list[Write]) -> list[Write]:
+    """Writes of who was not MASTER when the switch took them."""
+    return [write for write in writes if write.peer != write.master]
