@@ -15,7 +15,7 @@ from tests.support.waiting import wait_for
 LEASE = 4.0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def pair() -> Iterator[Site]:
     with closing(alone(2)) as site:
         yield site
