@@ -77,7 +77,7 @@ class Network:
         self.connections = Connections(shared, lifetime, own)
         self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
         self.audit = Audit(events.tell, state.trail)
-        self.access = Access(Tokens(state.directory, state.keeper, events.tell), events.tell)
+        self.access = Access(Tokens(state.documents, events.tell), events.tell)
         self._state = state
         self.heartbeat = Heartbeat(self.sessions, events)
         self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)

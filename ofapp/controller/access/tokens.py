@@ -20,16 +20,13 @@ import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
-from ofapp.common.files import read_regular
 from ofapp.controller.access.roles import GIVEN, Role
-from ofapp.controller.state import disk
-from ofapp.controller.state.keeper import Keeper, Tell, Ticket, done
+from ofapp.controller.state.documents import Documents
+from ofapp.controller.state.keeper import Tell, Ticket
 
 FILE = "tokens.json"
 MOST = 1000
@@ -59,11 +56,10 @@ class Token:
 
 
 class Tokens:
-    """All of a controller.  directory None: nothing outlives the process."""
+    """All of a controller."""
 
-    def __init__(self, directory: Path | None, keeper: Keeper, tell: Tell) -> None:
-        self._path = None if directory is None else directory / FILE
-        self._keeper = keeper
+    def __init__(self, documents: Documents, tell: Tell) -> None:
+        self._documents = documents
         self._tell = tell
         self._by_name: dict[str, Token] = {}
         self._by_digest: dict[bytes, Token] = {}
@@ -105,9 +101,9 @@ class Tokens:
     def withdraw(self, name: str) -> None:
         """A token that could not be saved, and nobody was given: it is as if it had not been."""
         self.revoke(name)
-        if name == self._first and not self._by_name and self._path is not None:
+        if name == self._first and not self._by_name:
             self.made = False
-            self._keeper.put(FILE, partial(disk.remove, self._path))
+            self._documents.remove(FILE)
 
     def named(self, name: str) -> Token | None:
         """The token of that name, whether its time is over or not."""
@@ -136,21 +132,17 @@ class Tokens:
 
     def _save(self) -> Ticket:
         self._unsaved_use = False
-        if self._path is None:
-            return done()
         data = json.dumps({"tokens": [*map(_to_json, self)]}, indent=1).encode()
-        return self._keeper.put(FILE, partial(disk.replace, self._path, data, sync=True), True)
+        return self._documents.put(FILE, data, sync=True, first=True)
 
     def _load(self) -> None:
-        if self._path is None:
-            return
         try:
-            data = read_regular(self._path, MAX_BYTES)
+            data = self._documents.read(FILE, MAX_BYTES)
         except FileNotFoundError:
             return
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self.made = True
-            self._damaged(f"it cannot be read: {error.strerror}")
+            self._damaged(f"it cannot be read: {getattr(error, 'strerror', error)}")
             return
         self.made = True
         try:
@@ -161,7 +153,7 @@ class Tokens:
             self._by_digest.clear()
             self._damaged(f"it is not what ofapp has saved ({error!r})")
             try:
-                disk.set_aside(self._path)
+                self._documents.set_aside(FILE)
                 self._save()  # that there were tokens: the next start must not take it for none
             except OSError:  # it stays where it is, with the same effect
                 return

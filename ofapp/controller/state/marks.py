@@ -15,6 +15,7 @@ import secrets
 import struct
 from collections.abc import Collection
 from pathlib import Path
+from typing import Protocol
 
 from ofapp.common.files import read_regular
 
@@ -23,7 +24,20 @@ LOG = logging.getLogger(__name__)
 _SLOT = struct.Struct("<QQ")  # datapath id, mark; a mark of 0: an empty slot
 
 
-class Marks:
+class Marks(Protocol):
+    """By datapath id."""
+
+    def of(self, datapath_id: int) -> int | None:
+        """The mark of the bridge's snapshot, None when none counts."""
+
+    def renew(self, datapath_id: int) -> int:
+        """From now on only a snapshot with this mark counts."""
+
+    def drop(self, datapath_id: int) -> None:
+        """No snapshot of the bridge counts."""
+
+
+class FileMarks:
     """path: of their file; None, or one that cannot be written to: they end with the process.
 
     slots: of how many bridges at a time; wanted: those whose marks are kept.
@@ -41,11 +55,10 @@ class Marks:
             self.drop(datapath_id)
 
     def of(self, datapath_id: int) -> int | None:
-        """The mark of the bridge's snapshot, None when none counts."""
+        """See `Marks`, also for what follows."""
         return self._marks.get(datapath_id)
 
     def renew(self, datapath_id: int) -> int:
-        """From now on only a snapshot with this mark counts."""
         mark = secrets.randbits(63) | 1
         if datapath_id not in self._slots:
             if not self._free:
@@ -56,7 +69,6 @@ class Marks:
         return mark
 
     def drop(self, datapath_id: int) -> None:
-        """No snapshot of the bridge counts."""
         slot = self._slots.pop(datapath_id, None)
         if slot is not None:
             del self._marks[datapath_id]

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ofapp.bridge.event import Event, Severity
-from ofapp.common.files import read_regular
-from ofapp.controller.state import disk
+from ofapp.controller.state.documents import Documents
 from ofapp.controller.state.entries import loads
-from ofapp.controller.state.keeper import Keeper, Tell
-from ofapp.controller.state.marks import Marks
+from ofapp.controller.state.keeper import Tell
 
 LOG = logging.getLogger(__name__)
 
@@ -33,21 +29,27 @@ class Snapshots:
 
     One that is struck does not count from that very moment (`marks`).
 
-    directory None: nothing is kept.
-    kind: what the files' names begin with.
+    kind: what the documents' names begin with.
     """
 
-    def __init__(
-        self, directory: Path | None, keeper: Keeper, tell: Tell, kind: str = "bridge"
-    ) -> None:
-        self._directory = directory
+    def __init__(self, documents: Documents, tell: Tell, kind: str = "bridge") -> None:
+        self._documents = documents
         self._kind = kind
-        self._keeper = keeper
         self._tell = tell
-        self._sizes = {} if directory is None else _found(directory, kind)  # the oldest first
-        marks = "marks" if kind == "bridge" else f"{kind}-marks"
-        path = None if directory is None else directory / marks
-        self._marks = Marks(path, MAX_SNAPSHOTS, self._sizes)
+        self._name = re.compile(rf"{kind}-([0-9a-f]{{16}})\.json")
+        self._sizes: dict[int, int] = {}  # the oldest first
+        self.find()
+        self._marks = documents.marks(kind, MAX_SNAPSHOTS, self._sizes)
+
+    def find(self) -> None:
+        """Look which there are."""
+        for name, size in self._documents.names():
+            if (named := self._name.fullmatch(name)) is not None:
+                self._sizes.setdefault(int(named[1], 16), size)
+
+    def let_go(self, datapath_id: int) -> None:
+        """It is somebody else's business now."""
+        self._sizes.pop(datapath_id, None)
 
     def known(self) -> list[int]:
         """The datapath ids of the bridges of which there are snapshots."""
@@ -62,8 +64,6 @@ class Snapshots:
         self._save(datapath_id, document, struck=False)
 
     def _save(self, datapath_id: int, document: Any, struck: bool) -> None:
-        if self._directory is None:
-            return
         mark = self._marks.of(datapath_id)
         if mark is None:
             self._make_room(datapath_id)
@@ -76,8 +76,7 @@ class Snapshots:
             return
         self._sizes.pop(datapath_id, None)
         self._sizes[datapath_id] = len(data)
-        path = self._path(datapath_id)
-        self._keeper.put(path.name, partial(disk.replace, path, data, sync=False), first=True)
+        self._documents.put(self._named(datapath_id), data, sync=False, first=True)
         while sum(self._sizes.values()) > MAX_TOTAL:
             self.delete(next(iter(self._sizes)))
 
@@ -87,10 +86,8 @@ class Snapshots:
 
     def load(self, datapath_id: int) -> Any:
         """The bridge's snapshot, None without one that can be read and counts."""
-        if self._directory is None:
-            return None
         try:
-            kept = loads(read_regular(self._path(datapath_id), MAX_BYTES))
+            kept = loads(self._documents.read(self._named(datapath_id), MAX_BYTES))
             if "mark" not in kept:
                 return None  # of an earlier version
             return kept["snapshot"] if kept["mark"] == self._marks.of(datapath_id) else None
@@ -102,40 +99,24 @@ class Snapshots:
 
     def refuse(self, datapath_id: int, why: str) -> None:
         """The bridge's snapshot is none: set it aside and tell."""
-        if self._directory is None:
-            return
         self._marks.drop(datapath_id)
-        path = self._path(datapath_id)
-        message = f"{path.name} is no snapshot, its protocols begin anew: {why}"
+        name = self._named(datapath_id)
+        message = f"{name} is no snapshot, its protocols begin anew: {why}"
         try:
-            message += f"; it is {disk.set_aside(path).name} now"
+            message += f"; it is {self._documents.set_aside(name)} now"
         except OSError as error:
             message += f"; it stays: {error.strerror}"
         self._sizes.pop(datapath_id, None)
-        event = Event("state.damaged", message, Severity.WARNING, data={"file": str(path)})
+        event = Event(
+            "state.damaged", message, Severity.WARNING, data={"file": self._documents.place(name)}
+        )
         self._tell(datapath_id, event)
 
     def delete(self, datapath_id: int) -> None:
         """Keep none of the bridge."""
         self._marks.drop(datapath_id)
-        if self._directory is not None and self._sizes.pop(datapath_id, None) is not None:
-            path = self._path(datapath_id)
-            self._keeper.put(path.name, partial(disk.remove, path))
+        if self._sizes.pop(datapath_id, None) is not None:
+            self._documents.remove(self._named(datapath_id))
 
-    def _path(self, datapath_id: int) -> Path:
-        assert self._directory is not None
-        return self._directory / f"{self._kind}-{datapath_id:016x}.json"
-
-
-def _found(directory: Path, kind: str) -> dict[int, int]:
-    """Sizes by datapath id."""
-    name = re.compile(rf"{kind}-([0-9a-f]{{16}})\.json")
-    found: list[tuple[float, int, int]] = []
-    try:
-        for path in directory.iterdir():
-            if (named := name.fullmatch(path.name)) is not None:
-                status = path.stat()
-                found.append((status.st_mtime, int(named[1], 16), status.st_size))
-    except OSError as error:
-        LOG.warning("not every snapshot was found: %s", error)
-    return {datapath_id: size for _, datapath_id, size in sorted(found)}
+    def _named(self, datapath_id: int) -> str:
+        return f"{self._kind}-{datapath_id:016x}.json"

@@ -10,15 +10,13 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
-from ofapp.common.files import read_regular
-from ofapp.controller.state import disk
 from ofapp.controller.state.accepted import AcceptedFile
+from ofapp.controller.state.documents import Documents, Files, Nowhere
 from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry, decode, decode_first, encode
 from ofapp.controller.state.keeper import Keeper, Tell, Ticket, done
 from ofapp.controller.state.snapshots import Snapshots
@@ -48,18 +46,23 @@ def _log(_bridge: int | None, event: Event) -> None:
 
 
 class State:
-    """directory None: nothing outlives the process.  tell: what becomes of the files."""
+    """directory None: nothing outlives the process.  tell: what becomes of the files.
 
-    def __init__(self, directory: Path | None, tell: Tell = _log) -> None:
-        self.directory = directory
+    shared: where that is kept of which several controllers know, instead of in the directory.
+    """
+
+    def __init__(
+        self, directory: Path | None, tell: Tell = _log, shared: Documents | None = None
+    ) -> None:
         self._tell = tell
         self.keeper = Keeper(tell)
+        own = Nowhere() if directory is None else Files(directory, self.keeper)
+        self.documents: Documents = own if shared is None else shared
         self._kept: dict[int, Kept] = {}  # the longest unchanged first
-        if directory is not None:
-            self._open(directory)
-        self.snapshots = Snapshots(directory, self.keeper, tell)
-        self.lacp = Snapshots(directory, self.keeper, tell, "lacp")
-        self.accepted = AcceptedFile(directory, self.keeper)
+        self._read_all()
+        self.snapshots = Snapshots(self.documents, tell)
+        self.lacp = Snapshots(self.documents, tell, "lacp")
+        self.accepted = AcceptedFile(own)
         self.trail = Trail(None if directory is None else directory / TRAIL, tell)
 
     def static_entries(self, datapath_id: int) -> tuple[StaticEntry, ...] | None:
@@ -79,18 +82,16 @@ class State:
         self._kept[datapath_id] = kept
         self._forget_unasked()
         name = _name(datapath_id)
-        if self.directory is None or (old == kept and not self.keeper.pending(name)):
+        if old == kept and not self.documents.pending(name):
             return done()
         matters = kept.asked or not kept.empty
-        job = partial(disk.replace, self.directory / name, encode(kept), sync=matters)
-        return self.keeper.put(name, job, first=kept.asked)
+        return self.documents.put(name, encode(kept), sync=matters, first=kept.asked)
 
     def forget(self, datapath_id: int) -> Ticket:
         """Know nothing of the bridge any more."""
-        if self._kept.pop(datapath_id, None) is None or self.directory is None:
+        if self._kept.pop(datapath_id, None) is None:
             return done()
-        name = _name(datapath_id)
-        return self.keeper.put(name, partial(disk.remove, self.directory / name))
+        return self.documents.remove(_name(datapath_id))
 
     def finish(self, patience: float) -> None:
         """The process ends: wait so many seconds for what is still being saved."""
@@ -110,35 +111,22 @@ class State:
                 self._tell(datapath_id, Event("state.limit", message, Severity.WARNING))
             self.forget(datapath_id)
 
-    def _open(self, directory: Path) -> None:
-        try:
-            disk.check(directory)
-        except OSError:
-            self.keeper.put("", partial(disk.check, directory))  # which tells, and tries again
-        else:
-            disk.tidy(directory)
-        self._read_all(directory)
-        first = directory / _FIRST
-        if first.exists():
-            self._read_first(first)
+    def _read_all(self) -> None:
+        names = [name for name, _size in self.documents.names()]
+        for name in names:
+            if (named := _NAME.fullmatch(name)) is not None:
+                self._read_one(int(named[1], 16))
+        if _FIRST in names:
+            self._read_first()
 
-    def _read_all(self, directory: Path) -> None:
-        try:
-            found = sorted((_changed(path), path) for path in directory.iterdir())
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            LOG.warning("what was kept cannot be read: %s", error)
-            return
-        for _, path in found:
-            if (named := _NAME.fullmatch(path.name)) is not None:
-                datapath_id = int(named[1], 16)
-                if (kept := self._read(path, datapath_id, decode)) is not None:
-                    self._kept[datapath_id] = kept
+    def _read_one(self, datapath_id: int) -> None:
+        kept = self._read(_name(datapath_id), datapath_id, decode)
+        if kept is not None:
+            self._kept[datapath_id] = kept
 
-    def _read_first(self, path: Path) -> None:
+    def _read_first(self) -> None:
         """The file of an earlier version: each bridge gets its own, and then it goes."""
-        read = self._read(path, None, decode_first)
+        read = self._read(_FIRST, None, decode_first)
         if read is None:
             return
         found, wrong = read
@@ -147,45 +135,37 @@ class State:
             for datapath_id, kept in found.items()
             if datapath_id not in self._kept
         ]
-        hub.spawn(self._replaced_first, path, tickets, "; ".join(wrong[:WRONG_TOLD]))
+        hub.spawn(self._replaced_first, tickets, "; ".join(wrong[:WRONG_TOLD]))
 
-    def _replaced_first(self, path: Path, tickets: list[Ticket], wrong: str) -> None:
+    def _replaced_first(self, tickets: list[Ticket], wrong: str) -> None:
         for ticket in tickets:
             ticket.tried.wait()
         if any(ticket.error is not None for ticket in tickets):
             return  # the next start goes on with it
         if wrong:
-            self._damaged(path, None, wrong)
+            self._damaged(_FIRST, None, wrong)
         else:
-            self.keeper.put(path.name, partial(disk.remove, path))
+            self.documents.remove(_FIRST)
 
-    def _read(self, path: Path, bridge: int | None, decoded: Callable[[bytes], T]) -> T | None:
+    def _read(self, name: str, bridge: int | None, decoded: Callable[[bytes], T]) -> T | None:
         try:
-            data = read_regular(path, MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
-                raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
-            return decoded(data)
+            return decoded(self.documents.read(name, MAX_BYTES))
         except (OSError, ValueError) as error:
-            self._damaged(path, bridge, str(error))
+            self._damaged(name, bridge, str(error))
             return None
 
-    def _damaged(self, path: Path, bridge: int | None, why: str) -> None:
+    def _damaged(self, name: str, bridge: int | None, why: str) -> None:
         whose = "its entries are" if bridge is not None else "the entries of its bridges are"
-        message = f"{path.name} is not what ofapp has saved: {why}; {whose} what the switch holds"
+        message = f"{name} is not what ofapp has saved: {why}; {whose} what the switch holds"
         try:
-            message += f"; the file is {disk.set_aside(path).name} now"
+            message += f"; the file is {self.documents.set_aside(name)} now"
         except OSError as error:
             message += f"; it cannot be set aside: {error.strerror}"
-        event = Event("state.damaged", message, Severity.ERROR, data={"file": str(path)})
+        event = Event(
+            "state.damaged", message, Severity.ERROR, data={"file": self.documents.place(name)}
+        )
         self._tell(bridge, event)
 
 
 def _name(datapath_id: int) -> str:
     return f"entries-{datapath_id:016x}.json"
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.lstat().st_mtime
-    except OSError:
-        return 0.0

@@ -16,7 +16,7 @@ from ofapp.controller.access import Access, Knock, RejectedError, Role, Rules, T
 from ofapp.controller.access import access as module
 from ofapp.controller.access.failures import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
-from ofapp.controller.state.keeper import Keeper, NotSavedError
+from ofapp.controller.state import NotSavedError, State
 from tests.support.waiting import wait_for
 
 OPERATORS = 4711
@@ -39,8 +39,7 @@ class Door:
 
     def __init__(self, directory: Path | None = None, **rules: Any) -> None:
         self.told: list[Event] = []
-        keeper = Keeper(self._tell)
-        tokens = Tokens(directory, keeper, self._tell)
+        tokens = Tokens(State(directory, self._tell).documents, self._tell)
         self.access = Access(tokens, self._tell, Rules(**rules))
 
     def _tell(self, _bridge: int | None, event: Event) -> None:
@@ -180,6 +179,7 @@ def test_a_damaged_file_opens_nothing_now_or_later(tmp_path: Path, content: byte
 
 def test_a_token_that_cannot_be_saved_closes_nothing(tmp_path: Path) -> None:
     door = Door(tmp_path / "missing")
+    (tmp_path / "missing").rmdir()
     with pytest.raises(NotSavedError):
         door.make("first")
     door.access.tokens.withdraw("first")
