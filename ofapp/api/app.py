@@ -23,13 +23,16 @@ from ofapp.api import (
     mdb,
     metrics,
     multicast,
+    page,
     ports,
     problems,
     ryu,
+    search,
     stp,
     tokens,
     topology,
     transfer,
+    vendors,
 )
 from ofapp.api.answers import plain
 from ofapp.api.door import MAX_BODY
@@ -98,6 +101,9 @@ def create_app(
     app.register_api(metrics.blueprint(network, {} if ended is None else ended))
     app.register_api(events.blueprint(network, streams or Streams()))
     app.register_api(tokens.blueprint(network.access))
+    known = vendors.Vendors()
+    app.register_api(search.blueprint(network, known))
+    app.register_api(vendors.blueprint(known))
 
     @app.get("/openapi.json", doc_ui=False)
     @viewer
@@ -105,6 +111,7 @@ def create_app(
         return plain(app.api_doc)
 
     docs.install(app)
+    page.install(app)
 
     return app
 

@@ -41,6 +41,9 @@ class ConfigBridge(BaseModel):
     entries: list[str] = Field(description="the file's entries about it; only the first counts")
     since: list[str] = Field(description="what was set at run time, in words")
     config: dict[str, Any] = Field(description="what differs from ofapp's own defaults")
+    filed: dict[str, Any] = Field(
+        description="the same by the file alone, as it was read: without what was set since"
+    )
 
 
 class ConfigStatus(BaseModel):
@@ -135,6 +138,7 @@ def _bridge(running: RunningConfiguration, bridge: Bridge) -> ConfigBridge:
         entries=running.keys(datapath_id),
         since=[*differences(filed, own, bridge.ports.numbers).values()],
         config=own.shown(),
+        filed=filed.shown(),
     )
 
 

@@ -33,6 +33,8 @@ def install(app: Flask) -> None:
 def _sent(response: Response) -> Response:
     if response.is_streamed or response.status_code != 200 or request.method not in ("GET", "HEAD"):
         return response
+    if "ETag" in response.headers:  # it is packed already, as it never changes
+        return response
     response.vary.add("Accept-Encoding")
     if response.mimetype in _LASTING and not response.cache_control.no_store:
         response.add_etag(weak=True)  # the same for both codings
@@ -43,12 +45,13 @@ def _sent(response: Response) -> Response:
         and len(response.data) >= LONG
         and request.accept_encodings.quality("gzip") > 0
     ):
-        response.data = _gzip(response.data)
+        response.data = packed(response.data)
         response.headers["Content-Encoding"] = "gzip"
     return response
 
 
-def _gzip(data: bytes) -> bytes:
+def packed(data: bytes) -> bytes:
+    """The same as gzip packs it."""
     packer = zlib.compressobj(_FAST, wbits=_GZIP)
     pieces = []
     for start in range(0, len(data), _PIECE):

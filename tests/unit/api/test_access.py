@@ -34,7 +34,7 @@ ADMINS = {
     ("DELETE", "/v1/tokens/<name>"),
 }
 READERS = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/readyz", "/", "/page/<path:name>"}
 ENDLESS = "/v1/events/stream"
 
 
@@ -64,7 +64,7 @@ def routes(app: Flask) -> list[tuple[str, str]]:
 
 def url(rule: str) -> str:
     for name, value in IDS.items():
-        rule = rule.replace(f"<{name}>", value)
+        rule = rule.replace(f"<{name}>", value).replace(f"<path:{name}>", value)
     assert "<" not in rule
     return rule
 

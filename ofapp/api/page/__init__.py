@@ -1,0 +1,121 @@
+"""The web page, at `/`: files that are served as they are, and nothing else.
+
+The page is static.  It is let in where the API is, by the session's cookie, and knows of the
+network only what /v1 tells whoever is logged in; so its files are for anybody, as a login has to be
+shown to somebody.  There is no build step: a browser loads the ES modules in `js/`, a module a
+view, and the libraries in `vendor/`, whose versions, hashes and licences `vendor/manifest.json`
+keeps (see `vendored`).
+
+What a switch, a host or a neighbour says is hostile text.  The modules put it into the page as text
+alone, and should one forget to, the policy (CSP) that goes with each file lets nothing run that is
+not a file of this folder, takes no markup from a string (Trusted Types) and asks no other host.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from flask import Response, request
+from flask_openapi3.openapi import OpenAPI
+from pydantic import Field
+
+from ofapp.api.base import Input
+from ofapp.api.problems import field_problem
+from ofapp.api.roles import anybody
+from ofapp.api.transfer import packed
+
+INDEX = "index.html"
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';"
+    " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",  # asked for each time, and sent when it has changed
+}
+
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_FOLDERS = ("js", "style", "vendor")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file as it is sent: in clear or packed, which is done once; tag: of what it says."""
+
+    content_type: str
+    data: bytes
+    packed: bytes
+    tag: str
+
+
+class FilePath(Input):
+    """Which file of the page."""
+
+    name: str = Field(max_length=128)
+
+
+def install(app: OpenAPI) -> None:
+    """The page and its files, which are not in the document of the API."""
+
+    @app.get("/", doc_ui=False)
+    @anybody
+    def page() -> Response:
+        return _sent(INDEX)
+
+    @app.get("/page/<path:name>", doc_ui=False)
+    @anybody
+    def page_file(path: FilePath) -> Response:
+        if path.name not in names():
+            raise field_problem(404, "name", "the page has no such file")
+        return _sent(path.name)
+
+
+@cache
+def names() -> frozenset[str]:
+    """The files that are served, by their path from here; there are no others."""
+    found = [INDEX]
+    folders = [PurePosixPath(name) for name in _FOLDERS]
+    while folders:
+        folder = folders.pop()
+        for item in files(__name__).joinpath(str(folder)).iterdir():
+            path = folder / item.name
+            if item.is_dir():
+                folders.append(path)
+            elif path.suffix in _TYPES:
+                found.append(str(path))
+    return frozenset(found)
+
+
+@cache
+def file(name: str) -> File:
+    """One of `names`, read once."""
+    data = files(__name__).joinpath(name).read_bytes()
+    tag = hashlib.sha256(data).hexdigest()[:32]
+    return File(_TYPES[PurePosixPath(name).suffix], data, packed(data), tag)
+
+
+def _sent(name: str) -> Response:
+    own = file(name)
+    small = request.accept_encodings.quality("gzip") > 0
+    answer = Response(own.packed if small else own.data, content_type=own.content_type)
+    answer.headers.update(HEADERS)
+    if small:
+        answer.headers["Content-Encoding"] = "gzip"
+    answer.vary.add("Accept-Encoding")
+    answer.set_etag(own.tag, weak=True)  # the same for both codings
+    answer.make_conditional(request)
+    return answer

@@ -1,0 +1,96 @@
+// What runs, beside what the file says; and for admins what reading the file again would change.
+
+import { get, post } from "./api.js";
+import { confirm } from "./confirm.js";
+import { compare, lines } from "./diff.js";
+import { html, nothing, render } from "./lit.js";
+import { amend, link } from "./router.js";
+import { session } from "./session.js";
+import { clock, plural } from "./words.js";
+
+export const title = "Configuration";
+
+export async function show(place, route, signal) {
+  const state = { status: null, dry: null, problem: "", only: route.query.get("all") !== "yes" };
+
+  async function look() {
+    state.status = await get(["config"], {}, signal);
+    draw();
+  }
+
+  async function dryRun() {
+    state.problem = "";
+    try {
+      state.dry = await post(["config", "reload"], { dry_run: "true" });
+    } catch (error) {
+      state.problem = error.message;
+    }
+    draw();
+  }
+
+  async function reload(reset) {
+    const dropped = state.status.bridges.flatMap((own) => own.since);
+    const done = await confirm({
+      title: reset ? "Go back to the file?" : "Read the file again?",
+      says: [
+        reset
+          ? `What was set at run time is taken back (${plural(dropped.length, "change")}), and what runs becomes what the file says.`
+          : "What runs becomes what the file says now; what was set at run time stays, unless the file has changed the same value.",
+        "No frame is lost: each switch gets the difference.",
+      ],
+      verb: reset ? "Go back to the file" : "Reload",
+      act: async () => (await post(["config", "reload"], reset ? { reset: "true" } : {})).message,
+    });
+    if (done) {
+      state.dry = null;
+      await look();
+    }
+  }
+
+  function draw() {
+    if (signal.aborted) return;
+    render(page(state, { dryRun, reload, all: (only) => {
+      state.only = only;
+      amend(route, { all: only ? "" : "yes" });
+      draw();
+    } }), place);
+  }
+
+  await look();
+}
+
+function page({ status, dry, problem, only }, { dryRun, reload, all }) {
+  const admin = session.may("admin");
+  const changed = status.bridges.filter((own) => own.since.length);
+  const shown = only ? changed : status.bridges;
+  return html`<h1>Configuration</h1>
+    <p>${status.file ? html`The file is <code>${status.file}</code>, read ${clock(status.loaded)}${status.watch ? ", and read by itself when it changes" : ""}.` : "There is no configuration file: each switch is a learning bridge with spanning tree and snooping."}</p>
+    ${status.warnings.map((what) => html`<p class="warn">⚠ ${what}</p>`)}
+    ${admin && status.file ? html`<div class="buttons">
+        <button @click=${dryRun}>What would reading it again change?</button>
+        <button @click=${() => reload(false)}>Read it again…</button>
+        <button @click=${() => reload(true)} ?disabled=${!changed.length}>Take back what was set at run time…</button>
+      </div>` : nothing}
+    ${problem ? html`<p class="problem" role="alert">${problem}</p>` : nothing}
+    ${dry ? dryOutcome(dry) : nothing}
+    <h2>What runs, beside the file</h2>
+    <p><label><input type="checkbox" .checked=${!only} @change=${(event) => all(!event.target.checked)}> also switches that run what the file says</label></p>
+    ${shown.length ? shown.map((own) => bridge(own)) : html`<p class="quiet">Every switch runs what the file says.</p>`}`;
+}
+
+function dryOutcome(dry) {
+  return html`<section class="card"><h2>${dry.message}</h2>
+    ${dry.restart.map((what) => html`<p class="warn">From the next start on: ${what}</p>`)}
+    ${dry.bridges.map((own) => html`<h3>${own.name}</h3><ul>${own.changes.map((what) => html`<li>${what}</li>`)}</ul>
+      ${own.lines.length ? html`<details><summary>${plural(own.lines.length, "change")} in its switch</summary><pre class="diff">${own.lines.join("\n")}</pre></details>` : nothing}`)}
+  </section>`;
+}
+
+function bridge(own) {
+  const found = compare(lines(own.filed), lines(own.config));
+  const marks = { same: "  ", more: "+ ", less: "− " };
+  return html`<section class="card"><h2><a href=${link(["bridge", own.datapath_id])}>${own.name}</a> <small class="quiet">${own.entries.length ? `by the entry ${own.entries[0]}` : "no entry of its own"}</small></h2>
+    ${own.since.length ? html`<ul>${own.since.map((what) => html`<li>${what}</li>`)}</ul>` : html`<p class="quiet">It runs what the file says.</p>`}
+    ${found.length ? html`<div class="diff" role="region" tabindex="0" aria-label="The file and what runs on ${own.name}, line by line">${found.map(({ kind, text }) => html`<div class=${kind}><span class="unseen">${kind === "more" ? "runs: " : kind === "less" ? "in the file: " : ""}</span>${marks[kind]}${text}</div>`)}</div>` : nothing}
+  </section>`;
+}

@@ -1,0 +1,45 @@
+// Asks before something is changed, and says what will happen.  The browser's own dialog keeps the
+// focus inside, gives it back, and is left with Escape.
+
+import { html, render } from "./lit.js";
+import { notify } from "./notices.js";
+
+const dialog = document.getElementById("dialog");
+
+// question: {title, says: [sentences], verb, fields: template, act: async (form data) -> sentence}
+export function confirm({ title, says, verb, fields = "", act }) {
+  return new Promise((resolve) => {
+    let answer = false;
+    const submit = async (event) => {
+      event.preventDefault();
+      const button = event.submitter ?? dialog.querySelector("button.primary");
+      button.disabled = true;
+      try {
+        notify(await act(new FormData(event.target)));
+        answer = true;
+        dialog.close();
+      } catch (error) {
+        draw(error.message);
+        button.disabled = false;
+      }
+    };
+    const draw = (problem = "") =>
+      render(
+        html`<form @submit=${submit}>
+          <h2 id="dialog-title">${title}</h2>
+          ${fields}
+          <ul class="consequences">${says.map((sentence) => html`<li>${sentence}</li>`)}</ul>
+          <p role="alert" class=${problem ? "problem" : "quiet"}>${problem}</p>
+          <div class="buttons">
+            <button type="button" @click=${() => dialog.close()}>Cancel</button>
+            <button class="primary" type="submit">${verb}</button>
+          </div>
+        </form>`,
+        dialog,
+      );
+    draw();
+    dialog.addEventListener("close", () => resolve(answer), { once: true });
+    dialog.showModal();
+    (dialog.querySelector("input, select") ?? dialog.querySelector("button")).focus();
+  });
+}

@@ -1,0 +1,155 @@
+// The frame of the page: who is logged in, where one is, and which view shows it.
+
+import { rejected } from "./api.js";
+import { html, nothing, render } from "./lit.js";
+import { live } from "./live.js";
+import { notify } from "./notices.js";
+import { go, link, parse } from "./router.js";
+import { session, showLogin } from "./session.js";
+
+// A view is a module with show(place, route, signal) and, optionally, a title.  It draws into `place`,
+// and ends all that it has begun when the signal is aborted.
+const VIEWS = {
+  map: () => import("./map.js"),
+  switches: () => import("./switches.js"),
+  bridge: () => import("./bridge.js"),
+  hosts: () => import("./hosts.js"),
+  search: () => import("./search.js"),
+  events: () => import("./events.js"),
+  config: () => import("./config.js"),
+};
+
+const NAV = [
+  ["map", "Map"],
+  ["switches", "Switches"],
+  ["hosts", "Hosts"],
+  ["events", "Events"],
+  ["config", "Configuration"],
+];
+
+const LIVE_WORDS = {
+  live: ["●", "live", "Events arrive as they happen."],
+  waiting: ["◌", "no answer", "The controller does not answer; this is tried again."],
+  off: ["○", "paused", "Nothing is followed now."],
+};
+
+const main = document.getElementById("main");
+const top = document.getElementById("top");
+let running = null; // ends the view that is shown
+let shownPath = null;
+
+function drawTop() {
+  const here = parse(location.hash).path[0] ?? "map";
+  const [shape, word, about] = LIVE_WORDS[live.state];
+  const { who } = session;
+  render(
+    html`<a class="brand" href="#/map">ofapp</a>
+      ${who
+        ? html`<nav aria-label="Views">
+              ${NAV.map(
+                ([name, title]) =>
+                  html`<a href=${link([name])} aria-current=${name === here ? "page" : nothing}>${title}</a>`,
+              )}
+            </nav>
+            <form role="search" @submit=${search}>
+              <input id="search" name="q" type="search" aria-label="Find a MAC, vendor, port or switch"
+                placeholder="MAC, vendor, port, switch  ( / )" autocomplete="off" spellcheck="false" maxlength="64">
+            </form>
+            <span class="live ${live.state}" title=${about}><span aria-hidden="true">${shape}</span> ${word}</span>
+            <span class="who">${who.known ? `${who.name}, ${who.role}` : "open API: everybody is admin"}</span>
+            ${who.session ? html`<button class="plain" @click=${logOut}>Log out</button>` : nothing}`
+        : nothing}`,
+    top,
+  );
+}
+
+function search(event) {
+  event.preventDefault();
+  const text = event.target.elements.q.value.trim();
+  if (text) go(["search"], { q: text });
+}
+
+async function logOut() {
+  await session.end().catch((error) => notify(error.message, "problem"));
+  live.stop();
+  askWho();
+}
+
+function logIn() {
+  running?.abort();
+  session.who = null;
+  live.stop();
+  drawTop();
+  document.title = "Log in · ofapp";
+  clear();
+  showLogin(main, begin);
+}
+
+function clear() {
+  // Each view draws into a place of its own, so that none finds what another has left.
+  main.replaceChildren();
+}
+
+async function askWho() {
+  try {
+    await session.load();
+    begin();
+  } catch (error) {
+    if (error.status === 401) return;
+    clear();
+    render(html`<p class="problem" role="alert">${error.message}</p>`, main);
+    setTimeout(askWho, 5000);
+  }
+}
+
+function begin() {
+  live.start();
+  shownPath = null;
+  route();
+}
+
+async function route() {
+  if (!session.who) return;
+  const route = parse(location.hash);
+  const name = route.path[0] ?? "map";
+  const load = VIEWS[name] ?? VIEWS.map;
+  running?.abort();
+  running = new AbortController();
+  const { signal } = running;
+  drawTop();
+  try {
+    const view = await load();
+    if (signal.aborted) return;
+    const place = document.createElement("div");
+    place.className = `view ${name}`;
+    main.replaceChildren(place);
+    document.title = `${view.title ?? name} · ofapp`;
+    await view.show(place, route, signal);
+  } catch (error) {
+    if (signal.aborted || error.status === 401) return;
+    const place = document.createElement("div");
+    main.replaceChildren(place);
+    render(html`<p class="problem" role="alert">${error.message}</p>`, place);
+  }
+  const path = route.path.slice(0, 2).join("/");
+  if (shownPath !== null && path !== shownPath) main.focus({ preventScroll: true });
+  shownPath = path;
+}
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the fragment is the route's
+  main.focus();
+});
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, select, textarea, dialog");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    document.getElementById("search")?.focus();
+  }
+});
+addEventListener("hashchange", route);
+rejected.addEventListener("rejected", () => {
+  if (!main.querySelector(".login")) logIn();
+});
+live.watch(drawTop);
+askWho();

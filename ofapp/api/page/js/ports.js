@@ -1,0 +1,191 @@
+// The ports of a switch with live rates, and one of them in full.
+
+import { get, portText } from "./api.js";
+import { flush, portDown, portUp, recover } from "./actions.js";
+import { html, nothing, render } from "./lit.js";
+import { linksByPort, topology } from "./network.js";
+import { every } from "./poll.js";
+import { Rates } from "./rates.js";
+import { amend, link } from "./router.js";
+import { session } from "./session.js";
+import { Table } from "./table.js";
+import { bits, count, facts, linkBadge, plural, roleBadge, speed, stateBadge, vlanText } from "./words.js";
+
+const SECONDS = 2; // between looks at the counters
+const LOCAL = 4294967294;
+
+export async function tab(place, context) {
+  render(
+    html`<div class="split"><div class="rows"></div><aside class="detail" aria-label="Port"></aside></div>`,
+    place,
+  );
+  const { id, signal, route } = context;
+  const rates = new Rates();
+  const state = { ports: [], stp: null, vlans: null, map: null, chosen: route.query.get("port"), detail: null, chart: null, problem: "" };
+  const table = new Table(place.querySelector(".rows"), {
+    label: "Ports",
+    key: (port) => String(port.number),
+    columns: columns(state, rates, choose),
+  });
+
+  const chosen = () =>
+    state.ports.find((port) => String(port.number) === state.chosen) ??
+    state.ports.find((port) => port.name === state.chosen);
+
+  async function choose(port) {
+    const number = String(port.number);
+    state.chosen = state.chosen === number ? null : number;
+    state.detail = null;
+    amend(route, { port: state.chosen ?? "" });
+    draw();
+    await look();
+  }
+
+  async function draw() {
+    const port = chosen();
+    table.chosen = port ? String(port.number) : null;
+    table.set(state.ports);
+    const aside = place.querySelector(".detail");
+    aside.hidden = !port;
+    if (!port) {
+      state.chart?.close();
+      state.chart = null;
+      render(nothing, aside);
+      return;
+    }
+    render(detail(port, state, context, () => choose(port), after), aside);
+    if (!state.chart) {
+      const { Chart } = await import("./chart.js");
+      const room = aside.querySelector(".chart");
+      if (signal.aborted || state.chart || !room) return;
+      state.chart = new Chart(room);
+    }
+    state.chart.show(port.number, rates.history(port.number));
+  }
+  signal.addEventListener("abort", () => state.chart?.close());
+
+  async function after() {
+    await Promise.all([lookAtRest(), look()]);
+    context.refresh();
+  }
+
+  // Counters come from the switch; the rest changes seldom, and is asked when something has happened.
+  async function lookAtRest() {
+    const [stp, vlans, map] = await Promise.all([
+      get(["bridges", id, "stp"], {}, signal),
+      get(["bridges", id, "vlans"], {}, signal),
+      topology(signal),
+    ]);
+    state.stp = new Map(stp.ports.map((port) => [port.number, port]));
+    state.vlans = new Map(vlans.ports.map((own) => [own.port.number, own]));
+    state.map = { links: linksByPort(map.links), names: new Map(map.bridges.map((own) => [own.datapath_id, own.name])), neighbours: map.neighbours };
+  }
+
+  await lookAtRest();
+  const look = every(
+    SECONDS,
+    async () => {
+      const { ports } = await get(["bridges", id, "ports"], { counters: "true" }, signal);
+      rates.take(ports);
+      state.ports = ports;
+      state.problem = "";
+      const port = chosen();
+      if (port) {
+        state.detail = await get(["bridges", id, "ports", portText(port, ports)], {}, signal);
+      }
+      if (!signal.aborted) draw();
+    },
+    signal,
+  );
+  return { update: lookAtRest };
+}
+
+const number = (value) => (value === null ? null : value);
+
+function columns(state, rates, choose) {
+  const stp = (port) => state.stp?.get(port.number);
+  const rate = (name) => (port) => rates.now(port.number)?.[name] ?? null;
+  const errors = ({ counters }) => (counters ? (counters.rx_errors ?? 0) + (counters.tx_errors ?? 0) : null);
+  const drops = ({ counters }) => (counters ? (counters.rx_dropped ?? 0) + (counters.tx_dropped ?? 0) : null);
+  return [
+    {
+      name: "name", title: "Port", width: 16, sort: (port) => port.name,
+      cell: (port) => html`<button class="plain name" aria-expanded=${String(port.number) === state.chosen} @click=${() => choose(port)}>${port.name}</button>`,
+    },
+    { name: "number", title: "No.", width: 6, kind: "number", sort: (port) => port.number, cell: (port) => (port.number === LOCAL ? "LOCAL" : port.number) },
+    { name: "link", title: "Link", width: 9, sort: (port) => Number(port.up), cell: (port) => linkBadge(port.up) },
+    { name: "state", title: "State", width: 13, sort: (port) => port.state, cell: (port) => stateBadge(port.state) },
+    { name: "role", title: "Role", width: 13, sort: (port) => stp(port)?.role ?? "", cell: (port) => html`${stp(port)?.port_id ? roleBadge(stp(port).role) : nothing}${stp(port)?.guards.length ? html` <b class="bad">⚠ ${stp(port).guards.join(", ")}</b>` : nothing}` },
+    { name: "vlan", title: "VLANs", width: 14, sort: (port) => vlans(state, port), cell: (port) => vlans(state, port) },
+    { name: "speed", title: "Speed", width: 11, kind: "number", sort: (port) => port.speed_mbps, cell: (port) => speed(port.speed_mbps) },
+    { name: "rx", title: "In", width: 12, kind: "number", sort: rate("rx"), cell: (port) => bits(number(rate("rx")(port))) },
+    { name: "tx", title: "Out", width: 12, kind: "number", sort: rate("tx"), cell: (port) => bits(number(rate("tx")(port))) },
+    { name: "errors", title: "Errors", width: 9, kind: "number", sort: errors, cell: (port) => worry(errors(port)) },
+    { name: "drops", title: "Drops", width: 9, kind: "number", sort: drops, cell: (port) => worry(drops(port)) },
+    {
+      name: "learned", title: "Learned", width: 12, kind: "number", sort: (port) => port.learned,
+      cell: (port) => html`${count(port.learned)}${port.limit === null ? nothing : html` / ${count(port.limit)}`}${port.dropping ? html` <b class="bad">full</b>` : nothing}`,
+    },
+    { name: "lag", title: "Aggregation", width: 14, sort: (port) => port.lag ?? "", cell: (port) => port.lag ?? (port.members ? `⇉ ${port.members.join(", ")}` : "") },
+  ];
+}
+
+const worry = (value) => (value ? html`<b class="warn">${count(value)}</b>` : count(value));
+
+function vlans(state, port) {
+  const own = state.vlans?.get(port.number);
+  if (!own) return "";
+  return own.mode === "access" ? `${own.pvid}` : own.mode === "trunk" ? `trunk ${own.vlans}` : "all";
+}
+
+function detail(port, state, context, close, after) {
+  const stp = state.stp?.get(port.number);
+  const here = state.map?.links.get(`${context.bridge.datapath_id}/${port.number}`);
+  const neighbours = (state.map?.neighbours ?? []).filter(
+    (own) => own.datapath_id === context.bridge.datapath_id && own.port.number === port.number,
+  );
+  const other = here?.link[here.other];
+  const shut = state.detail?.settings.shutdown === true;
+  const about = { ...context, port, ports: state.ports, stp, far: other && `${state.map.names.get(other.datapath_id)} ${other.port.name}`, after };
+  return html`<h2>${port.name} <button class="plain" aria-label="Close" @click=${close}>×</button></h2>
+    <p>${linkBadge(port.up)} ${stateBadge(port.state)} ${stp?.port_id ? roleBadge(stp.role) : nothing}</p>
+    ${stp ? html`<p>${stp.reason}</p>` : nothing}
+    ${session.may("operator") && !port.lag
+      ? html`<div class="buttons">
+          ${shut
+            ? html`<button @click=${() => portUp(about)}>Bring up…</button>`
+            : html`<button @click=${() => portDown(about)}>Take down…</button>`}
+          <button @click=${() => flush(about)} ?disabled=${!port.learned}>Flush addresses…</button>
+          ${stp?.guards.length ? html`<button @click=${() => recover(about)}>Free from ${stp.guards.join(", ")}…</button>` : nothing}
+        </div>`
+      : nothing}
+    <div class="chart" role="img" aria-label="Bits a second in and out of ${port.name} since this was opened; the table has the figures."></div>
+    ${facts([
+      ["number", port.number === LOCAL ? "LOCAL" : port.number],
+      ["MAC", html`<code>${port.mac}</code>`],
+      ["leads to", other ? html`<a href=${link(["bridge", other.datapath_id, "ports"], { port: other.port.number })}>${state.map.names.get(other.datapath_id)} <code>${other.port.name}</code></a> (${here.link.source})` : null],
+      ...neighbours.map((own) => ["neighbour", html`${own.system_name ?? ""} <code>${own.chassis_id}</code> ${own.port_id ?? ""} (${own.source ?? "lldp"})`]),
+      ["VLANs", vlans(state, port)],
+      ["untagged frames", vlanOf(state.vlans?.get(port.number))],
+      ["link changes", count(port.link_changes)],
+      ["shows unknown sources", `${count(port.packet_in_rate)} a second at most`],
+      ["not learned for its limit", port.refused ? count(port.refused) : null],
+      ...Object.entries(port.held_back).filter(([, held]) => held).map(([kind, held]) => [`held back: ${kind.replaceAll("_", " ")}`, count(held)]),
+      ...counters(port.counters),
+      ["addresses", html`<a href=${link(["bridge", context.bridge.datapath_id, "fdb"], { port: port.name })}>${plural(port.learned, "learned address", "learned addresses")}</a>`],
+    ])}
+    ${state.detail && Object.keys(state.detail.settings).length
+      ? html`<h3>What differs from the defaults</h3><pre>${JSON.stringify(state.detail.settings, null, 2)}</pre>`
+      : nothing}`;
+}
+
+function vlanOf(own) {
+  if (!own) return null;
+  return own.pvid === null ? "are not let in" : own.mode === "transparent" ? null : `belong to ${vlanText(own.pvid)}`;
+}
+
+function counters(own) {
+  if (!own) return [["counters", "the switch has not told them"]];
+  const both = (what) => `${count(own[`rx_${what}`])} in, ${count(own[`tx_${what}`])} out`;
+  return [["frames", both("frames")], ["bytes", both("bytes")], ["dropped", both("dropped")], ["errors", both("errors")]];
+}

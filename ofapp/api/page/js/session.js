@@ -1,0 +1,67 @@
+// Who one is, and the page's front door.  The token is sent once, for a session, and kept nowhere.
+
+import { call, get, remove } from "./api.js";
+import { html, render } from "./lit.js";
+
+const ROLES = ["viewer", "operator", "admin"];
+
+export const session = {
+  who: null, // as /v1/session tells it
+
+  async load() {
+    this.who = await get(["session"]);
+    return this.who;
+  },
+
+  may(role) {
+    return this.who !== null && ROLES.indexOf(this.who.role) >= ROLES.indexOf(role);
+  },
+
+  async begin(token) {
+    const headers = { Authorization: `Bearer ${token}` };
+    this.who = await call("POST", ["session"], { headers });
+  },
+
+  async end() {
+    await remove(["session"]);
+    this.who = null;
+  },
+};
+
+export function showLogin(place, done) {
+  const attempt = async (event) => {
+    event.preventDefault();
+    const field = event.target.elements.token;
+    const button = event.target.querySelector("button");
+    button.disabled = true;
+    try {
+      await session.begin(field.value.trim());
+      field.value = "";
+      done();
+    } catch (error) {
+      draw(error.message);
+      place.querySelector("input").select();
+    }
+    button.disabled = false;
+  };
+  const draw = (problem = "") =>
+    render(
+      html`<section class="login">
+        <h1>Log in</h1>
+        <p>This controller asks everybody who they are. Paste a token; the browser keeps a session
+        that ends half an hour after its last use, and not the token.</p>
+        <form @submit=${attempt}>
+          <label for="token">Token</label>
+          <input id="token" name="token" type="password" autocomplete="off" required
+            aria-describedby="login-problem" spellcheck="false">
+          <button class="primary">Log in</button>
+          <p id="login-problem" role="alert" class=${problem ? "problem" : "quiet"}>${problem}</p>
+        </form>
+        <p class="quiet">Root makes one on the controller's machine:
+        <code>ofapp token create NAME --role viewer</code></p>
+      </section>`,
+      place,
+    );
+  draw();
+  place.querySelector("input").focus();
+}

@@ -1,0 +1,56 @@
+// All switches as a table.
+
+import { html, nothing, render } from "./lit.js";
+import { live } from "./live.js";
+import { bridges, problemsOf, topology } from "./network.js";
+import { calmly, every } from "./poll.js";
+import { link } from "./router.js";
+import { Table } from "./table.js";
+import { age, count } from "./words.js";
+
+export const title = "Switches";
+
+const FREQUENT = /^(stp|port|bridge|switch|fdb)\b/;
+
+export async function show(place, route, signal) {
+  render(html`<h1>Switches</h1><p class="problem" role="status" hidden></p><div class="rows"></div>`, place);
+  let trees = new Map();
+  const tree = (bridge) => trees.get(bridge.datapath_id);
+  const table = new Table(place.querySelector(".rows"), {
+    label: "Switches",
+    key: (bridge) => bridge.datapath_id,
+    empty: "No switch has connected yet.",
+    columns: [
+      { name: "name", title: "Switch", width: 18, sort: (bridge) => bridge.name, cell: (bridge) => html`<a href=${link(["bridge", bridge.datapath_id])}>${bridge.name}</a>` },
+      { name: "id", title: "Datapath id", width: 18, kind: "code", sort: (bridge) => bridge.datapath_id, cell: (bridge) => bridge.datapath_id },
+      {
+        name: "connected", title: "State", width: 16, sort: (bridge) => Number(bridge.connected),
+        cell: (bridge) => (bridge.connected
+          ? html`<span class="badge forwarding"><span aria-hidden="true">●</span> ${bridge.standby ? "standby" : "connected"}</span>`
+          : html`<span class="badge disabled"><span aria-hidden="true">○</span> away ${age(bridge.away)}</span>`),
+      },
+      { name: "root", title: "Tree", width: 8, sort: (bridge) => Number(tree(bridge)?.root ?? false), cell: (bridge) => (tree(bridge)?.root ? html`<b>root</b>` : nothing) },
+      { name: "learned", title: "Learned", width: 10, kind: "number", sort: (bridge) => bridge.fdb.learned, cell: (bridge) => count(bridge.fdb.learned) },
+      { name: "static", title: "Static", width: 9, kind: "number", sort: (bridge) => bridge.fdb.static, cell: (bridge) => count(bridge.fdb.static) },
+      { name: "peer", title: "Peer", width: 22, kind: "code", sort: (bridge) => bridge.peer ?? "", cell: (bridge) => bridge.peer ?? "" },
+      { name: "problems", title: "What is wrong", width: 60, sort: (bridge) => -problemsOf(bridge).length, cell: (bridge) => problemsOf(bridge).map((what) => html`<span class="problem">⚠ ${what} </span>`) },
+    ],
+  });
+  const told = place.querySelector("p.problem");
+  const look = every(
+    10,
+    async () => {
+      const [known, map] = await Promise.all([bridges(signal), topology(signal)]);
+      trees = new Map(map.bridges.map((bridge) => [bridge.datapath_id, bridge]));
+      told.hidden = true;
+      table.set(known);
+    },
+    signal,
+    (error) => {
+      told.hidden = false;
+      told.textContent = error.message;
+    },
+  );
+  const soon = calmly(look, 1000, signal);
+  live.hear((event) => FREQUENT.test(event.kind) && soon(), signal);
+}

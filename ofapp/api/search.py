@@ -1,0 +1,152 @@
+"""/v1/search: what is called so, on whatever bridge: bridges, ports, hosts by address or vendor.
+
+Looking through a hundred thousand addresses takes tens of milliseconds: it is done in pieces, with
+a turn for everybody else in between, and ends when there is more than somebody reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer
+from ofapp.api.base import DatapathId, Input, PortRef
+from ofapp.api.lookup import by_number
+from ofapp.api.problems import COMMON
+from ofapp.api.roles import viewer
+from ofapp.api.vendors import Vendors
+from ofapp.bridge.answers import fdb_tables
+from ofapp.bridge.mac import format_mac
+from ofapp.common import hub
+from ofapp.controller.network import Network
+
+MOST = 100
+"""Of each kind that are told."""
+
+TAG = Tag(name="search", description="Where is what is called so.")
+
+_PIECE = 5000  # addresses looked at in a row: a millisecond or two
+_DIGITS = re.compile(r"[0-9a-f]{4,12}")
+
+
+class SearchQuery(Input):
+    """What is looked for."""
+
+    q: str = Field(
+        min_length=2,
+        max_length=64,
+        description="a part of a name, of an address, or of a vendor's name",
+        json_schema_extra={"example": "eth"},
+    )
+
+
+class FoundBridge(BaseModel):
+    """A bridge whose name, or datapath id, contains it."""
+
+    datapath_id: DatapathId
+    bridge: str = Field(description="its name")
+
+
+class FoundPort(FoundBridge):
+    """A port whose name contains it."""
+
+    port: PortRef
+
+
+class FoundHost(BaseModel):
+    """An address that contains it, or is of such a vendor; /v1/fdb?mac= tells where it is."""
+
+    mac: str
+    vlan: int = Field(description="VID, 0 = untagged")
+    vendor: str | None = Field(description="who has made the card, null = not known")
+
+
+class Found(BaseModel):
+    """What was found."""
+
+    bridges: list[FoundBridge]
+    ports: list[FoundPort]
+    hosts: list[FoundHost]
+    more: bool = Field(description="there is more than that, of some kind")
+
+
+def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
+    """The route on a network."""
+    api = APIBlueprint(
+        "search", __name__, url_prefix="/v1/search", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: Found})
+    @viewer
+    def search(query: SearchQuery) -> Response:
+        """Bridges, ports and hosts that are called so; at most 100 of each."""
+        text = query.q.casefold()
+        bridges = [
+            FoundBridge(datapath_id=f"{own.datapath_id:016x}", bridge=own.name)
+            for own in list(network.bridges.values())
+            if text in own.name.casefold() or text in f"{own.datapath_id:016x}"
+        ]
+        ports = _ports(network, text)
+        hosts = _hosts(network, _wanted(text, vendors))
+        return answer(
+            Found(
+                bridges=bridges[:MOST],
+                ports=ports[:MOST],
+                hosts=[
+                    FoundHost(mac=format_mac(mac), vlan=vlan, vendor=vendors.name(mac >> 24))
+                    for vlan, mac in sorted(hosts)[:MOST]
+                ],
+                more=max(len(bridges), len(ports), len(hosts)) > MOST,
+            )
+        )
+
+    return api
+
+
+def _ports(network: Network, text: str) -> list[FoundPort]:
+    """More than MOST, if there are more."""
+    found = []
+    for bridge in list(network.bridges.values()):
+        hub.sleep(0)
+        for port in by_number(bridge):
+            if text in port.name.casefold():
+                about = PortRef(number=port.number, name=port.name)
+                datapath_id = f"{bridge.datapath_id:016x}"
+                found.append(FoundPort(datapath_id=datapath_id, bridge=bridge.name, port=about))
+        if len(found) > MOST:
+            break
+    return found
+
+
+def _wanted(text: str, vendors: Vendors) -> Callable[[int], bool]:
+    """Which addresses are meant."""
+    digits = text.replace(":", "").replace("-", "")
+    prefixes = vendors.prefixes(text)
+    if _DIGITS.fullmatch(digits):
+        return lambda mac: digits in f"{mac:012x}" or mac >> 24 in prefixes
+    return lambda mac: mac >> 24 in prefixes
+
+
+def _hosts(network: Network, wanted: Callable[[int], bool]) -> set[tuple[int, int]]:
+    """(vlan, mac) of each, once; more than MOST, if there are more."""
+    found: set[tuple[int, int]] = set()
+    for vlan, macs in _pieces(network):
+        found.update((vlan, mac) for mac in macs if wanted(mac))
+        if len(found) > MOST:
+            break
+    return found
+
+
+def _pieces(network: Network) -> Iterator[tuple[int, list[int]]]:
+    """All that is known, some addresses at a time."""
+    for bridge in list(network.bridges.values()):
+        for vlan in list(fdb_tables(bridge)):
+            macs = list(fdb_tables(bridge).get(vlan, ()))
+            for start in range(0, len(macs), _PIECE):
+                yield vlan, macs[start : start + _PIECE]
+                hub.sleep(0)

@@ -1,0 +1,104 @@
+"""Who makes a network card, by the first half of its address (OUI), as IEEE has assigned it.
+
+The list is Debian's, from the package ieee-data; without it no vendor is known, and nothing is
+asked of anybody.  It is read when somebody first asks, with a turn for everybody else in between.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+from pathlib import Path
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer
+from ofapp.api.base import Input
+from ofapp.api.problems import COMMON
+from ofapp.api.roles import viewer
+from ofapp.common import hub
+
+LOG = logging.getLogger(__name__)
+
+LIST = Path("/usr/share/ieee-data/oui.csv")
+MOST_PREFIXES = 64
+"""Asked for at a time."""
+
+TAG = Tag(name="vendors", description="Who makes a network card.")
+
+_ROWS = 500  # read at a time: about a millisecond
+_OUI = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){2}"
+
+
+class Vendors:
+    """The list.  Empty where there is none."""
+
+    def __init__(self, path: Path = LIST) -> None:
+        self._path = path
+        self._names: dict[int, str] | None = None
+
+    def name(self, prefix: int) -> str | None:
+        """Of the first 24 bits of an address; None where nobody is known to have them."""
+        return self._read().get(prefix)
+
+    def prefixes(self, text: str) -> frozenset[int]:
+        """Of all whose name contains the text, in whatever case."""
+        text = text.casefold()
+        return frozenset(own for own, name in self._read().items() if text in name.casefold())
+
+    def _read(self) -> dict[int, str]:
+        if self._names is not None:
+            return self._names
+        names: dict[int, str] = {}
+        try:
+            with open(self._path, newline="", encoding="utf-8", errors="replace") as file:
+                for number, row in enumerate(csv.reader(file)):
+                    if number % _ROWS == 0:
+                        hub.sleep(0)
+                    if number and len(row) > 2:  # the first one names the columns
+                        names[int(row[1], 16)] = row[2].strip()
+        except (OSError, ValueError) as error:
+            LOG.info("no vendors of network cards are known: %s", error)
+        self._names = names
+        return names
+
+
+class Prefixes(Input):
+    """Which of them."""
+
+    prefix: str = Field(
+        pattern=f"^{_OUI}(,{_OUI}){{0,{MOST_PREFIXES - 1}}}$",
+        description=f"first halves of addresses, at most {MOST_PREFIXES}, with commas between",
+        json_schema_extra={"example": "52:54:00,00:1b:21"},
+    )
+
+
+class VendorList(BaseModel):
+    """Who they are of."""
+
+    vendors: dict[str, str] = Field(
+        description="by prefix, as 00:1b:21; who is not known is left out"
+    )
+
+
+def blueprint(vendors: Vendors) -> APIBlueprint:
+    """The route."""
+    api = APIBlueprint(
+        "vendors", __name__, url_prefix="/v1/vendors", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: VendorList})
+    @viewer
+    def named(query: Prefixes) -> Response:
+        """The vendors of network cards, by the first halves of their addresses."""
+        found = {}
+        for text in query.prefix.lower().split(","):
+            name = vendors.name(int(text.replace(":", ""), 16))
+            if name is not None:
+                found[text] = name
+        return answer(VendorList(vendors=found))
+
+    return api

@@ -1,0 +1,150 @@
+"""A headless Chromium, and what a person does with it.
+
+Whatever the page asks for, and whatever its policy refuses, is kept by the browser's own log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from tests.support.waiting import wait_for
+
+WIDE, PHONE = (1440, 900), (390, 844)
+SECONDS = 20
+
+
+class Browser:
+    """One window."""
+
+    def __init__(self, driver: webdriver.Chrome, url: str) -> None:
+        self.driver = driver
+        self.url = url
+
+    def open(self, fragment: str = "#/map") -> None:
+        """A place in the page, in the window that is there."""
+        self.driver.get(self.url + fragment)
+
+    def js(self, script: str, *values: object) -> Any:
+        """What a script gives that the browser itself runs: the page's policy is not asked."""
+        return self.driver.execute_script(script, *values)
+
+    @property
+    def text(self) -> str:
+        """What can be read."""
+        return str(self.js("return document.body.innerText"))
+
+    def reads(self, *texts: str, seconds: float = SECONDS) -> None:
+        """Wait until all of it can be read."""
+        wait_for(
+            lambda: all(text in self.text for text in texts),
+            f"the page to say {texts}",
+            seconds=seconds,
+        )
+
+    def all(self, css: str) -> list[WebElement]:
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def find(self, css: str, says: str = "") -> WebElement:
+        """The first that is seen, and says this, as soon as it is there."""
+        found: list[WebElement] = []
+
+        def look() -> bool:
+            try:
+                found[:] = [one for one in self.all(css) if one.is_displayed() and says in one.text]
+            except WebDriverException:  # it was drawn anew meanwhile
+                return False
+            return bool(found)
+
+        wait_for(look, f"{css} with {says!r}", seconds=SECONDS)
+        return found[0]
+
+    def click(self, css: str, says: str = "") -> None:
+        """Press what is there; what is drawn anew at that moment is pressed again."""
+
+        def press() -> bool:
+            try:
+                self.find(css, says).click()
+            except WebDriverException:
+                return False
+            return True
+
+        wait_for(press, f"to press {css} {says!r}", seconds=SECONDS)
+
+    def type(self, css: str, text: str) -> None:
+        field = self.find(css)
+        field.clear()
+        field.send_keys(text)
+
+    def keys(self, *keys: str) -> None:
+        """Where the focus is."""
+        self.driver.switch_to.active_element.send_keys(*keys)
+
+    def dark(self, on: bool) -> None:
+        """As the system of the reader has it."""
+        features = [{"name": "prefers-color-scheme", "value": "dark" if on else "light"}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def size(self, width: int, height: int) -> None:
+        """As if the screen had it."""
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
+        )
+
+    def complaints(self) -> list[str]:
+        """Errors in the console since this was asked last, violations of the policy among them."""
+        return [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if entry["level"] == "SEVERE" or "Content Security Policy" in entry["message"]
+        ]
+
+    def requests(self) -> list[str]:
+        """What was asked for, by its URL, since this was asked last."""
+        found = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return found
+
+    def picture(self, path: str) -> None:
+        self.driver.save_screenshot(path)
+
+
+@contextmanager
+def browser(url: str, *, size: tuple[int, int] = WIDE) -> Iterator[Browser]:
+    """A browser that has nothing open yet."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--no-first-run",
+        f"--window-size={size[0]},{size[1]}",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    try:
+        own = Browser(driver, url)
+        own.size(*size)
+        yield own
+    finally:
+        driver.quit()
+
+
+__all__ = ["PHONE", "WIDE", "Browser", "Keys", "browser"]
