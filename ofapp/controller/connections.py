@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 
 from ofapp.bridge.event import Event, Severity
@@ -21,9 +22,20 @@ LOG = logging.getLogger(__name__)
 
 
 class Connections:
-    """Those of a registry.  own: the number of this controller, by which it has leases."""
+    """Those of a registry.
 
-    def __init__(self, shared: Shared, lifetime: Lifetime, own: int) -> None:
+    own: the number of this controller, by which it has leases; begun: told of each connection that
+    a bridge is looked after by.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        lifetime: Lifetime,
+        own: int,
+        begun: Callable[[int], None] = lambda _datapath_id: None,
+    ) -> None:
+        self._begun = begun
         self._sessions = shared.registry.sessions
         self._lifetime = lifetime
         self._dispatcher = shared.dispatcher
@@ -92,6 +104,7 @@ class Connections:
         ownership = Ownership(channel, self._own)
         session = Session(channel, bridge, self._dispatcher.heed, ownership, adopt_static)
         self._sessions[datapath_id] = session
+        self._begun(datapath_id)
         tell = self._dispatcher.tell
         tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
         for event in self._running.doubts(datapath_id):

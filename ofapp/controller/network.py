@@ -19,6 +19,7 @@ from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.absentees import Absentees
 from ofapp.controller.access import Access, Role, Tokens
+from ofapp.controller.access.tokens import FILE as TOKENS
 from ofapp.controller.audit import Audit
 from ofapp.controller.changes import RequestedChanges
 from ofapp.controller.connections import Connections
@@ -36,6 +37,7 @@ from ofapp.controller.state import State
 from ofapp.controller.throttle import Throttle
 from ofapp.controller.transition import Transition
 from ofapp.controller.tree_memory import TreeMemory
+from ofapp.openflow.switch.marks import write_mark
 
 USES_SAVED = 60.0
 """Seconds that the last use of a token may be older on disk than it is."""
@@ -74,11 +76,13 @@ class Network:
         self.lifetime = lifetime = Lifetime(shared, entries, state, absentees)
         transition = Transition(shared, entries)
         self.reloader = Reloader(shared, transition, state.accepted, find)
-        self.connections = Connections(shared, lifetime, own)
+        self.connections = Connections(shared, lifetime, own, state.connected)
         self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
         self.audit = Audit(events.tell, state.trail)
         self.access = Access(Tokens(state.documents, events.tell), events.tell)
         self._state = state
+        state.heed(TOKENS, self.access.tokens.reload)
+        state.fence(self._mark)
         self.heartbeat = Heartbeat(self.sessions, events)
         self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)
         self._lacp_memory = LacpMemory(state.lacp, self.bridges)
@@ -115,6 +119,10 @@ class Network:
         self.connections.close()
         self.access.tokens.save_uses()
         self._state.finish(FINISHING)
+
+    def _mark(self, datapath_id: int, mark: int | None) -> None:
+        if (session := self.sessions.get(datapath_id)) is not None:
+            write_mark(session.channel, mark)
 
     def _save_uses(self) -> None:
         while True:

@@ -6,8 +6,10 @@ nothing, and would hold up BPDUs each time that somebody tries a wrong token.  W
 hashes, whose bits nobody can choose, in constant time all the same.
 
 The process that serves the API is the only one that writes the file, so that what is made or
-revoked counts at once.  That tokens have been made is known even when the last one is revoked, or
-when the file cannot be read: then nobody has one, and the door stays shut.
+revoked counts at once.  Of several that share their tokens each is told of what the others do; one
+that is cut off from etcd takes what another has revoked until it hears of that.  That tokens have
+been made is known even when the last one is revoked, or when the file cannot be read: then nobody
+has one, and the door stays shut.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class Tokens:
         self._first: str | None = None  # whose making has closed the API
         self.made = False
         """Whether there has ever been one."""
-        self._load()
+        self.reload()
 
     def __iter__(self) -> Iterator[Token]:
         return iter(sorted(self._by_name.values(), key=lambda token: token.name))
@@ -124,6 +126,13 @@ class Tokens:
         """Keep when tokens were used last."""
         if self._unsaved_use:
             self._save()
+
+    def reload(self) -> None:
+        """Somebody else has made or revoked some: know what is kept now."""
+        self._by_name.clear()
+        self._by_digest.clear()
+        self.made, self._first = False, None
+        self._load()
 
     # Inside
 

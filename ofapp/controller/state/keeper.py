@@ -1,4 +1,4 @@
-"""Work on disks, outside the event loop: nobody but who asks for it waits for it.
+"""Work on disks, or over a network: nobody but who asks for it waits for it.
 
 A disk takes what time it likes (an fsync of 0.3 s is nothing unusual, a network's disk may take for
 ever), and meanwhile switches want to be served.  What fails is tried again until it works, which is
@@ -48,11 +48,16 @@ class NotSavedError(Exception):
     """
 
     def __init__(self, error: OSError) -> None:
+        goes_on = "" if isinstance(error, ForsakenError) else "; ofapp goes on trying"
         super().__init__(
-            f"this is in force, but a restart would lose it: it could not be saved ({_why(error)});"
-            " ofapp goes on trying"
+            f"this is in force, but a restart would lose it: it could not be saved ({_why(error)})"
+            f"{goes_on}"
         )
         self.full = error.errno in _FULL
+
+
+class ForsakenError(OSError):
+    """This is not to be saved any more, and not tried again: it is somebody else's now."""
 
 
 @dataclass(eq=False)
@@ -86,10 +91,14 @@ def done() -> Ticket:
 
 
 class Keeper:
-    """Jobs by key.  Of jobs with one key only the last counts, and no two run at a time."""
+    """Jobs by key.  Of jobs with one key only the last counts, and no two run at a time.
 
-    def __init__(self, tell: Tell) -> None:
+    in_threads: they wait for what holds up all others (a disk); else they let others go on.
+    """
+
+    def __init__(self, tell: Tell, in_threads: bool = True) -> None:
         self._tell = tell
+        self._in_threads = in_threads
         self._due: OrderedDict[str, Ticket] = OrderedDict()
         self._failed: dict[str, Ticket] = {}
         self._busy: set[str] = set()
@@ -162,7 +171,10 @@ class Keeper:
 
         def run() -> None:
             try:
-                hub.in_thread(_do, tickets, outcome)
+                if self._in_threads:
+                    hub.in_thread(_do, tickets, outcome)
+                else:
+                    _do(tickets, outcome)
             finally:
                 ended.set()
 
@@ -174,7 +186,8 @@ class Keeper:
         return outcome
 
     def _end(self, key: str, ticket: Ticket, error: OSError | None) -> None:
-        if error is not None:
+        forsaken = isinstance(error, ForsakenError)
+        if error is not None and not forsaken:
             self._trouble(key, error)
             if key not in self._due:
                 self._failed[key] = Ticket(ticket.job)
@@ -184,10 +197,10 @@ class Keeper:
         for waited in (ticket, *ticket.replaces):
             waited.error = error
             waited.tried.set()
-        if error is None and self._troubled == {key}:
-            self._tell(None, Event("state.saved", "what could not be saved is saved now"))
-        if error is None:
-            self._troubled.discard(key)
+        if (error is None or forsaken) and key in self._troubled:
+            self._troubled.remove(key)
+            if not self._troubled:
+                self._tell(None, Event("state.saved", "what could not be saved is saved now"))
 
     def _retry(self) -> None:
         try:
@@ -214,7 +227,7 @@ class Keeper:
 
 
 def _do(tickets: dict[str, Ticket], outcome: dict[str, OSError | None]) -> None:
-    """Do the jobs in a thread, as far as `ENOUGH` goes: whoever waits for the first waits so."""
+    """Do the jobs, as far as `ENOUGH` goes: whoever waits for the first waits so."""
     end = time.monotonic() + ENOUGH
     for key, ticket in tickets.items():
         try:

@@ -36,16 +36,16 @@ class Snapshots:
         self._documents = documents
         self._kind = kind
         self._tell = tell
-        self._name = re.compile(rf"{kind}-([0-9a-f]{{16}})\.json")
-        self._sizes: dict[int, int] = {}  # the oldest first
-        self.find()
+        name = re.compile(rf"{kind}-([0-9a-f]{{16}})\.json")
+        found = ((name.fullmatch(each), size) for each, size in documents.names())
+        self._sizes = {
+            int(named[1], 16): size for named, size in found if named
+        }  # the oldest first
         self._marks = documents.marks(kind, MAX_SNAPSHOTS, self._sizes)
 
-    def find(self) -> None:
-        """Look which there are."""
-        for name, size in self._documents.names():
-            if (named := self._name.fullmatch(name)) is not None:
-                self._sizes.setdefault(int(named[1], 16), size)
+    def take_up(self, datapath_id: int, size: int) -> None:
+        """There is one of this bridge now, that others have made."""
+        self._sizes[datapath_id] = size
 
     def let_go(self, datapath_id: int) -> None:
         """It is somebody else's business now."""

@@ -93,6 +93,25 @@ class State:
             return done()
         return self.documents.remove(_name(datapath_id))
 
+    def let_go(self, datapath_id: int, patience: float = 0) -> None:
+        """The bridge is somebody else's: what there is of it stays as it is.
+
+        patience: seconds for what is being written.
+        """
+        del patience
+        self._kept.pop(datapath_id, None)
+        self.snapshots.let_go(datapath_id)
+        self.lacp.let_go(datapath_id)
+
+    def fence(self, tell: Callable[[int, int | None], None]) -> None:
+        """Have switches told which snapshot counts, where they have to know (`cluster.marks`)."""
+
+    def connected(self, datapath_id: int) -> None:
+        """Its switch is there, and may not have been told which snapshot counts."""
+
+    def heed(self, name: str, changed: Callable[[], object]) -> None:
+        """Call `changed` when others have changed a document; files are changed by nobody."""
+
     def finish(self, patience: float) -> None:
         """The process ends: wait so many seconds for what is still being saved."""
         self.keeper.finish(patience)

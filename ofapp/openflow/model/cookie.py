@@ -10,7 +10,7 @@
   so that one mask selects or spares them all.
 - generation is the version of the pipeline's layout; flows of another one are removed.
 - serial is the FDB entry's for learned addresses (addresses share one, see `ofapp.bridge.fdb`), a
-  rule's or a group's number, a controller's IPv4 address, else 0.
+  rule's or a group's number, a controller's IPv4 address, a snapshot's mark, else 0.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Feature(IntEnum):
     OWNER = 0x0F
     LAG = 0x10
     LACP = 0x11
+    MARK = 0x12
     LEARNED = 0x80
     STICKY = 0x81
 

@@ -1,4 +1,7 @@
-"""Who looks after the switch (see `ofapp.openflow.switch.ownership`); no frame comes here."""
+"""Who looks after the switch, and what the next who does may believe; no frame comes here.
+
+See `ofapp.openflow.switch.ownership` and `ofapp.openflow.switch.marks`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ LEASE = 4
 silent bridge."""
 
 _PRIORITY = 1
+_MARK_PRIORITY = 2
 
 OWNER = Table(
     TableId.OWNER,
-    "No frame comes here. Which controller looks after the switch.",
+    "No frame comes here. Which controller looks after the switch, and what the next one may "
+    "believe.",
     (
         rule(
             "lease",
@@ -23,6 +28,14 @@ OWNER = Table(
             Feature.OWNER,
             "The controller's, by the mask: it ends by itself unless it is renewed, and keeps "
             "another controller from having one meanwhile. Its address is in the cookie.",
+        ),
+        rule(
+            "mark",
+            _MARK_PRIORITY,
+            "metadata",
+            Feature.MARK,
+            "Which snapshot of spanning tree counts, in the cookie: where several controllers "
+            "share their state it is replaced before the tree moves, in one stream with the move.",
         ),
     ),
 )
@@ -41,5 +54,17 @@ def lease_flow(own: int, address: int) -> Flow:
         Feature.OWNER,
         serial=address,
         hard_timeout=LEASE,
+        notify_removal=False,
+    )
+
+
+def mark_flow(mark: int) -> Flow:
+    """The mark, 32 bits; another one takes its place."""
+    return Flow(
+        TableId.OWNER,
+        _MARK_PRIORITY,
+        (Match("metadata", 0),),
+        Feature.MARK,
+        serial=mark,
         notify_removal=False,
     )

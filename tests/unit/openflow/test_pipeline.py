@@ -28,7 +28,7 @@ from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
-from ofapp.openflow.pipeline.owner import lease_flow
+from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
 from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
 from ofapp.openflow.switch import comparison
 from ofapp.openflow.switch.writer import EffectWriter
@@ -146,6 +146,7 @@ class TestDeclaration:
             *flows.learned_flows(1, 0, 5, 1, None),
             *ports_flows(everything(), 1, PortState.LEARNING),
             lease_flow(77, 0),
+            mark_flow(1),
         ]
         others += [flows.entry_flow(key, ENTRY_GROUPS) for key in keys]
         used |= {(flow.table, check(flow).name) for flow in others}

@@ -1,0 +1,72 @@
+"""Where in etcd a cluster has what: one folder for each cluster, so that one etcd serves several.
+
+/ofapp/CLUSTER/owners/DPID                     claims of switches, under the members' leases
+/ofapp/CLUSTER/state/bridges/DPID/entries...   what outlives a controller, of each bridge
+/ofapp/CLUSTER/state/common/tokens.json        and of all
+/ofapp/CLUSTER/configuration                   the file that all members do as
+/ofapp/CLUSTER/running/MEMBER                  which revision of it a member runs
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+ROOT = "/ofapp"
+CLUSTER = "default"
+
+_BRIDGES = re.compile(r"([a-z]+)-([0-9a-f]{16})(\.json.*)")
+
+
+class Keys(NamedTuple):
+    """Those of one cluster."""
+
+    cluster: str = CLUSTER
+
+    @property
+    def root(self) -> str:
+        """What all begin with."""
+        return f"{ROOT}/{self.cluster}/"
+
+    @property
+    def owners(self) -> str:
+        """What the claims of all switches begin with."""
+        return f"{self.root}owners/"
+
+    def owner(self, datapath_id: int) -> str:
+        """The claim of a switch."""
+        return f"{self.owners}{datapath_id:016x}"
+
+    def bridge(self, datapath_id: int) -> str:
+        """What the documents of a bridge begin with."""
+        return f"{self.root}state/bridges/{datapath_id:016x}/"
+
+    @property
+    def common(self) -> str:
+        """What the documents of no bridge begin with."""
+        return f"{self.root}state/common/"
+
+    @property
+    def configuration(self) -> str:
+        """The configuration that was pushed."""
+        return f"{self.root}configuration"
+
+    @property
+    def running(self) -> str:
+        """What the members say of the configuration begins so."""
+        return f"{self.root}running/"
+
+    def of(self, name: str) -> str:
+        """A document's, by the name that it has as a file: `entries-DPID.json`."""
+        if named := _BRIDGES.fullmatch(name):
+            kind, bridge, rest = named.groups()
+            return f"{self.root}state/bridges/{bridge}/{kind}{rest}"
+        return self.common + name
+
+    def name(self, key: str) -> str:
+        """The other way round."""
+        *_, folder, last = key.split("/")
+        if key.startswith(self.common):
+            return last
+        kind, dot, rest = last.partition(".")
+        return f"{kind}-{folder}{dot}{rest}"

@@ -1,0 +1,59 @@
+"""Marks of snapshots in a cluster: the switch has them (see `openflow.switch.marks`)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+Tell = Callable[[int, int | None], None]
+
+
+def _nobody(_datapath_id: int, _mark: int | None) -> None:
+    return
+
+
+class SwitchMarks:
+    """tell: has a switch that is connected hold another mark, or none, before all that follows."""
+
+    def __init__(self) -> None:
+        self.tell: Tell = _nobody
+        self._marks: dict[int, int] = {}
+
+    def found(self, datapath_id: int, mark: int | None) -> None:
+        """What the switch had when it was taken over."""
+        self._marks.pop(datapath_id, None)
+        if mark is not None:
+            self._marks[datapath_id] = mark
+
+    def repeat(self, datapath_id: int) -> None:
+        """The switch is back, and may not have heard the last."""
+        self.tell(datapath_id, self._marks.get(datapath_id))
+
+    def of(self, datapath_id: int) -> int | None:
+        """See `state.marks.Marks`, also for what follows."""
+        return self._marks.get(datapath_id)
+
+    def renew(self, datapath_id: int) -> int:
+        mark = self._marks[datapath_id] = secrets.randbits(32)
+        self.tell(datapath_id, mark)
+        return mark
+
+    def drop(self, datapath_id: int) -> None:
+        if self._marks.pop(datapath_id, None) is not None:
+            self.tell(datapath_id, None)
+
+
+class Always:
+    """Whatever there is counts: nothing of it can be worse than what is not known (LACP)."""
+
+    def of(self, datapath_id: int) -> int | None:
+        """See `state.marks.Marks`, also for what follows."""
+        del datapath_id
+        return 1
+
+    def renew(self, datapath_id: int) -> int:
+        del datapath_id
+        return 1
+
+    def drop(self, datapath_id: int) -> None:
+        """It goes with its document."""

@@ -1,0 +1,42 @@
+"""Which snapshot of a bridge's spanning tree counts, kept by its switch.
+
+Another machine that takes the switch over must not go on with a tree that has moved since it was
+written down.  etcd cannot keep that: a write there takes milliseconds, or does not succeed at all
+while the tree moves on; to wait for it would hold up spanning tree, and not to wait would leave a
+time in which a crash revives what is no more.  The switch can.  What it is told on one connection
+it does in order, so a mark that is replaced before the first message that follows from a move is
+replaced in any case in which one of these was carried out, whoever dies, and whether etcd answers
+or not.  So the mark is a flow that no frame meets, with a number in its cookie.
+"""
+
+from __future__ import annotations
+
+from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie, parse_cookie
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.owner import mark_flow
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.flow_stats import read_flow_stats
+from ofapp.openflow.wire.questions import flow_request
+from ofapp.openflow.wire.requests import bodies
+
+
+def read_mark(channel: Channel) -> int | None:
+    """The switch's mark, None where it has none; RequestError, ValueError.
+
+    To be asked by who is its master already: nobody else can change it then.
+    """
+    request = flow_request(channel, make_cookie(Feature.MARK), FEATURE_MASK, TableId.OWNER)
+    for body in bodies(channel, request):
+        for flow in read_flow_stats(body):
+            if (cookie := parse_cookie(flow.cookie)) is not None:
+                return cookie.serial
+    return None
+
+
+def write_mark(channel: Channel, mark: int | None) -> None:
+    """From now on this one counts, before whatever is sent next; None: no snapshot does."""
+    if mark is None:
+        channel.send(codec.delete_flow(mark_flow(0), any_serial=True))
+    else:
+        channel.send(codec.add_flow(mark_flow(mark)))

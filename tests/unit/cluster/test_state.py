@@ -1,0 +1,381 @@
+"""What outlives a controller, in files and in etcd: the same tests for both; and etcd's own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.controller.access import Role, Tokens
+from ofapp.controller.access.tokens import FILE
+from ofapp.controller.cluster.etcd import Etcd, Put, absent
+from ofapp.controller.cluster.gateway import Access, Gateway
+from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.state import Kept, MdbEntry, NotSavedError, State, StaticEntry, keeper
+from tests.support.etcd import FakeClient, FakeEtcd
+from tests.support.waiting import wait_for
+
+ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
+OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
+GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
+ASKED = Kept((ENTRY,), (GROUP,), asked=True)
+
+_numbers = itertools.count()
+
+
+class Told(list[Event]):
+    def __call__(self, _bridge: int | None, event: Event) -> None:
+        self.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self]
+
+
+class Switch:
+    """What a switch keeps for its owners: the mark."""
+
+    def __init__(self) -> None:
+        self.marks: dict[int, int | None] = {}
+
+    def tell(self, datapath_id: int, mark: int | None) -> None:
+        self.marks[datapath_id] = mark
+
+
+class FilesStore:
+    """One controller after the other, on one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.told = Told()
+
+    def open(self, *bridges: int) -> State:
+        """The next controller, which looks after these."""
+        del bridges
+        return State(self.directory, self.told)
+
+    def end(self, state: State) -> None:
+        """As a crash does, but for what is being written."""
+        state.finish(5)
+
+
+class EtcdStore:
+    """One member after the other: each claims what it looks after, once the last one's claim is
+    gone."""
+
+    def __init__(self, client: Callable[[], Etcd]) -> None:
+        self.keys = Keys(f"test-{os.getpid()}-{next(_numbers)}")
+        self.client = client
+        self.switch = Switch()
+        self.told = Told()
+
+    def open(self, *bridges: int) -> SharedState:
+        state = SharedState(None, self.told, self.client(), self.keys)
+        state.fence(self.switch.tell)
+        for bridge in bridges:
+            self.claim(state, bridge)
+        return state
+
+    def claim(self, state: SharedState, bridge: int) -> None:
+        etcd, key = self.client(), self.keys.owner(bridge)
+        etcd.delete(key)
+        term = etcd.transact([absent(key)], [Put(key, b"")]).revision
+        state.take_over(bridge, term, self.switch.marks.get(bridge))
+
+    def end(self, state: State) -> None:
+        state.finish(5)
+
+
+Store = FilesStore | EtcdStore
+
+
+@pytest.fixture(params=["files", "fake", "real"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "files":
+        yield FilesStore(tmp_path)
+    elif request.param == "fake":
+        yield EtcdStore(FakeEtcd().client)
+    else:
+        gateway = Gateway(Access(request.getfixturevalue("real_etcd").endpoints))
+        yield EtcdStore(lambda: gateway)
+        gateway.close()
+
+
+def kept(state: State, bridge: int = 1) -> Kept | None:
+    static = state.static_entries(bridge)
+    return None if static is None else Kept(static, state.mdb_entries(bridge))
+
+
+class TestEveryStore:
+    def test_keeps_entries_for_the_next(self, store: Store) -> None:
+        state = store.open(1, 2)
+        state.remember(1, ASKED).wait()
+        state.remember(1, ASKED).wait()
+        again = store.open(1, 2)
+        assert kept(again) == Kept((ENTRY,), (GROUP,))
+        assert kept(again, 2) is None
+        again.remember(1, Kept(asked=True)).wait()
+        assert kept(store.open(1)) == Kept()
+        last = store.open(1)
+        last.forget(1).wait()
+        assert kept(store.open(1)) is None
+        assert not store.told
+
+    def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, store: Store) -> None:
+        state = store.open(1)
+        entries = [StaticEntry(at, ENTRY.mac, "eth0") for at in range(30)]
+        tickets = [state.remember(1, Kept((entry,), asked=True)) for entry in entries]
+        for ticket in tickets:
+            ticket.wait()
+        assert kept(store.open(1)) == Kept((entries[-1],))
+
+    def test_keeps_what_protocols_know(self, store: Store) -> None:
+        state = store.open(1, 2)
+        state.snapshots.save(1, {"tree": 1})
+        state.snapshots.save(1, {"tree": 2, "age": float("-inf")})
+        state.lacp.save(1, {"lags": []})
+        store.end(state)
+        again = store.open(1, 2)
+        assert again.snapshots.load(1) == {"tree": 2, "age": float("-inf")}
+        assert again.lacp.load(1) == {"lags": []}
+        assert again.snapshots.load(2) is None
+        again.snapshots.delete(1)
+        again.lacp.delete(1)
+        store.end(again)
+        last = store.open(1)
+        assert (last.snapshots.load(1), last.lacp.load(1)) == (None, None)
+
+    def test_large_ones_too(self, store: Store) -> None:
+        state = store.open(1)
+        tree = {"ports": [{"number": number, "role": "designated"} for number in range(40_000)]}
+        state.snapshots.save(1, tree)
+        store.end(state)
+        assert store.open(1).snapshots.load(1) == tree
+
+    def test_what_is_struck_out_counts_from_that_moment_on(self, store: Store) -> None:
+        """Whether anything that follows can be written down or not."""
+        state = store.open(1)
+        state.snapshots.save(1, {"tree": "old"})
+        store.end(state)
+        assert store.open(1).snapshots.load(1) == {"tree": "old"}
+        state = store.open(1)
+        state.snapshots.strike(1, {"behind": {}})  # and it dies, before anything else can run
+        assert store.open(1).snapshots.load(1) in (None, {"behind": {}})
+
+    def test_what_is_struck_out_leaves_what_is_known_then(self, store: Store) -> None:
+        state = store.open(1)
+        state.snapshots.save(1, {"tree": "old"})
+        state.snapshots.strike(1, {"behind": {"3": 7}})
+        store.end(state)
+        again = store.open(1)
+        assert again.snapshots.load(1) == {"behind": {"3": 7}}
+        again.snapshots.save(1, {"tree": "new"})
+        store.end(again)
+        assert store.open(1).snapshots.load(1) == {"tree": "new"}
+
+    def test_what_is_no_snapshot_is_set_aside_and_told(self, store: Store) -> None:
+        state = store.open(1)
+        state.snapshots.save(1, {"tree": 1})
+        store.end(state)
+        again = store.open(1)
+        again.snapshots.refuse(1, "its ports are not a list")
+        store.end(again)
+        assert store.told.kinds == ["state.damaged"]
+        assert "its ports are not a list; it is bridge-0000000000000001" in store.told[0].message
+        assert store.open(1).snapshots.load(1) is None
+
+    def test_keeps_tokens(self, store: Store) -> None:
+        state = store.open()
+        tokens = Tokens(state.documents, store.told)
+        secret, saved = tokens.create("grafana", Role.VIEWER, "root", 0)
+        saved.wait()
+        again = Tokens(store.open().documents, store.told)
+        assert again.made
+        found = again.find(secret)
+        assert found is not None
+        assert found.name == "grafana"
+        again.revoke("grafana").wait()
+        last = Tokens(store.open().documents, store.told)
+        assert last.made
+        assert last.find(secret) is None
+
+
+@pytest.fixture
+def etcd() -> FakeEtcd:
+    return FakeEtcd()
+
+
+@pytest.fixture
+def members(etcd: FakeEtcd) -> EtcdStore:
+    return EtcdStore(etcd.client)
+
+
+def document(etcd: FakeEtcd, members: EtcdStore, name: str) -> Any:
+    record = etcd.records.get(members.keys.of(name))
+    return None if record is None else json.loads(record.value)
+
+
+class TestWhoHasLostASwitch:
+    def test_overwrites_nothing_of_its_next_owner(self, etcd: FakeEtcd, members: EtcdStore) -> None:
+        former = members.open(1)
+        former.remember(1, ASKED).wait()
+        lost: list[int] = []
+        former.on_lost = lost.append
+        owner = members.open(1)  # former has been stopped, say, and knows of nothing
+        owner.remember(1, Kept((OTHER,), asked=True)).wait()
+        owner.snapshots.save(1, {"tree": "the owner's"})
+        owner.finish(5)
+        before = dict(etcd.records)
+
+        ticket = former.remember(1, Kept(asked=True))
+        former.snapshots.save(1, {"tree": "stale"})
+        former.lacp.save(1, {})
+        former.snapshots.delete(1)
+        with pytest.raises(NotSavedError, match="another member looks after the switch now"):
+            ticket.wait()
+        former.finish(5)
+        assert etcd.records == before
+        wait_for(lambda: lost, "that it has lost it", sleep=hub.sleep)
+        assert members.told.kinds == []
+
+    def test_writes_nothing_later_when_it_has_it_again(
+        self, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What could not be written of an earlier time is not written into a later one."""
+        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        client = members.client()
+        assert isinstance(client, FakeClient)
+        former = SharedState(None, members.told, client, members.keys)
+        members.claim(former, 1)
+        client.cut = True
+        with pytest.raises(NotSavedError):
+            former.remember(1, ASKED).wait()
+        former.let_go(1, patience=0)
+        owner = members.open(1)
+        owner.remember(1, Kept((OTHER,), asked=True)).wait()
+        client.cut = False
+        members.claim(former, 1)
+        assert kept(former) == Kept((OTHER,))
+        wait_for(lambda: "state.saved" in members.told.kinds, "the end of it", sleep=hub.sleep)
+        assert kept(members.open(1)) == Kept((OTHER,))
+
+    def test_lets_go_once_what_it_was_writing_is_there(self, members: EtcdStore) -> None:
+        former = members.open(1)
+        former.remember(1, ASKED)
+        former.snapshots.save(1, {"tree": 1})
+        former.let_go(1)
+        assert kept(former) is None
+        owner = members.open(1)
+        assert kept(owner) == Kept((ENTRY,), (GROUP,))
+        assert owner.snapshots.load(1) == {"tree": 1}
+
+
+class TestEtcdThatIsAway:
+    def test_is_told_gone_on_without_and_written_again(
+        self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        client = etcd.client()
+        state = SharedState(None, members.told, client, members.keys)
+        state.fence(members.switch.tell)
+        members.claim(state, 1)
+        state.snapshots.save(1, {"tree": "old"})
+        state.finish(5)
+        client.cut = True
+        with pytest.raises(NotSavedError, match=r"in force, but .*etcd does not answer.*goes on"):
+            state.remember(1, ASKED).wait()
+        state.snapshots.strike(1, {"behind": {}})
+        state.snapshots.save(1, {"tree": "new"})
+        state.finish(0.2)
+        assert members.told.kinds == ["state.unsaved"]
+        assert kept(state) == Kept((ENTRY,), (GROUP,))
+        # Somebody else takes over meanwhile: the old tree is there, but the switch says no.
+        assert document(etcd, members, "bridge-0000000000000001.json")["snapshot"] == {
+            "tree": "old"
+        }
+        other = SharedState(None, members.told, etcd.client(), members.keys)
+        term = etcd.records[members.keys.owner(1)].created
+        other.take_over(1, term, members.switch.marks[1])
+        assert other.snapshots.load(1) is None
+
+        client.cut = False
+        wait_for(lambda: "state.saved" in members.told.kinds, "what is saved", sleep=hub.sleep)
+        assert members.told.kinds == ["state.unsaved", "state.saved"]
+        again = members.open(1)
+        assert kept(again) == Kept((ENTRY,), (GROUP,))
+        assert again.snapshots.load(1) == {"tree": "new"}
+
+    def test_that_is_full_says_so(
+        self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        state = members.open(1)
+        etcd.full = True
+        with pytest.raises(NotSavedError, match=r"etcd is full|space exceeded") as error:
+            state.remember(1, ASKED).wait()
+        assert error.value.full
+        etcd.full = False
+        wait_for(lambda: "state.saved" in members.told.kinds, "what is saved", sleep=hub.sleep)
+        assert kept(members.open(1)) == Kept((ENTRY,), (GROUP,))
+
+    def test_that_has_done_what_it_did_not_say_is_not_taken_for_somebody_else(
+        self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        client = etcd.client()
+        state = SharedState(None, members.told, client, members.keys)
+        members.claim(state, 1)
+        client.deaf = True
+        with pytest.raises(NotSavedError):
+            state.remember(1, ASKED).wait()
+        client.deaf = False
+        state.remember(1, Kept((OTHER,), asked=True)).wait()
+        assert kept(members.open(1)) == Kept((OTHER,))
+
+
+def test_a_token_that_one_member_makes_or_revokes_is_known_to_all(members: EtcdStore) -> None:
+    here, there = members.open(), members.open()
+    own, other = (Tokens(state.documents, members.told) for state in (here, there))
+    here.heed(FILE, own.reload)
+    there.heed(FILE, other.reload)
+    secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
+    saved.wait()
+    assert other.made
+    assert other.find(secret) is not None
+    second, saved = other.create("backup", Role.ADMIN, "root", 0)
+    saved.wait()
+    assert own.find(second) is not None
+    other.revoke("grafana").wait()
+    assert own.find(secret) is None
+    own.revoke("backup").wait()
+    assert other.find(second) is None
+
+
+def test_two_who_change_the_tokens_at_once_do_not_undo_each_other(
+    etcd: FakeEtcd, members: EtcdStore
+) -> None:
+    etcd.delayed = True
+    here, there = members.open(), members.open()
+    own, other = (Tokens(state.documents, members.told) for state in (here, there))
+    here.heed(FILE, own.reload)
+    there.heed(FILE, other.reload)
+    secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
+    saved.wait()
+    _, unsaved = other.create("backup", Role.ADMIN, "root", 0)
+    with pytest.raises(NotSavedError, match="another member has just changed it"):
+        unsaved.wait()
+    other.withdraw("backup")
+    etcd.deliver()
+    assert other.find(secret) is not None
+    assert [token.name for token in other] == ["grafana"]
+    other.create("backup", Role.ADMIN, "root", 0)[1].wait()
+    etcd.deliver()
+    assert [token.name for token in own] == ["backup", "grafana"]
