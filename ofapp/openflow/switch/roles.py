@@ -1,0 +1,82 @@
+"""How a member of a cluster becomes the one master of a switch, and nobody else's writes count.
+
+What Open vSwitch does and does not prevent [measured, 3.1]: who asks to be MASTER makes everybody
+else who was it a SLAVE, and of a SLAVE it takes no flow-mod, group-mod, meter-mod or packet-out.
+But a connection begins as EQUAL, and of an EQUAL it takes all of them, beside the master; also of a
+former master that has come back, whose request for MASTER it refuses as stale.  It refuses what has
+an older generation_id than it has seen, of SLAVE as of MASTER, and then the role stays as it was.
+
+So here a connection becomes SLAVE before anything else, with the generation that the switch itself
+names; it becomes MASTER only with the term of a claim in etcd as its generation_id; and whoever
+writes waits for the reply that says so.  Terms grow: after the switch has taken a later one, what
+the former master has under way is refused, however late it comes.
+
+Both ways are generators of requests that are sent the replies: without I/O, so that a model can
+have them stopped and delayed at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from enum import IntEnum
+from typing import NamedTuple
+
+NO_GENERATION = (1 << 64) - 1
+"""What a switch names that has never been told a generation (OpenFlow 1.3.5, 7.3.9)."""
+
+ATTEMPTS = 10
+"""To become SLAVE, while others become MASTER."""
+
+
+class Role(IntEnum):
+    """By OpenFlow's numbers; NOCHANGE only asks."""
+
+    NOCHANGE = 0
+    EQUAL = 1
+    MASTER = 2
+    SLAVE = 3
+
+
+class RoleRequest(NamedTuple):
+    """A request for a role."""
+
+    role: Role
+    generation: int = 0
+
+
+class RoleReply(NamedTuple):
+    """role: None where the generation was stale."""
+
+    role: Role | None
+    generation: int = NO_GENERATION
+
+
+class StaleError(Exception):
+    """The switch has seen a later generation.  seen: which."""
+
+    def __init__(self, seen: int) -> None:
+        super().__init__(f"the switch has been told a later term, {seen}")
+        self.seen = seen
+
+
+Asking = Generator[RoleRequest, RoleReply, None]
+
+
+def become_slave() -> Asking:
+    """StaleError when the switch's generation moves on all the time."""
+    seen = 0
+    for _ in range(ATTEMPTS):
+        answer = yield RoleRequest(Role.NOCHANGE)
+        seen = 0 if answer.generation == NO_GENERATION else answer.generation
+        answer = yield RoleRequest(Role.SLAVE, seen)
+        if answer.role is Role.SLAVE:
+            return
+    raise StaleError(seen)
+
+
+def become_master(term: int) -> Asking:
+    """StaleError where this is not the latest term that the switch knows."""
+    answer = yield RoleRequest(Role.MASTER, term)
+    if answer.role is not Role.MASTER:
+        answer = yield RoleRequest(Role.NOCHANGE)
+        raise StaleError(answer.generation)
