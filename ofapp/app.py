@@ -25,8 +25,9 @@ from ofapp.api.server import ApiServer
 from ofapp.config import load_config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
+from ofapp.controller.owners import Alone, Owners
 from ofapp.controller.state import State
-from ofapp.launcher import api
+from ofapp.launcher import api, cluster
 from ofapp.launcher.exposure import exposures
 from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
@@ -48,8 +49,15 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         self._lock = lock(directory)  # until this process ends
         events = EventLog()
         state = State(directory, events.tell)
-        own = identity(conf.state_dir)
-        self.network = Network(load_config(config_file()), state, events, own, config_file)
+        file = config_file()
+        config = load_config(file)
+        member = cluster.settings(config.cluster, file.parent if file is not None else Path())
+        owners: Owners
+        if member is None:
+            owners = Alone(identity(conf.state_dir))
+        else:
+            owners = cluster.membership(member, events.tell)
+        self.network = Network(config, state, events, owners, config_file)
         self.network.access.rules = api.rules()
         self._api = ApiServer(self.network, api.place())
 

@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, StrictInt, StrictStr, field_validator, 
 from ofapp.config import checks
 from ofapp.config.base import MAX_PORT_NAME, FaultsError, Flag, Model, Number, Path
 from ofapp.config.bridge import Bridge, BridgeSettings
+from ofapp.config.cluster import Cluster
 from ofapp.deploy.model import DeployConfig
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -140,6 +141,9 @@ class Config(Model):
     )
     api: Api = Api()
     channel: Channel = Channel()
+    cluster: Cluster | None = Field(
+        None, description="the members that serve one network together; without it one alone does"
+    )
     deploy: DeployConfig | None = Field(
         None, description="what `ofapp deploy` makes of this host; the controller does not read it"
     )

@@ -10,13 +10,14 @@ from functools import partial
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.lifetime import Lifetime
+from ofapp.controller.owners import Owners
 from ofapp.controller.shared import Shared
 from ofapp.openflow.switch.bridge_name import local_name
 from ofapp.openflow.switch.ownership import Ownership
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.echoes import GIVEN_UP
-from ofapp.openflow.wire.requests import RequestError
+from ofapp.openflow.wire.requests import RequestError, answers
 
 LOG = logging.getLogger(__name__)
 
@@ -24,15 +25,15 @@ LOG = logging.getLogger(__name__)
 class Connections:
     """Those of a registry.
 
-    own: the number of this controller, by which it has leases; begun: told of each connection that
-    a bridge is looked after by.
+    owners: decides when this controller may look after a switch; begun: told of each connection
+    that a bridge is looked after by.
     """
 
     def __init__(
         self,
         shared: Shared,
         lifetime: Lifetime,
-        own: int,
+        owners: Owners,
         begun: Callable[[int], None] = lambda _datapath_id: None,
     ) -> None:
         self._begun = begun
@@ -41,29 +42,33 @@ class Connections:
         self._dispatcher = shared.dispatcher
         self._running = shared.running
         self._events = shared.events
-        self._own = own
+        self._owners = owners
+        self._waiting: dict[int, Channel] = {}  # for `owners`
+        self._others: set[int] = set()  # to be let go of when their sessions end
 
     def admit(self, channel: Channel, datapath_id: int) -> bool:
         """Whether a connection may speak for a datapath id: not while another one does."""
         session = self._sessions.get(datapath_id)
-        if session is not None and session.channel.dead:
-            self.disconnected(session.channel)  # its end is known but not told yet
-            session = None
-        if session is None:
+        other = self._waiting.get(datapath_id) if session is None else session.channel
+        if other is not None and other.dead:
+            self.disconnected(other)  # its end is known but not told yet
+            other = None
+        if other is None:
             return self._lifetime.has_room(datapath_id)
-        if session.channel is channel:
+        if other is channel:
             return True
         self._events.tell(
             datapath_id,
             Event(
                 "bridge.duplicate",
                 f"refused a second switch with this datapath id, from {_address(channel)}: "
-                f"{_address(session.channel)} has it; set other-config:datapath-id on one of them",
+                f"{_address(other)} has it; set other-config:datapath-id on one of them",
                 Severity.ERROR,
-                data={"refused": _address(channel), "running": _address(session.channel)},
+                data={"refused": _address(channel), "running": _address(other)},
             ),
         )
-        hub.watch(self._events.fault, _probe, session)
+        alive = partial(answers, other) if session is None else session.alive
+        hub.watch(self._events.fault, _probe, other, alive)
         return False
 
     def connected(self, channel: Channel) -> None:
@@ -72,26 +77,56 @@ class Connections:
         Where the file names bridges, the name must be known first: nothing is told to a switch
         that the next message would take back.
         """
-        if self._running.knows_entry(channel.id):
+        if self._running.knows_entry(channel.id) and not self._owners.waits:
             self._begin(channel)
         else:
-            hub.watch(partial(self._failed, channel), self._begin_named, channel)
+            hub.watch(partial(self._failed, channel), self._begin_later, channel)
 
     def _failed(self, channel: Channel, error: Exception) -> None:
         """A switch cannot be served: it may come again."""
         self._events.fault(error)
         channel.fail(error)
 
-    def _begin_named(self, channel: Channel) -> None:
-        name = None
-        try:
-            name = local_name(channel)
-        except RequestError as error:
-            LOG.warning("the name of %016x is not known yet: %s", channel.id, error)
+    def _begin_later(self, channel: Channel) -> None:
+        if self._owners.waits:
+            self._wait(channel)
+            return
+        name = self._name(channel)
         if not channel.dead:
             self._begin(channel, name)
 
-    def _begin(self, channel: Channel, name: str | None = None) -> None:
+    def _name(self, channel: Channel) -> str | None:
+        if self._running.knows_entry(channel.id):
+            return None
+        try:
+            return local_name(channel)
+        except RequestError as error:
+            LOG.warning("the name of %016x is not known yet: %s", channel.id, error)
+            return None
+
+    def _wait(self, channel: Channel) -> None:
+        """Begin once `owners` says that the switch is this controller's."""
+        datapath_id = channel.id
+        if not self.admit(channel, datapath_id):  # another one was quicker
+            channel.close()
+            return
+        self._waiting[datapath_id] = channel
+        try:
+            ownership = self._owners.obtain(channel)
+            name = self._name(channel)
+        except RequestError as error:
+            LOG.warning("%016x cannot be had: %s", datapath_id, error)
+            channel.hang_up()
+            return
+        finally:
+            if self._waiting.get(datapath_id) is channel:
+                del self._waiting[datapath_id]
+        if ownership is not None and not channel.dead:
+            self._begin(channel, name, ownership)
+
+    def _begin(
+        self, channel: Channel, name: str | None = None, ownership: Ownership | None = None
+    ) -> None:
         datapath_id = channel.id
         if not self.admit(channel, datapath_id):  # another one was quicker
             channel.close()
@@ -101,7 +136,8 @@ class Connections:
         adopt_static = not self._lifetime.knows_entries(datapath_id)
         bridge = self._lifetime.back(datapath_id)
         self._dispatcher.settle_names()
-        ownership = Ownership(channel, self._own)
+        ownership = ownership or self._owners.obtain(channel)
+        assert ownership is not None
         session = Session(channel, bridge, self._dispatcher.heed, ownership, adopt_static)
         self._sessions[datapath_id] = session
         self._begun(datapath_id)
@@ -113,15 +149,43 @@ class Connections:
 
     def disconnected(self, channel: Channel) -> None:
         """A connection has ended; the bridge and what it knows stay."""
-        session = self._sessions.get(channel.id) if channel.id is not None else None
-        if session is None or session.channel is not channel:
-            return
-        del self._sessions[channel.id]
-        session.stop()
-        self._lifetime.left(session.bridge, time.monotonic())
         event = Event("bridge.disconnected", "the switch is gone", Severity.WARNING)
-        self._dispatcher.tell(session.bridge, event)
-        self._dispatcher.settle_names()
+        self._end(channel, event)
+
+    def _end(self, channel: Channel, event: Event) -> None:
+        if channel.id is None:
+            return
+        if self._waiting.get(channel.id) is channel:
+            del self._waiting[channel.id]
+        session = self._sessions.get(channel.id)
+        if session is not None and session.channel is channel:
+            del self._sessions[channel.id]
+            session.stop()
+            self._lifetime.left(session.bridge, time.monotonic())
+            self._dispatcher.tell(session.bridge, event)
+            self._dispatcher.settle_names()
+            if channel.id in self._others:
+                self.let_go(channel.id)
+        self._owners.ended(channel)
+
+    # For `owners`
+
+    def in_line(self, datapath_id: int) -> bool:
+        """See `Serves`."""
+        session = self._sessions.get(datapath_id)
+        return session is not None and session.in_line
+
+    def give_up(self, channel: Channel, why: str) -> None:
+        """See `Serves`."""
+        self._end(channel, Event("bridge.given-up", why))
+
+    def let_go(self, datapath_id: int) -> None:
+        """See `Serves`."""
+        if datapath_id in self._sessions:
+            self._others.add(datapath_id)
+        else:
+            self._others.discard(datapath_id)
+            self._lifetime.let_go(datapath_id)
 
     def close(self) -> None:
         """The controller ends: let go of every switch, which keeps its flows."""
@@ -133,10 +197,10 @@ class Connections:
             session.channel.close()
 
 
-def _probe(session: Session) -> None:
+def _probe(channel: Channel, alive: Callable[[float], bool]) -> None:
     """Close a connection whose switch is silent: its successor is waiting at the door."""
-    if not session.alive(GIVEN_UP):
-        session.channel.close()
+    if not alive(GIVEN_UP):
+        channel.close()
 
 
 def _address(channel: Channel) -> str:

@@ -91,6 +91,19 @@ class Lifetime:
         self._registry.away.left(bridge.datapath_id, now)
         self._absentees.gone(bridge, now)
 
+    def let_go(self, datapath_id: int) -> None:
+        """Another controller of the cluster serves the switch: what was kept of it is that one's.
+
+        Nothing is kept here that may not be true any more.
+        """
+        bridge = self._registry.bridges.get(datapath_id)
+        if bridge is not None and self._registry.session(bridge) is None:
+            del self._registry.bridges[datapath_id]
+            bridge.ports.leave()
+            self._registry.away.back(datapath_id)
+            self._running.forget(datapath_id)
+        self._absentees.forget(datapath_id)
+
     def forget(self, bridge: Bridge) -> Ticket:
         """Know nothing of the bridge any more, not even its static entries; InputError."""
         if self._registry.session(bridge) is not None:

@@ -29,6 +29,7 @@ from ofapp.controller.events import EventLog
 from ofapp.controller.heartbeat import Heartbeat
 from ofapp.controller.lacp_memory import LacpMemory
 from ofapp.controller.lifetime import Lifetime
+from ofapp.controller.owners import Alone, Owners
 from ofapp.controller.registry import Registry
 from ofapp.controller.reload import Reloader
 from ofapp.controller.running import RunningConfiguration
@@ -49,7 +50,7 @@ FINISHING = 1.0
 class Network:
     """Bridges by datapath id, and their switches' sessions; times in the core are monotonic.
 
-    own: the number of this controller, by which it has leases of switches.
+    owners: decides when this controller may look after a switch.
     find: the place of the configuration file, None while there is none.
     started: when it was made, in seconds since the epoch.
     """
@@ -59,7 +60,7 @@ class Network:
         config: Config,
         state: State,
         events: EventLog,
-        own: int = 1,
+        owners: Owners | None = None,
         find: Callable[[], Path | None] = lambda: None,
     ) -> None:
         self.started = time.time()
@@ -76,7 +77,8 @@ class Network:
         self.lifetime = lifetime = Lifetime(shared, entries, state, absentees)
         transition = Transition(shared, entries)
         self.reloader = Reloader(shared, transition, state.accepted, find)
-        self.connections = Connections(shared, lifetime, own, state.connected)
+        self.owners = owners or Alone()
+        self.connections = Connections(shared, lifetime, self.owners, state.connected)
         self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
         self.audit = Audit(events.tell, state.trail)
         self.access = Access(Tokens(state.documents, events.tell), events.tell)
@@ -98,6 +100,7 @@ class Network:
     def start(self) -> None:
         """Begin what happens by itself; returns at once."""
         self.reloader.start()
+        self.owners.start(self.connections)
         for loop in (
             self._memory.run,
             self._lacp_memory.run,
@@ -119,6 +122,7 @@ class Network:
         self.connections.close()
         self.access.tokens.save_uses()
         self._state.finish(FINISHING)
+        self.owners.close()
 
     def _mark(self, datapath_id: int, mark: int | None) -> None:
         if (session := self.sessions.get(datapath_id)) is not None:

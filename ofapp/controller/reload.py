@@ -282,6 +282,8 @@ def _place(path: Path | None) -> str:
 
 def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
     found = []
+    if old.cluster != new.cluster:
+        found.append("cluster")
     for section in ("api", "channel"):
         before, after = getattr(old, section), getattr(new, section)
         for name in type(before).model_fields:

@@ -116,6 +116,17 @@ _OWN = [
         " until the first token is made",
     ),
     cfg.StrOpt(
+        "cluster",
+        metavar="etcd=HOST:PORT[,HOST:PORT...]",
+        help="serve one network together with other members, on this etcd (default: alone)",
+    ),
+    cfg.StrOpt(
+        "member",
+        metavar="NAME",
+        help="name of this member of the cluster, which no other member has (default: the host's"
+        " name)",
+    ),
+    cfg.StrOpt(
         "log-format",
         default="auto",
         choices=["auto", "text", "json"],

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+from pathlib import Path
 
 from ofapp.config import ConfigError, load_config
-from ofapp.launcher import api
+from ofapp.launcher import api, cluster
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF, OFP_PORT, config_file, take_addresses
 
@@ -105,10 +106,13 @@ def _check_tls() -> None:
 def _take_config_file() -> None:
     path = config_file()
     if path is None:
+        cluster.settings(None, Path())
         return
     if CONF.ofapp_config_file:
         check_readable("--config-file", CONF.ofapp_config_file)
     try:
-        take_addresses(load_config(path), path.parent)
+        config = load_config(path)
     except ConfigError as error:
         raise StartError("; ".join(str(error).splitlines())) from None
+    take_addresses(config, path.parent)
+    cluster.settings(config.cluster, path.parent)

@@ -21,9 +21,12 @@ CAUTION = 0.1
 """The share of a lease that is not counted on: clocks differ in pace, and what is sent travels."""
 
 
+_read, _BOOTTIME = time.clock_gettime, time.CLOCK_BOOTTIME
+
+
 def clock() -> float:
     """Seconds, also those in which the machine slept (CLOCK_MONOTONIC leaves these out)."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return _read(_BOOTTIME)
 
 
 class Tenure:
@@ -46,3 +49,7 @@ class Tenure:
     def holds(self, now: float) -> bool:
         """Whether this member may write."""
         return now < self.until
+
+    def holds_now(self) -> bool:
+        """The same by `clock`; asked each time that octets go to a switch (0.3 us)."""
+        return _read(_BOOTTIME) < self.until

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from os_ken.controller import controller, ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
@@ -30,12 +30,13 @@ from ofapp.common import hub
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.wire.bundle import is_reply
 from ofapp.openflow.wire.echoes import Unreplied
-from ofapp.openflow.wire.flow_removed import Expired, is_deletion
+from ofapp.openflow.wire.flow_removed import is_deletion
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
+from ofapp.openflow.wire.listener import Listener
 from ofapp.openflow.wire.multipart import has_more, tells_ports
-from ofapp.openflow.wire.outbox import Outbox
+from ofapp.openflow.wire.outbox import FencedError, Outbox
 from ofapp.openflow.wire.parse import EndlessError, parse
-from ofapp.openflow.wire.refusals import Refusal, read_refusal
+from ofapp.openflow.wire.refusals import read_refusal
 from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
 
 LOG = logging.getLogger(__name__)
@@ -71,28 +72,6 @@ _REPLIES = (
     *(ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ROLE_REPLY),
     ofp.OFPT_ERROR,
 )
-
-
-class Listener(Protocol):
-    """Who hears what the channel takes out of the stream."""
-
-    def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
-
-    def on_refused(self, refusal: Refusal) -> None: ...
-
-    def on_deleted(self) -> None: ...
-
-    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
-
-    def on_lacpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
-
-    def on_snooped(self, port: int, frame: bytes) -> None: ...
-
-    def on_port_news(self, messages: list[bytes]) -> None: ...
-
-    def on_lag(self, lags: bool) -> None: ...
-
-    def on_fault(self, error: Exception) -> None: ...
 
 
 class Channel(controller.Datapath):  # type: ignore[misc]
@@ -187,6 +166,12 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         super().close()
         self._room.set()
 
+    def hang_up(self) -> None:
+        """The same, at once: whatever is unsent stays so, and the switch may come again."""
+        self._outbox.end()
+        self.close()
+        hub.hang_up(self.socket)
+
     # Sending
 
     def send(self, buf: bytes, close_socket: bool = False) -> bool:
@@ -195,6 +180,11 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             return False
         self._outbox.put(bytes(buf), close_socket)
         return True
+
+    def fence(self, holds: Callable[[], bool]) -> None:
+        """Send only while this holds, from now on: it is asked right before octets leave, and once
+        it does not hold the connection ends with what is unsent."""
+        self._outbox.fence(holds)
 
     def drained(self, backlog: int = BACKLOG) -> None:
         """Wait until no more than so many bytes are unsent; returns at once when it is so."""
@@ -207,6 +197,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
     def _send_loop(self) -> None:
         try:
             self._outbox.run()
+        except FencedError:
+            self.counters["fenced"] += 1
+            self.hang_up()
         except OSError as error:
             LOG.debug("cannot send to %s: %s", self.address, error)
         finally:

@@ -3,6 +3,9 @@
 Whoever has something to say never waits for the peer.  What was said goes out together: with the
 hub's next pass at the latest, as far as there is room, and the rest from a greenlet that waits.
 Few connections ever have such a rest, so that to send costs no change of greenlets.
+
+A fence is asked here, right before each system call that sends: however long the process was
+stopped before, nothing that was meant for another time goes out.
 """
 
 from __future__ import annotations
@@ -12,8 +15,15 @@ from typing import Any
 
 from ofapp.common import hub
 
+PIECE = 1 << 14
+"""Bytes between two questions to a fence, where the peer takes them slowly."""
+
 
 def _nothing() -> None: ...
+
+
+class FencedError(OSError):
+    """What was to be sent may not be any more."""
 
 
 class Outbox:
@@ -31,6 +41,7 @@ class Outbox:
         self._ended = False
         self._flushes = False
         self._sending = False
+        self._holds: Callable[[], bool] | None = None
         self._ready = hub.Event()
         self._drained = hub.Event()
 
@@ -44,11 +55,15 @@ class Outbox:
             self._flushes = True
             hub.call_soon(self._flush_soon)
 
+    def fence(self, holds: Callable[[], bool]) -> None:
+        """From now on send only while this holds; once it does not, `run` ends by FencedError."""
+        self._holds = holds
+
     def flush(self) -> None:
         """Send at once what goes at once."""
         if self._sending or self._ended:
             return
-        if self._parts and not self._last:
+        if self._parts and not self._last and (self._holds is None or self._holds()):
             data = b"".join(self._parts)
             count = hub.send_now(self._socket, data)
             self._parts = [data[count:]] if count < len(data) else []
@@ -63,7 +78,7 @@ class Outbox:
             self._drained.wait()
 
     def run(self) -> None:
-        """Send what cannot go at once, until the last of it; OSError."""
+        """Send what cannot go at once, until the last of it; OSError, FencedError."""
         try:
             while not self._ended:
                 self._ready.wait()
@@ -72,7 +87,7 @@ class Outbox:
                 while self._parts:
                     data = b"".join(self._parts)
                     self._parts = []
-                    self._socket.sendall(data)
+                    self._send_all(data)
                     self._went(len(data))
                 self._sending = False
                 if self._last:
@@ -88,6 +103,16 @@ class Outbox:
         self.size = 0
         self._drained.set()
         self._ready.set()
+
+    def _send_all(self, data: bytes) -> None:
+        if self._holds is None:
+            self._socket.sendall(data)
+            return
+        left = memoryview(data)
+        while left:
+            if not self._holds():
+                raise FencedError("what was to be sent may not be any more")
+            left = left[self._socket.send(left[:PIECE]) :]
 
     def _flush_soon(self) -> None:
         self._flushes = False

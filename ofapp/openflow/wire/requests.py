@@ -29,6 +29,14 @@ class RequestError(Exception):
     """The switch refused, went away, or did not answer in time."""
 
 
+class RefusedError(RequestError):
+    """The switch refused.  code: type and code of its error (OpenFlow 1.3.5, 7.4.4)."""
+
+    def __init__(self, what: str, error: bytes) -> None:
+        super().__init__(f"{what} was refused: {error[8:12].hex()}")
+        self.code = int.from_bytes(error[8:10], "big"), int.from_bytes(error[10:12], "big")
+
+
 class EndlessAnswerError(RequestError):
     """The switch answers, and answers, and does not come to an end: its connection is ended."""
 
@@ -95,7 +103,7 @@ def replies(
             type_, more = reply[1], has_more(reply)
             if type_ == ofp.OFPT_ERROR:
                 what = asked[int.from_bytes(reply[4:8], "big")]
-                raise RequestError(f"{what} was refused: {reply[8:12].hex()}")
+                raise RefusedError(what, reply)
             yield reply
             left -= not more
     finally:

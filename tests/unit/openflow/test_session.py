@@ -12,7 +12,7 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.params import BridgeParams
-from ofapp.openflow.switch.ownership import Ownership
+from ofapp.openflow.switch.ownership import LeasedOwnership
 from ofapp.openflow.switch.session import Session
 
 
@@ -28,7 +28,9 @@ class Silent:
 def test_one_that_is_over_is_not_left_to_the_garbage_collector() -> None:
     channel: Any = Silent()
     bridge = Bridge(1, BridgeParams())
-    session = Session(channel, bridge, lambda _bridge, _notice: None, Ownership(channel, 1), False)
+    session = Session(
+        channel, bridge, lambda _bridge, _notice: None, LeasedOwnership(channel, 1), False
+    )
     channel.listener = session
     gone = weakref.ref(session), weakref.ref(session._delivery), weakref.ref(session._upkeep)
     gc.disable()

@@ -1,0 +1,90 @@
+"""Where the members of a cluster meet, and which of them this controller is."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, StrictStr, model_validator
+
+from ofapp.config.base import FaultsError, Model, Number
+
+LEASE_SECONDS = 2, 60
+"""etcd lets none live for less than 1.5 elections, 2 s by default; after the longest, neighbours
+have taken the switches for gone ten times over."""
+
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+
+
+def endpoint(given: str) -> str:
+    """HOST:PORT, an IPv6 address in brackets; ValueError."""
+    host, colon, port = given.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    if not colon or not host or (":" in host and not bracketed) or "/" in host:
+        raise ValueError(f"{given!r} is not HOST:PORT, as in 192.0.2.1:2379 or [2001:db8::1]:2379")
+    if not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
+        raise ValueError(f"{given!r} ends in no port from 1 to 65535, as in 192.0.2.1:2379")
+    return given
+
+
+def member_name(given: str) -> str:
+    """What a host's name may be; ValueError."""
+    if not _NAME.fullmatch(given):
+        raise ValueError(
+            f"{given!r} is no name: 1 to 63 letters, digits, dots, dashes and underscores, with a"
+            " letter or digit at both ends"
+        )
+    return given
+
+
+Endpoint = Annotated[StrictStr, AfterValidator(endpoint)]
+Name = Annotated[StrictStr, AfterValidator(member_name)]
+
+
+class EtcdTls(Model):
+    """Files for etcd over TLS; relative to this file."""
+
+    ca: StrictStr = Field(description="who signed etcd's certificates, PEM")
+    cert: StrictStr | None = Field(
+        None, description="our certificate, PEM, where etcd asks for one"
+    )
+    key: StrictStr | None = Field(None, description="its private key, PEM, without a password")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, other in (("cert", "key"), ("key", "cert")):
+            if getattr(self, name) is None and getattr(self, other) is not None:
+                raise FaultsError([((name,), f"is needed with `{other}`: give both, or none")])
+        return self
+
+
+class Cluster(Model):
+    """The cluster that this controller is a member of; a change needs a restart."""
+
+    etcd: list[Endpoint] = Field(
+        [], max_length=16, description="where etcd's nodes are, HOST:PORT (or --cluster)"
+    )
+    name: Name = Field("default", description="of the cluster: several may share an etcd")
+    member: Name | None = Field(
+        None, description="name of this member, which no other has; the host's without it"
+    )
+    address: StrictStr | None = Field(
+        None,
+        description="URL of this member's REST API, as other members reach it;"
+        " without it from `api`",
+    )
+    lease: Annotated[Number, Field(ge=LEASE_SECONDS[0], le=LEASE_SECONDS[1])] = Field(
+        2, description="seconds until the switches of a member that is silent are another's"
+    )
+    tls: EtcdTls | None = None
+    user: StrictStr | None = Field(None, description="etcd's user, where it asks for one")
+    password_file: StrictStr | None = Field(
+        None, description="file with that user's password in its first line"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name, other in (("user", "password_file"), ("password_file", "user")):
+            if getattr(self, name) is None and getattr(self, other) is not None:
+                raise FaultsError([((name,), f"is needed with `{other}`: give both, or none")])
+        return self

@@ -1,0 +1,88 @@
+"""The lease that a switch itself keeps: who looks after it, among controllers that share nothing.
+
+It is a flow that no frame ever meets, which ends by its hard timeout unless it is renewed.  Each
+controller's matches another mask of the metadata, with the value 0, so that all of them overlap;
+and they are added with CHECK_OVERLAP, which a switch refuses while another's is there (OpenFlow
+1.3.5, 6.4).  To renew one's own is to add it again, which Open vSwitch does not take for an
+overlap.  So taking a lease and looking whether somebody has it is one step.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from functools import cached_property
+
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie
+from ofapp.openflow.model.flow import Flow
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.owner import lease_flow
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.flow_stats import read_flow_stats
+from ofapp.openflow.wire.oxm import oxms
+from ofapp.openflow.wire.questions import flow_request
+from ofapp.openflow.wire.requests import bodies, expect_error, replies
+
+_METADATA_MASKED = 0x80000511
+
+
+class SwitchLease:
+    """Of one switch.  own: the number of this controller, or of the cluster that it is in."""
+
+    def __init__(self, channel: Channel, own: int) -> None:
+        self._channel = channel
+        self._own = own
+        self._renewed = 0
+
+    def take(self) -> bool:
+        """Take it, unless another has it; RequestError."""
+        refused: list[bytes] = []
+        xid = self._add(refused.append)
+        list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
+        self._channel.end_request(xid)
+        return not refused
+
+    def renew(self, lost: Callable[[], None]) -> None:
+        """Keep it; `lost` is called, later, should it be somebody else's now."""
+        self._channel.end_request(self._renewed)
+        self._renewed = self._add(lambda _error: lost())
+
+    def release(self) -> None:
+        """Let others have it at once."""
+        self._channel.send(codec.delete_flow(self._lease))
+
+    def other(self) -> str | None:
+        """Who else has it, in words; None for nobody.  RequestError."""
+        request = flow_request(
+            self._channel, make_cookie(Feature.OWNER), FEATURE_MASK, TableId.OWNER
+        )
+        for body in bodies(self._channel, request):
+            for flow in read_flow_stats(body):
+                fields = dict(oxms(flow.match))
+                if fields.get(_METADATA_MASKED, b"")[8:] != self._own.to_bytes(8, "big"):
+                    address = flow.cookie & 0xFFFFFFFF
+                    at = f" at {ipaddress.IPv4Address(address)}" if address else ""
+                    return f"another controller{at}"
+        return None
+
+    def _add(self, refused: Callable[[bytes], None]) -> int:
+        return expect_error(self._channel, self._claim, refused)
+
+    @cached_property
+    def _lease(self) -> Flow:
+        return lease_flow(self._own, self._address())
+
+    @cached_property
+    def _claim(self) -> bytes:
+        """Made once: a thousand switches have a thousand leases renewed each second."""
+        return codec.claim_flow(self._lease)
+
+    def _address(self) -> int:
+        """Our end of the connection, for people; 0 where it is not an IPv4 address."""
+        try:
+            return int(ipaddress.IPv4Address(self._channel.socket.getsockname()[0]))
+        except (OSError, ValueError, IndexError, TypeError):
+            return 0

@@ -1,0 +1,30 @@
+"""Whoever looks after a switch, as its channel knows it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ofapp.openflow.wire.flow_removed import Expired
+from ofapp.openflow.wire.refusals import Refusal
+
+
+class Listener(Protocol):
+    """Who hears what the channel takes out of the stream."""
+
+    def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
+
+    def on_refused(self, refusal: Refusal) -> None: ...
+
+    def on_deleted(self) -> None: ...
+
+    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_lacpdus(self, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_snooped(self, port: int, frame: bytes) -> None: ...
+
+    def on_port_news(self, messages: list[bytes]) -> None: ...
+
+    def on_lag(self, lags: bool) -> None: ...
+
+    def on_fault(self, error: Exception) -> None: ...
