@@ -7,21 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.deploy.runner import Runner
-from tests.deploy.site import Site
-from tests.support import logs
+from tests.deploy.site import Site, running
 
 
 @pytest.fixture(scope="session")
 def house() -> Iterator[Site]:
     """The host, running."""
-    site = Site()
-    logs.watch(site)
-    try:
-        site.start()
+    with running(Site()) as site:
         yield site
-    finally:
-        logs.unwatch(site)
-        site.close()
 
 
 @pytest.fixture

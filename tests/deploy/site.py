@@ -17,8 +17,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from tests.deploy.runner import ROOT, Runner
+from tests.support import logs
 from tests.support.lab import sh
 from tests.support.ovs import SCHEMA, accepts
 from tests.support.waiting import wait_for
@@ -241,3 +243,18 @@ class Site:
                 ["ip", "netns", "exec", self.host, program, *map(str, words)],
                 cwd=ROOT, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
             )  # fmt: skip
+
+
+AnySite = TypeVar("AnySite", bound=Site)
+
+
+@contextlib.contextmanager
+def running(site: AnySite) -> Iterator[AnySite]:
+    """The host, started; its logs are shown with a test that fails meanwhile."""
+    logs.watch(site)
+    try:
+        site.start()
+        yield site
+    finally:
+        logs.unwatch(site)
+        site.close()

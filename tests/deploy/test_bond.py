@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from tests.deploy.runner import Runner
-from tests.deploy.site import CONFIG, Site
-from tests.support import logs
+from tests.deploy.site import CONFIG, Site, running
 from tests.support.bonds import BOND, HOST_PORT, OFFLOADS, Mode, NormalSide, cable
 from tests.support.lab import sh
 from tests.support.waiting import wait_for
@@ -67,15 +66,9 @@ class BondedSite(Site):
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[BondedSite]:
-    site = BondedSite()
-    logs.watch(site)
-    try:
-        site.start()
+    with running(BondedSite()) as site:
         wait_for(site.reachable, "the host to be reached", seconds=20)
         yield site
-    finally:
-        logs.unwatch(site)
-        site.close()
 
 
 @pytest.fixture

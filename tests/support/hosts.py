@@ -6,7 +6,8 @@ from ofapp.openflow.model.cookie import LEARNED_BIT, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller
-from tests.support.ovs import Bridge, Flow
+from tests.support.flows import Flow
+from tests.support.ovs import Bridge
 from tests.support.waiting import wait_for
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.support.background import Background, Closable
-from tests.support.ovs import Flow, parse_flow
+from tests.support.flows import Flow, parse_flow
 from tests.support.waiting import wait_for
 
 T = TypeVar("T")

@@ -12,8 +12,9 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support.controller import Controller
+from tests.support.flows import Flow
 from tests.support.hosts import halves, learn, wait_forgotten, wait_learned
-from tests.support.ovs import LOCAL, Bridge, Flow, VSwitchd
+from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
 A, B, C, D = (frames.host(number) for number in (1, 2, 3, 4))

@@ -8,7 +8,8 @@ import signal
 import pytest
 
 from tests.support import frames
-from tests.support.ovs import LOCAL, VSwitchd, parse_flow
+from tests.support.flows import parse_flow
+from tests.support.ovs import LOCAL, VSwitchd
 
 
 def test_a_frame_leaves_by_the_ports_the_flow_names(vswitchd: VSwitchd) -> None:
