@@ -33,6 +33,8 @@ __all__ = ["CLI", "LabTopo", "controllers", "findController", "hosts", "switches
 
 SETTLE_SECONDS = 60
 PROMPT = "mininet> "
+ON_THE_WAY = ("waiting", "attached", "collecting")
+"""What a member of an aggregation is before it carries traffic."""
 
 
 class LabTopo(Topo):
@@ -66,11 +68,15 @@ def _at_rest(net):
 
 
 def _opened(net):
-    """Whether no port of the switches is still on its way to forwarding."""
+    """Whether no port of the switches is still on its way to forwarding, and no cable into use."""
     for switch in net.switches:
         status = _ask(net, f"/v1/bridges/{switch.dpid}/stp")
         for port in status["ports"] if status else ():
             if port["role"] in ("root", "designated") and port["state"] != "forwarding":
+                return False
+        found = _ask(net, f"/v1/bridges/{switch.dpid}/lags")
+        for lag in found["lags"] if found else ():
+            if any(member["state"] in ON_THE_WAY for member in lag["members"]):
                 return False
     return True
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 # `mn` executes this file without a `__file__`.
 sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parent))
+import lab_bond
 import lab_dual_homed
 import lab_legacy
 import lab_mesh
@@ -25,6 +26,7 @@ topos = {
     **lab_mesh.topos,
     **lab_tree.topos,
     **lab_dual_homed.topos,
+    **lab_bond.topos,
     **lab_legacy.topos,
     **lab_multicast.topos,
 }
