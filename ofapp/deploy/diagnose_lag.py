@@ -1,7 +1,7 @@
 """What is wrong with aggregations, by Open vSwitch's database and by what partners say.  Pure.
 
 What the controller tells is what `/v1/bridges/{dpid}/lags` answers.  A member that stands by is as
-it should be, and of one whose link is down others tell.
+it should be.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ def aggregations(host: Host, bridge: Bridge, lags: Sequence[Json]) -> Iterator[F
     for lag in lags:
         for member in lag["members"]:
             yield from _presence(host, bridge, lag, member)
+            yield from _cut(bridge, lag, member)
             yield from _swallowed(bridge, lag, member)
         yield from _alike(bridge, lag)
         if lag["lacp"] != "off":
@@ -61,6 +62,24 @@ def _presence(host: Host, bridge: Bridge, lag: Json, member: Json) -> Iterator[F
         fix = f"see how it is written; other ports of {bridge.name}: {', '.join(free) or 'none'}"
     yield Finding(
         name, f"is a member of {lag['name']} and no port of {bridge.name}", fix, fatal=False
+    )
+
+
+def _cut(bridge: Bridge, lag: Json, member: Json) -> Iterator[Finding]:
+    """A member without a link; of a bond of Open vSwitch's, one that its LACP has not enabled."""
+    if member["number"] is None or member["link"]:
+        return
+    name = member["name"]
+    problem, fix = "has no link", f"see its cable and its far end: ethtool {name}"
+    port = bridge.port_of(name)
+    if port is not None and port.lacp not in {None, "off"}:
+        problem, fix = "has no link, or Open vSwitch's LACP no partner", "ovs-appctl lacp/show"
+    used = sum(one["distributing"] for one in lag["members"])
+    yield Finding(
+        lag["name"],
+        f"{name} {problem}: {used} of its {len(lag['members'])} members carry its frames",
+        fix,
+        fatal=False,
     )
 
 

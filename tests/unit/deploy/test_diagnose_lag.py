@@ -147,6 +147,18 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         "eth1: Open vSwitch runs LACP on it (lacp=active)",
         "ovs-vsctl set port eth1 lacp=off",
     ),
+    "a member is cut": (
+        bonded(),
+        lag(ETH0, member("eth1", link=False, state="down", distributing=False, partner=None)),
+        "lag0: eth1 has no link: 1 of its 2 members carry its frames",
+        "ethtool eth1",
+    ),
+    "a member that Open vSwitch's LACP has not enabled": (
+        bonded(_port("eth1", lacp="active")),
+        lag(ETH0, member("eth1", link=False, distributing=False, partner=None), lacp="off"),
+        "lag0: eth1 has no link, or Open vSwitch's LACP no partner: 1 of its 2 members",
+        "ovs-appctl lacp/show",
+    ),
     "down": (
         bonded(),
         lag(ETH0, member("eth1", link=False, distributing=False), up=False, min_links=2),
