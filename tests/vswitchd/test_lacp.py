@@ -181,16 +181,13 @@ def test_a_storm_by_one_member_leaves_the_other_alone(
     neighbour.bond()
     both_use(bridge, neighbour, {1, 2})
     before, changes = taken_in(controller), neighbour.changes(1)
-    for number in range(400):
-        stranger = Information(System(0, number), number, 1, 1, State(0x3F))
-        bridge.switch.appctl(
-            "netdev-dummy/receive", "m2", encode_lacpdu(stranger, stranger, number).hex()
-        )
+    strangers = [Information(System(0, number), number, 1, 1, State(0x3F)) for number in range(400)]
+    told = [encode_lacpdu(one, one, one.key).hex() for one in strangers]
+    bridge.switch.appctl("netdev-dummy/receive", "m2", *told)
     bridge.switch.step()
     wait_for(lambda: used(bridge) == {1}, "the storm to tell", tick=bridge.switch.in_pace())
     assert taken_in(controller) - before < 200
     assert controller.alive
-    both_use(bridge, neighbour, {1, 2})
     assert neighbour.changes(1) == changes
 
 
@@ -201,6 +198,7 @@ def taken_in(controller: Controller) -> int:
     return int(float(re.findall(r'ofapp_packet_ins_total{.*kind="lacp".*} (\S+)', text)[0]))
 
 
+@pytest.mark.thorough
 def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
     bridge: Bridge, neighbour: Neighbour, controller: Controller
 ) -> None:
@@ -224,11 +222,6 @@ def test_a_controller_that_is_killed_and_returns_is_not_missed(
     both_use(bridge, neighbour, {1, 2})
     before = flows_of_lags(bridge)
     enabled = [*map(neighbour.changes, MEMBERS)]
-    told = neighbour.told()
-    controller.terminate()
-    assert all(now > then for then, now in zip(told, neighbour.told(), strict=True))
-    controller.start()
-    controller.wait_ready(bridge)
     controller.kill9()
     for host in range(8):
         out = bridge.send(X, frames.ethernet(frames.host(1000 + host), A))
@@ -240,6 +233,20 @@ def test_a_controller_that_is_killed_and_returns_is_not_missed(
     assert [*map(neighbour.changes, MEMBERS)] == enabled
     assert neighbour.bonded() == {1, 2}
     assert "the partner is" not in controller.log()[-2000:].rpartition("listening for")[2]
+
+
+@pytest.mark.thorough
+def test_a_controller_that_ends_speaks_once_more(
+    bridge: Bridge, neighbour: Neighbour, controller: Controller
+) -> None:
+    """So the partner's timeout begins anew."""
+    neighbour.bond()
+    both_use(bridge, neighbour, {1, 2})
+    told = neighbour.told()
+    controller.terminate()
+    assert all(now > then for then, now in zip(told, neighbour.told(), strict=True))
+    controller.start()
+    controller.wait_ready(bridge)
 
 
 def flows_of_lags(bridge: Bridge) -> set[object]:
