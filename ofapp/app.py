@@ -48,15 +48,15 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         directory = Path(conf.state_dir)
         self._lock = lock(directory)  # until this process ends
         events = EventLog()
-        state = State(directory, events.tell)
         file = config_file()
         config = load_config(file)
         member = cluster.settings(config.cluster, file.parent if file is not None else Path())
+        state: State
         owners: Owners
         if member is None:
-            owners = Alone(identity(conf.state_dir))
+            state, owners = State(directory, events.tell), Alone(identity(conf.state_dir))
         else:
-            owners = cluster.membership(member, events.tell)
+            state, owners = cluster.join(member, directory, events.tell)
         self.network = Network(config, state, events, owners, config_file)
         self.network.access.rules = api.rules()
         self._api = ApiServer(self.network, api.place())

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from ofapp.common.files import read_regular
 from ofapp.config.cluster import Cluster, endpoint, member_name
+from ofapp.controller.owners import Owners
 from ofapp.controller.state.keeper import Tell
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
 
 if TYPE_CHECKING:
-    from ofapp.controller.cluster.cluster import Cluster as Membership
+    from ofapp.controller.cluster.state import SharedState
 
 MOST_PASSWORD = 4096
 """Bytes of its file."""
@@ -69,17 +70,21 @@ def settings(filed: Cluster | None, directory: Path) -> ClusterSettings | None:
     return ClusterSettings(cluster, _member(cluster), ca, cert, key, password)
 
 
-def membership(settings: ClusterSettings, tell: Tell) -> Membership:
-    """This controller as a member of its cluster."""
-    from ofapp.controller.cluster.cluster import Cluster as Membership
-    from ofapp.controller.cluster.cluster import Names
+def join(settings: ClusterSettings, directory: Path, tell: Tell) -> tuple[SharedState, Owners]:
+    """What this controller keeps, and who decides what it looks after, as a member; EtcdError."""
+    from ofapp.controller.cluster.cluster import Cluster as Member
+    from ofapp.controller.cluster.cluster import Membership
     from ofapp.controller.cluster.gateway import Access, Gateway
+    from ofapp.controller.cluster.keys import Keys
+    from ofapp.controller.cluster.state import SharedState
 
     cluster = settings.cluster
     place = tuple(cluster.etcd), settings.ca, settings.cert, settings.key
     etcd = Gateway(Access(*place, cluster.user or "", settings.password))
-    names = Names(cluster.name, settings.member)
-    return Membership(etcd, names, float(cluster.lease), tell)
+    keys = Keys(cluster.name)
+    state = SharedState(directory, tell, etcd, keys)
+    own = Membership(keys, settings.member, float(cluster.lease))
+    return state, Member(etcd, own, state, tell)
 
 
 def _endpoints(given: str) -> list[str]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.cluster.claims import Claim, Claims
 from ofapp.controller.cluster.etcd import Etcd, Put
+from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.members import Tell
 from ofapp.openflow.wire.requests import RequestError
 
@@ -37,11 +38,11 @@ class Base:
 
 
 class Bases:
-    """Of one cluster.  prefix: its part of etcd, with a slash at the end."""
+    """Of one cluster."""
 
-    def __init__(self, etcd: Etcd, prefix: str, claims: Claims, tell: Tell) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, claims: Claims, tell: Tell) -> None:
         self._etcd = etcd
-        self._prefix = f"{prefix}bases/"
+        self._keys = keys
         self._claims = claims
         self._tell = tell
 
@@ -50,7 +51,7 @@ class Bases:
 
         EtcdError; RequestError where the claim is another's meanwhile.
         """
-        key = f"{self._prefix}{claim.datapath_id:016x}"
+        key = self._keys.base(claim.datapath_id)
         found = self._etcd.get(key)
         base = Base(int(found.value)) if found is not None and found.value.isdigit() else Base()
         if base.value and base.is_above(claim.term, seen):

@@ -1,8 +1,9 @@
 """Who looks after which switch: a claim in etcd, under its owner's lease.
 
 There is one key a switch, made in a transaction that fails where there is one already; so there is
-one owner at most.  The revision of the transaction is the owner's *term*, and grows from owner to
-owner.  An owner hands its claim over in one transaction, too: at no time is the switch nobody's.
+one owner at most.  The revision of the transaction, which its record has as `modified`, is the
+owner's *term*, and grows from owner to owner.  An owner hands its claim over in one transaction,
+too: at no time is the switch nobody's.
 
 What others claim is heard of by a watch.  What this member has done itself it knows at once; news
 that are older than what is known are passed over.
@@ -25,6 +26,7 @@ from ofapp.controller.cluster.etcd import (
     absent,
     modified,
 )
+from ofapp.controller.cluster.keys import Keys
 
 MAX_FORMER = 4096
 """Switches of which it is remembered who had them."""
@@ -46,11 +48,11 @@ Heed = Callable[[int, Claim | None], None]
 
 
 class Claims:
-    """Of one cluster.  prefix: its part of etcd, with a slash at the end."""
+    """Of one cluster."""
 
-    def __init__(self, etcd: Etcd, prefix: str) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys) -> None:
         self._etcd = etcd
-        self._prefix = f"{prefix}owners/"
+        self._keys = keys
         self._claims: dict[int, Claim] = {}
         self._revisions: dict[int, int] = {}  # of the last that is known of each switch
         self._former: dict[int, str] = {}
@@ -60,7 +62,7 @@ class Claims:
 
     def start(self) -> None:
         """Hear of all claims from now on."""
-        self._etcd.watch(self._prefix, self._heed)
+        self._etcd.watch(self._keys.owners, self._heed)
 
     def on_change(self, heed: Heed) -> None:
         """Call this with each switch whose owner is another, or none, and its claim."""
@@ -84,7 +86,7 @@ class Claims:
         A claim under this very lease that is there already is given as it is: it may have been made
         although etcd did not answer.
         """
-        key, value = self._key(datapath_id), _encode(member, reason)
+        key, value = self._keys.owner(datapath_id), _encode(member, reason)
         outcome = self._etcd.transact([absent(key)], [Put(key, value, lease)])
         if outcome.done:
             made = Record(key, value, outcome.revision, outcome.revision, lease)
@@ -97,26 +99,23 @@ class Claims:
 
     def hand_over(self, claim: Claim, lease: int, member: str, reason: str) -> bool:
         """Make an own switch another member's; whether it was one's own still.  EtcdError."""
-        put = Put(self._key(claim.datapath_id), _encode(member, reason), lease)
+        put = Put(self._keys.owner(claim.datapath_id), _encode(member, reason), lease)
         return self._etcd.transact([self.condition(claim)], [put]).done
 
     def release(self, claim: Claim) -> None:
         """Make an own switch nobody's; EtcdError."""
-        self._etcd.transact([self.condition(claim)], [Delete(self._key(claim.datapath_id))])
+        self._etcd.transact([self.condition(claim)], [Delete(self._keys.owner(claim.datapath_id))])
 
     def condition(self, claim: Claim) -> Condition:
         """That the switch is its owner's still: for what only the owner may put."""
-        return modified(self._key(claim.datapath_id), claim.term)
+        return modified(self._keys.owner(claim.datapath_id), claim.term)
 
     # Inside
-
-    def _key(self, datapath_id: int) -> str:
-        return f"{self._prefix}{datapath_id:016x}"
 
     def _heed(self, changes: Changes) -> None:
         if changes.whole:
             there = {change.key for change in changes.changes}
-            for datapath_id in [own for own in self._claims if self._key(own) not in there]:
+            for datapath_id in [own for own in self._claims if self._keys.owner(own) not in there]:
                 self._know(datapath_id, None, changes.revision)
         for key, record, revision in changes.changes:
             datapath_id = int(key.rpartition("/")[2], 16)

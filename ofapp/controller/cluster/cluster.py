@@ -21,10 +21,13 @@ from ofapp.controller.cluster.bases import Bases
 from ofapp.controller.cluster.candidacy import Candidacy, Desk
 from ofapp.controller.cluster.claims import Claim, Claims
 from ofapp.controller.cluster.etcd import Etcd, EtcdError
+from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.moving import Moves
+from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.owners import Serves
+from ofapp.openflow.switch.marks import read_mark
 from ofapp.openflow.switch.mastership import ClaimedOwnership, Mastership
 from ofapp.openflow.switch.ownership import number
 from ofapp.openflow.switch.roles import StaleError
@@ -33,21 +36,20 @@ from ofapp.openflow.wire.requests import RequestError
 
 LOG = logging.getLogger(__name__)
 
+PATIENCE = 0.5
+"""Seconds for what is being written of a switch that is given up."""
+
 SWEEP = 2.0
 """Seconds between looks for claims of this member without a connection."""
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """cluster: its part of etcd is /ofapp/CLUSTER/; member: this one's own name."""
+class Membership:
+    """keys: the cluster's in etcd; name: this member's; lease: seconds that its lease lives."""
 
-    cluster: str
-    member: str
-
-    @property
-    def prefix(self) -> str:
-        """Of all keys."""
-        return f"/ofapp/{self.cluster}/"
+    keys: Keys
+    name: str
+    lease: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +61,21 @@ class Owned:
 
 
 class Cluster:
-    """As one member sees it.  seconds: the life of its lease; tell: people."""
+    """As one member sees it.  state: what there is of each bridge; tell: people."""
 
     waits = True
 
-    def __init__(self, etcd: Etcd, names: Names, seconds: float, tell: Tell) -> None:
-        self.names = names
-        self.members = Members(etcd, names.prefix, names.member, tell)
-        self.claims = Claims(etcd, names.prefix)
-        self.lessee = Lessee(etcd, seconds, self)
-        bases = Bases(etcd, names.prefix, self.claims, tell)
-        own = number("a cluster of ofapp", names.cluster)
-        self._desk = Desk(self.claims, bases, self.members, self.lessee, own, tell)
-        self._moves = Moves(etcd, names.prefix, self)
+    def __init__(self, etcd: Etcd, own: Membership, state: SharedState, tell: Tell) -> None:
+        keys = own.keys
+        self.name = own.name
+        self.members = Members(etcd, keys.root, own.name, tell)
+        self.claims = Claims(etcd, keys)
+        self.lessee = Lessee(etcd, own.lease, self)
+        bases = Bases(etcd, keys, self.claims, tell)
+        cluster = number("a cluster of ofapp", keys.cluster)
+        self._desk = Desk(self.claims, bases, self.members, self.lessee, cluster, tell)
+        self._moves = Moves(etcd, keys, self)
+        self._state = state
         self._tell = tell
         self._waiting: dict[int, Candidacy] = {}
         self._owned: dict[int, Owned] = {}
@@ -84,6 +88,7 @@ class Cluster:
     def start(self, serves: Serves) -> None:
         """See `Owners`."""
         self._serves = serves
+        self._state.on_lost = self._let_go
         self.claims.on_change(self._heed)
         self.members.on_change(self._wake)
         self.members.start()
@@ -107,7 +112,8 @@ class Cluster:
                 del self._waiting[channel.id]
         try:
             candidacy.become_master(claim)
-        except (RequestError, EtcdError) as error:
+            self._state.take_over(channel.id, claim.term, read_mark(channel))
+        except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
         message = f"member {claim.member} looks after the switch now: {claim.reason}"
@@ -121,8 +127,12 @@ class Cluster:
         if owned is None or owned.channel is not channel:
             return
         del self._owned[channel.id]
-        if channel.id not in self._giving and self.lessee.holds:
+        if channel.id in self._giving:
+            return
+        if self.lessee.holds:
             hub.watch(self._failed, self._release, owned.claim)
+        else:
+            self._state.let_go(channel.id)
 
     def close(self) -> None:
         """This member ends: others may have its switches at once."""
@@ -138,11 +148,6 @@ class Cluster:
         owned = self._owned.get(datapath_id)
         in_line = self._serves is not None and self._serves.in_line(datapath_id)
         return owned.claim if owned is not None and in_line else None
-
-    @property
-    def name(self) -> str:
-        """This member's own."""
-        return self.names.member
 
     @property
     def lease(self) -> int:
@@ -173,6 +178,7 @@ class Cluster:
         try:
             self._serves.give_up(owned.channel, f"member {to} looks after the switch now: {reason}")
             Mastership(owned.channel).become_slave()
+            self._state.let_go(datapath_id, PATIENCE)
             self.claims.hand_over(claim, taker.lease, to, reason)
         except StaleError as error:
             raise RequestError(str(error)) from None
@@ -195,7 +201,7 @@ class Cluster:
             f"this member holds still, as its lease may be over: {why}; it writes to no switch, "
             f"and lets go of {count}, whose flows stay"
         )
-        data = {"member": self.names.member, "switches": count, "why": why}
+        data = {"member": self.name, "switches": count, "why": why}
         self._tell(None, Event("cluster.lost", message, Severity.ERROR, data=data))
         for owned in list(self._owned.values()):
             owned.channel.hang_up()
@@ -203,7 +209,7 @@ class Cluster:
     def regained(self) -> None:
         """See `lessee.Heeds`."""
         message = "etcd answers: this member looks after its switches again"
-        data = {"member": self.names.member}
+        data = {"member": self.name}
         self._tell(None, Event("cluster.lost.cleared", message, data=data))
         self._wake()
 
@@ -214,14 +220,21 @@ class Cluster:
         if (candidacy := self._waiting.get(datapath_id)) is not None:
             candidacy.changed.set()
         owned = self._owned.get(datapath_id)
-        if owned is not None and claim != owned.claim and datapath_id not in self._giving:
+        if owned is not None and claim != owned.claim:
+            self._let_go(datapath_id)
+        others = claim is not None and claim.lease != self.lessee.held.number
+        if others and self._serves is not None:
+            self._serves.let_go(datapath_id)
+
+    def _let_go(self, datapath_id: int) -> None:
+        """A switch is not this member's any more."""
+        owned = self._owned.get(datapath_id)
+        if owned is not None and datapath_id not in self._giving:
+            claim = self.claims.of(datapath_id)
             who = "nobody" if claim is None else f"member {claim.member}"
             message = f"the switch is {who}'s now: this member lets go of it"
             self._tell(datapath_id, Event("bridge.lost", message, Severity.WARNING))
             owned.channel.hang_up()
-        others = claim is not None and claim.lease != self.lessee.held.number
-        if others and self._serves is not None:
-            self._serves.let_go(datapath_id)
 
     def _wake(self) -> None:
         for candidacy in self._waiting.values():
@@ -230,6 +243,7 @@ class Cluster:
     def _release(self, claim: Claim) -> None:
         if claim.datapath_id in self._waiting or claim.datapath_id in self._owned:
             return
+        self._state.let_go(claim.datapath_id, PATIENCE)
         try:
             self.claims.release(claim)
         except EtcdError as error:

@@ -29,7 +29,6 @@ from ofapp.controller.cluster.etcd import (
     Put,
     Record,
     UnreachableError,
-    created,
     modified,
 )
 from ofapp.controller.cluster.keys import Keys
@@ -204,7 +203,7 @@ class SharedDocuments:
             if bridge is not None:
                 if term is None or term != self._terms.get(bridge):
                     raise _forsaken(name)
-                conditions.append(created(self._keys.owner(bridge), term))
+                conditions.append(modified(self._keys.owner(bridge), term))
             outcome = self._transact(conditions, Delete(key) if value is None else Put(key, value))
             if outcome.done:
                 if value is None:
@@ -218,7 +217,7 @@ class SharedDocuments:
                     errno.EAGAIN, "another member has just changed it: try again", name
                 )
             owner = there.get(self._keys.owner(bridge))
-            if owner is None or owner.created != term:
+            if owner is None or owner.modified != term:
                 self._lost(bridge)
                 raise _forsaken(name)
             if (other := there.get(key)) is not None:  # our own, which seemed not to have arrived

@@ -1,6 +1,8 @@
 """Where in etcd a cluster has what: one folder for each cluster, so that one etcd serves several.
 
 /ofapp/CLUSTER/owners/DPID                     claims of switches, under the members' leases
+/ofapp/CLUSTER/wanted/DPID/MEMBER              who asks for a switch, under that one's lease
+/ofapp/CLUSTER/bases/DPID                      what is added to the terms of a switch
 /ofapp/CLUSTER/state/bridges/DPID/entries...   what outlives a controller, of each bridge
 /ofapp/CLUSTER/state/common/tokens.json        and of all
 /ofapp/CLUSTER/configuration                   the file that all members do as
@@ -36,6 +38,15 @@ class Keys(NamedTuple):
     def owner(self, datapath_id: int) -> str:
         """The claim of a switch."""
         return f"{self.owners}{datapath_id:016x}"
+
+    @property
+    def wanted(self) -> str:
+        """What members ask each other for begins so."""
+        return f"{self.root}wanted/"
+
+    def base(self, datapath_id: int) -> str:
+        """What is added to the terms of a switch."""
+        return f"{self.root}bases/{datapath_id:016x}"
 
     def bridge(self, datapath_id: int) -> str:
         """What the documents of a bridge begin with."""

@@ -15,6 +15,7 @@ from typing import Protocol
 from ofapp.common import hub
 from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.etcd import Changes, Etcd, EtcdError
+from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.tenure import clock
 from ofapp.openflow.wire.requests import RequestError
 
@@ -31,11 +32,9 @@ TURN = 2.0
 
 
 class Serves(Protocol):
-    """A member, as far as it is asked here."""
+    """A member, as far as it is asked here.  name: its own."""
 
-    @property
-    def name(self) -> str:
-        """Its own."""
+    name: str
 
     @property
     def lease(self) -> int:
@@ -55,11 +54,11 @@ class Serves(Protocol):
 
 
 class Moves:
-    """Of one member.  prefix: the cluster's part of etcd, with a slash at the end."""
+    """Of one member."""
 
-    def __init__(self, etcd: Etcd, prefix: str, member: Serves) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, member: Serves) -> None:
         self._etcd = etcd
-        self._prefix = f"{prefix}wanted/"
+        self._prefix = keys.wanted
         self._member = member
         self._wanted: set[str] = set()  # DPID/MEMBER
         self._since: dict[int, float] = {}  # since when a switch could be asked for

@@ -302,7 +302,7 @@ class TestEtcdThatIsAway:
             "tree": "old"
         }
         other = SharedState(None, members.told, etcd.client(), members.keys)
-        term = etcd.records[members.keys.owner(1)].created
+        term = etcd.records[members.keys.owner(1)].modified
         other.take_over(1, term, members.switch.marks[1])
         assert other.snapshots.load(1) is None
 
