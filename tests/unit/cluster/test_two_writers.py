@@ -273,8 +273,9 @@ class NoClocks(World):
 
 TestTrustedClocks = TrustedClocks.TestCase
 TestNoClocks = NoClocks.TestCase
-for case in (TestTrustedClocks, TestNoClocks):
-    case.settings = settings(max_examples=60, stateful_step_count=60)
+TestTrustedClocks.settings = TestNoClocks.settings = settings(
+    max_examples=60, stateful_step_count=60
+)
 
 
 def _owned(world: World, name: str) -> None:
