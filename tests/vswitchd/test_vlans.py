@@ -12,7 +12,7 @@ from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
-from tests.support.hosts import wait_learned
+from tests.support.hosts import learned_flows, wait_learned
 from tests.support.ovs import LOCAL, OWNER, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 
@@ -66,9 +66,11 @@ def switched_by_normal(vswitchd: VSwitchd) -> Iterator[Bridge]:
 
 
 @pytest.fixture
-def bridge(switch: Bridge, controller: Controller) -> Bridge:
-    """As if new: nobody is known there."""
+def bridge(vswitchd: VSwitchd, switch: Bridge, controller: Controller) -> Bridge:
+    """As if new: nobody is known there, also not to the datapath's cache."""
     controller.flush(switch)
+    wait_for(lambda: not learned_flows(switch), "nobody to be known")
+    vswitchd.settle()
     return switch
 
 
