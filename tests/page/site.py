@@ -90,7 +90,8 @@ class Site:
         self.switch.vsctl(
             *("add-br", EVIL_BRIDGE, "--", "set", "Bridge", EVIL_BRIDGE, "datapath_type=dummy"),
             *("fail_mode=secure", "protocols=OpenFlow13", f"other_config:datapath-id={dpid}"),
-            *("--", "set-controller", EVIL_BRIDGE, self.controller.target),
+            *("other_config:disable-in-band=true", "--"),
+            *("set-controller", EVIL_BRIDGE, self.controller.target),
         )
 
     def _join(self, bridge: Bridge, after: Bridge) -> None:

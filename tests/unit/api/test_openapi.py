@@ -56,6 +56,8 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/multicast/vlans/{vlan}",
         "/v1/fdb",
         "/v1/topology",
+        "/v1/search",
+        "/v1/vendors",
         "/v1/events",
         "/v1/events/stream",
         "/simpleswitch/mactable/{dpid}",

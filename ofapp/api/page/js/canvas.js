@@ -32,7 +32,7 @@ function style() {
       style: {
         "curve-style": "bezier", "control-point-step-size": 34, ...line("muted", "solid"),
         "source-label": "data(aLabel)", "target-label": "data(bLabel)", label: "data(label)",
-        "source-text-offset": 44, "target-text-offset": 44, "font-size": 10, "min-zoomed-font-size": 7.5,
+        "source-text-offset": 46, "target-text-offset": 46, "source-text-margin-y": -9, "target-text-margin-y": 9, "font-size": 10, "min-zoomed-font-size": 7.5,
         color: text, "text-background-color": colour("back"), "text-background-opacity": 0.85,
         "text-background-padding": 1.5, "arrow-scale": 1.3,
       },

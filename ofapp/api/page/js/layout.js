@@ -22,7 +22,7 @@ export function layered(bridges, links) {
       single.push(island[0][0]);
       continue;
     }
-    left += place(island, near, placed, left) + ACROSS;
+    left += place(island, near, placed, left) + ACROSS * 0.4;
   }
   grid(single, placed, left);
   return placed;

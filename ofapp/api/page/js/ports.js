@@ -126,7 +126,7 @@ function columns(state, rates, choose) {
       name: "learned", title: "Learned", width: 12, kind: "number", sort: (port) => port.learned,
       cell: (port) => html`${count(port.learned)}${port.limit === null ? nothing : html` / ${count(port.limit)}`}${port.dropping ? html` <b class="bad">full</b>` : nothing}`,
     },
-    { name: "lag", title: "Aggregation", width: 14, sort: (port) => port.lag ?? "", cell: (port) => port.lag ?? (port.members ? `⇉ ${port.members.join(", ")}` : "") },
+    { name: "lag", title: "Aggregation", width: 14, sort: (port) => port.lag ?? "", cell: (port) => port.lag ?? (port.members ? `⇉ ${[...port.members].sort().join(", ")}` : "") },
   ];
 }
 

@@ -60,7 +60,7 @@ function ports(stp, context) {
       <td class="code">${port.designated ? html`${port.designated.bridge} ${port.designated.port}` : "–"}</td>
       <td class="number">${sum(port.received)} / ${sum(port.sent)}${port.sends === "stp" ? html` <b class="warn">speaks STP</b>` : nothing}</td>
       <td>${port.edge.oper ? "edge" : ""}</td>
-      <td>${Object.entries(port.timers).map(([name, left]) => `${name} ${age(left)}`).join(", ")}</td>
+      <td>${Object.entries(port.timers).filter(([name]) => name !== "helloWhen").map(([name, left]) => `${name} ${age(left)}`).join(", ")}</td>
     </tr>`)}</tbody></table></div>`;
 }
 

@@ -92,7 +92,7 @@ export class Table {
     const { columns } = this;
     return html`<div class="scroll" role="region" aria-label=${this.label} tabindex="0">
       <table aria-rowcount=${this.total === null ? -1 : this.total + 1} aria-label=${this.label}>
-        <colgroup>${columns.map((column) => html`<col class="w${column.width ?? 12}">`)}</colgroup>
+        <colgroup>${columns.map((column) => html`<col class="w${column.width ?? 12} c-${column.name}">`)}</colgroup>
         <thead><tr aria-rowindex="1">${columns.map((column) => this.head(column))}</tr></thead>
         <tbody>
           <tr class="space" aria-hidden="true"><td colspan=${columns.length}></td></tr>
@@ -108,7 +108,7 @@ export class Table {
     const [name, direction] = this.order ?? [];
     const mine = name === column.name;
     const order = mine ? (direction === 1 ? "ascending" : "descending") : nothing;
-    return html`<th scope="col" class=${column.kind ?? ""} aria-sort=${order}>
+    return html`<th scope="col" class="${column.kind ?? ""} c-${column.name}" aria-sort=${order}>
       ${column.sort
         ? html`<button class="plain sort" @click=${() => this.sortBy(column.name)}>${column.title}<span
             aria-hidden="true">${mine ? (direction === 1 ? " ▴" : " ▾") : ""}</span></button>`
@@ -119,7 +119,7 @@ export class Table {
   row(row, index) {
     const chosen = this.chosen !== null && this.key(row) === this.chosen;
     return html`<tr class="row ${chosen ? "chosen" : ""}" aria-rowindex=${index}>
-      ${this.columns.map((column) => html`<td class=${column.kind ?? ""}>${column.cell(row)}</td>`)}
+      ${this.columns.map((column) => html`<td class="${column.kind ?? ""} c-${column.name}">${column.cell(row)}</td>`)}
     </tr>`;
   }
 }

@@ -1,0 +1,180 @@
+"""Every view shows what there is, also where a name is markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.page.browser import Browser
+from tests.page.site import EVIL_BRIDGE, EVIL_PORT, FILTERED, OFFICE, PLAIN, Site
+from tests.support import frames
+from tests.support.waiting import wait_for
+
+BR1, BR2, BR3 = (f"{number:016x}" for number in (1, 2, 3))
+HOST, FAR, EVIL_HOST = 0x11, 0x22, 0x33
+
+
+@pytest.fixture(scope="module", autouse=True)
+def hosts(site: Site) -> None:
+    """Some that have spoken."""
+    first, second, third = site.bridges
+    places = ((first, OFFICE, HOST), (second, PLAIN, FAR), (third, 2, EVIL_HOST))
+
+    def known() -> bool:
+        for bridge, port, host in places:
+            site.say(bridge, port, host)
+        return all(
+            site.controller.get("/v1/fdb", mac=frames.host(host))["entries"]
+            for _, _, host in places
+        )
+
+    wait_for(known, "hosts to be learned")
+
+
+def test_the_map_tells_switches_links_roles_and_states(page: Browser) -> None:
+    page.open("#/map")
+    page.reads("4 switches", "3 links, 1 blocked", "root", EVIL_BRIDGE)
+    page.reads("alternate", "discarding", "designated", "forwarding", "br1-to-br2")
+    assert "1 of them blocked" in page.find(".canvas-box").get_attribute("aria-label")
+    page.click(".panel .row", "br1")
+    page.reads("bridge id", "this switch")
+    page.click(".panel a.button", "Open this switch")
+    page.reads("connected", "br1p1")
+
+
+def test_the_map_is_drawn(page: Browser) -> None:
+    """Something is painted on its canvas, of more than one colour."""
+    page.open("#/map")
+    page.reads("3 links")
+    colours = """
+        const seen = new Set();
+        for (const canvas of document.querySelectorAll(".canvas canvas")) {
+          const {width, height} = canvas;
+          const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+          for (let at = 0; at < data.length; at += 4)
+            if (data[at + 3] > 200) seen.add(data[at] << 16 | data[at + 1] << 8 | data[at + 2]);
+        }
+        return seen.size;
+    """
+    wait_for(lambda: page.js(colours) > 5, "the map to be painted")
+
+
+def test_all_switches(page: Browser) -> None:
+    page.open("#/switches")
+    page.reads("br1", "br2", "br3", EVIL_BRIDGE, "connected", "root")
+
+
+def test_ports_with_live_rates_and_one_in_full(page: Browser, site: Site) -> None:
+    page.open(f"#/bridge/{BR1}/ports")
+    page.click("button.name", "br1p4")
+    page.reads("Take down…", "What differs from the defaults")
+
+    def rate() -> bool:
+        site.say(site.bridges[0], FILTERED, 0x44)
+        row = page.find("tr.row", "br1p4").text
+        return any(f" {unit}bit/s" in row and "0 bit/s 0 bit/s" not in row for unit in ("", "k"))
+
+    wait_for(rate, "a rate to be shown")
+    assert page.find(".chart canvas")
+
+
+@pytest.mark.parametrize(
+    ("tab", "says"),
+    [
+        ("fdb", (frames.host(HOST), "VLAN 10", "br1p1", "learned")),
+        ("stp", ("bridge id", "this switch", "designated", "edge port", "the neighbour agreed")),
+        ("vlans", ("office", "access", "transparent", "VLAN 10")),
+        ("mdb", ("there is no querier", "Nobody has joined a group")),
+        ("acls", ("guests", "no-rogue-dhcp", "udp_src=67", "drop", "allow")),
+        ("lags", ("has no aggregations",)),
+        ("limits", ("VLAN 10", "50", "the bridge")),
+        ("events", ("stp.state", "br1p1")),
+    ],
+)
+def test_every_tab_of_a_switch(page: Browser, tab: str, says: tuple[str, ...]) -> None:
+    page.open(f"#/bridge/{BR1}/{tab}")
+    page.reads("br1", *says)
+
+
+def test_aggregations(page: Browser) -> None:
+    page.open(f"#/bridge/{BR2}/lags")
+    page.reads("lag0", "br2p5", "br2p6", "distributing")
+    page.open(f"#/bridge/{BR2}/ports")
+    page.reads("⇉ br2p5, br2p6")
+
+
+def test_hits_of_an_access_list(page: Browser, site: Site) -> None:
+    page.open(f"#/bridge/{BR1}/acls")
+
+    def hits() -> int:
+        site.say(site.bridges[0], FILTERED, 0x44)
+        return int(page.find("tbody tr", "rest").find_elements("css selector", "td")[2].text)
+
+    before = hits()
+    wait_for(lambda: hits() > before, "the hits to count")
+
+
+def test_hosts_of_all_switches_filtered(page: Browser) -> None:
+    page.open("#/hosts")
+    page.reads(frames.host(HOST), frames.host(FAR))
+    page.type(".filters input[name=mac]", frames.host(FAR))
+    page.click(".filters button", "Filter")
+    wait_for(lambda: frames.host(HOST) not in page.text, "the others to go")
+    page.reads(frames.host(FAR), "br1", "br2", "br3")
+
+
+def test_the_way_to_a_host(page: Browser) -> None:
+    page.open("#/map")
+    page.type("#search", frames.host(EVIL_HOST))
+    page.keys("\n")
+    page.reads("It is behind port", EVIL_PORT, "of br3", "untagged")
+    page.click("select option", "br1")
+    wait_for(lambda: "br1by br1-to-br3" in way(page), "the way from br1")
+    assert way(page).endswith(frames.host(EVIL_HOST))
+    page.click("a.button", "Show it on the map")
+    page.reads("4 switches")
+
+
+def way(page: Browser) -> str:
+    return page.find(".way-hops").text.replace("\n", "").replace(" by", "by")
+
+
+def test_search_by_part_of_a_mac_a_port_and_a_switch(page: Browser) -> None:
+    page.open("#/search?q=00:00:33")
+    page.reads(frames.host(EVIL_HOST))
+    page.open("#/search?q=img")
+    page.reads(EVIL_PORT, "of br3")
+    page.open("#/search?q=evil")
+    page.reads(EVIL_BRIDGE)
+    page.open("#/search?q=nosuchthing")
+    page.reads("Nothing is called so")
+
+
+def test_events_as_they_come_and_filtered(page: Browser, site: Site) -> None:
+    page.open("#/events")
+    page.reads("Events", "stp.state", "live")
+    path = f"/v1/bridges/{BR3}/ports/1"
+    site.controller.api("PATCH", path, {"isolated": True})
+    page.reads("isolated")
+    site.controller.api("PATCH", path, {"isolated": False})
+    page.type(".filters input[name=kind]", "port.set")
+    wait_for(lambda: "stp.state" not in page.find(".rows").text, "the others to go")
+    page.reads("port.set")
+
+
+def test_what_runs_beside_the_file(page: Browser, site: Site) -> None:
+    path = f"/v1/bridges/{BR3}/ports/1"
+    site.controller.api("PATCH", path, {"isolated": True})
+    try:
+        page.open("#/config")
+        page.reads("ports.br3p1.isolated", "br3p1:", "isolated: true")
+        assert [line.text for line in page.all(".diff .more")]
+        page.click("button", "What would reading it again change?")
+        page.reads("nothing")
+    finally:
+        site.controller.api("PATCH", path, {"isolated": False})
+
+
+def test_a_place_that_is_not_there_says_so(page: Browser) -> None:
+    page.open("#/bridge/00000000000000ff")
+    page.reads("there is no bridge 00000000000000ff")
+    assert any("404" in complaint for complaint in page.complaints())
