@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import urllib.request
@@ -37,6 +38,7 @@ class EtcdNode:
         self.port, self.peer_port = free_port(), free_port()
         self.process: subprocess.Popen[bytes] | None = None
         self.arguments: list[str] = []
+        self.context: ssl.SSLContext | None = None
 
     @property
     def endpoint(self) -> str:
@@ -77,7 +79,7 @@ class EtcdNode:
         request = urllib.request.Request(
             f"{self.scheme}://{self.endpoint}/v3/{path}", json.dumps(body or {}).encode()
         )
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=5, context=self.context) as answer:
             found: dict[str, object] = json.load(answer)
             return found
 

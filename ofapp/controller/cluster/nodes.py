@@ -188,8 +188,13 @@ class NodeConnection:
         if not isinstance(answer, dict):
             if status >= 500:
                 raise UnansweredError(f"HTTP status {status}", maybe=True)
-            message = f"{self.endpoint} does not answer as etcd does (HTTP status {status})"
-            raise RefusedError(message)
+            words = ascii(data[:200].decode(errors="replace").strip())[1:-1]
+            if "CommonName" in words:
+                words = (
+                    "with users on, its gateway takes no client certificate that has a common"
+                    " name: make one without (CN), with a subject alternative name"
+                )
+            raise RefusedError(f"{self.endpoint} refuses this ({status}): {words}")
         error = answer.get("error")
         if isinstance(error, dict):  # of a stream
             _refuse(int(error.get("grpc_code", 2)), str(error.get("message", "")))

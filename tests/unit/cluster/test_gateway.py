@@ -1,0 +1,271 @@
+"""The client of a real etcd: nodes that are down or deaf; TLS, users, a full disk; the hub."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ofapp.common import hub
+from ofapp.controller.cluster.etcd import (
+    Changes,
+    FullError,
+    RefusedError,
+    UnreachableError,
+)
+from ofapp.controller.cluster.gateway import Access, Gateway
+from tests.support.etcd_nodes import EtcdNode, EtcdNodes, missing
+from tests.support.ports import free_port
+from tests.support.waiting import wait_for
+
+
+@pytest.fixture
+def deaf() -> Iterator[str]:
+    """A node that takes connections and never says anything."""
+    with socket.create_server(("127.0.0.1", free_port())) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def client(*endpoints: str, **options: object) -> Iterator[Gateway]:
+    gateway = Gateway(Access(endpoints, **options))  # type: ignore[arg-type]
+    yield gateway
+    gateway.close()
+
+
+class Stalls:
+    """How long the hub was kept from passing, at most."""
+
+    def __enter__(self) -> Stalls:
+        self.longest, self._ended = 0.0, False
+        self._greenlet = hub.spawn(self._measure)
+        hub.sleep(0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended = True
+
+    def _measure(self) -> None:
+        while not self._ended:
+            before = time.monotonic()
+            hub.sleep(0.001)
+            self.longest = max(self.longest, time.monotonic() - before - 0.001)
+
+
+def test_a_node_that_is_down_or_deaf_costs_its_share_once(real_etcd: EtcdNodes, deaf: str) -> None:
+    down = f"127.0.0.1:{free_port()}"
+    with client(down, deaf, *real_etcd.endpoints, patience=1.5) as etcd:
+        assert etcd.get("/absent") is None
+        before = time.monotonic()
+        for _ in range(5):
+            etcd.put("/a", b"1")
+        assert time.monotonic() - before < 1.0, "the node that answered is asked first"
+        assert [bool(node.error) for node in etcd.nodes()] == [True, True, False]
+
+
+def test_where_nobody_answers_it_says_so_in_time_and_holds_up_nobody(deaf: str) -> None:
+    down = f"127.0.0.1:{free_port()}"
+    with client(deaf, down, "name.invalid:2379", patience=0.6) as etcd:
+        turns = 0
+
+        def others() -> None:
+            nonlocal turns
+            while turns >= 0:
+                turns += 1
+                hub.sleep(0.001)
+
+        hub.spawn(others)
+        before = time.monotonic()
+        with pytest.raises(UnreachableError, match="etcd does not answer"):
+            etcd.get("/a")
+        with pytest.raises(UnreachableError):
+            etcd.renew(1, patience=0.2)
+        assert time.monotonic() - before < 5
+        assert turns > 10
+        turns = -10
+
+
+def test_what_may_have_been_done_is_not_done_again(deaf: str, real_etcd: EtcdNodes) -> None:
+    with client(deaf, *real_etcd.endpoints, patience=0.5) as etcd:
+        with pytest.raises(UnreachableError) as error:
+            etcd.put("/once", b"1")
+        assert error.value.maybe
+        assert etcd.get("/once") is None  # which may be asked of another one
+    with client(
+        f"127.0.0.1:{free_port()}", *real_etcd.endpoints
+    ) as etcd:  # nobody was there to do it
+        assert etcd.put("/once", b"1")
+        etcd.delete("/once")
+
+
+def test_who_is_no_etcd_is_told_as_such() -> None:
+    import http.server
+    import threading
+
+    server = http.server.HTTPServer(("127.0.0.1", free_port()), http.server.BaseHTTPRequestHandler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        with (
+            client(f"127.0.0.1:{server.server_port}") as etcd,
+            pytest.raises((RefusedError, UnreachableError)),
+        ):
+            etcd.get("/a")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """ca.pem, node.pem and node-key.pem for 127.0.0.1, own.pem and own-key.pem."""
+    folder = tmp_path_factory.mktemp("tls")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
+
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
+    openssl("req", "-x509", *key, "-subj", "/CN=test", "-keyout", "ca-key.pem", "-out", "ca.pem")
+    for name, subject, more in (
+        ("node", "CN=node", "subjectAltName=DNS:etcd.example,IP:127.0.0.1"),
+        ("own", "O=ofapp", "subjectAltName=DNS:own"),
+    ):
+        openssl(
+            *("req", "-x509", *key, "-subj", f"/{subject}", "-addext", more),
+            *("-addext", "basicConstraints=critical,CA:FALSE"),
+            *("-CA", "ca.pem", "-CAkey", "ca-key.pem"),
+            *("-keyout", f"{name}-key.pem", "-out", f"{name}.pem"),
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def guarded_etcd(certificates: Path) -> Iterator[EtcdNode]:
+    """etcd that speaks TLS to who has a certificate, and asks for a user; its quota is small."""
+    if why := missing():
+        pytest.skip(why)
+    folder = certificates / "data"
+    folder.mkdir()
+    node = EtcdNode("guarded", folder, "https")
+    node.context = ssl.create_default_context(cafile=str(certificates / "ca.pem"))
+    node.context.load_cert_chain(certificates / "own.pem", certificates / "own-key.pem")
+    node.arguments = [
+        *("--initial-cluster", f"guarded={node.peer_url}"),
+        *("--cert-file", str(certificates / "node.pem")),
+        *("--key-file", str(certificates / "node-key.pem")),
+        *("--trusted-ca-file", str(certificates / "ca.pem"), "--client-cert-auth"),
+        *("--quota-backend-bytes", str(2 << 20)),
+    ]
+    node.start()
+    wait_for(node.answers, "etcd with TLS", seconds=30)
+    node.post("auth/user/add", {"name": "root", "password": "r"})
+    node.post("auth/role/add", {"name": "root"})
+    node.post("auth/user/grant", {"user": "root", "role": "root"})
+    node.post("auth/enable")
+    yield node
+    node.kill()
+
+
+@pytest.fixture
+def tls(certificates: Path) -> dict[str, Path]:
+    return {
+        "ca": certificates / "ca.pem",
+        "certificate": certificates / "own.pem",
+        "key": certificates / "own-key.pem",
+    }
+
+
+ROOT = {"user": "root", "password": "r"}
+
+
+def test_tls_and_a_user(guarded_etcd: EtcdNode, tls: dict[str, Path]) -> None:
+    with client(guarded_etcd.endpoint, **tls, **ROOT) as etcd:
+        etcd.put("/a", b"1")
+        told: list[Changes] = []
+        etcd.watch("/a", told.append)
+        wait_for(lambda: told, "what there is", sleep=hub.sleep)
+        lease = etcd.grant(5)
+        assert etcd.renew(lease.number) == lease.seconds
+        etcd._token = "made.up"  # as one that is too old
+        found = etcd.get("/a")
+        assert found is not None
+        assert found.value == b"1"
+
+
+@pytest.mark.parametrize(
+    ("without", "instead", "why"),
+    [
+        ((), {"password": "wrong"}, "authentication failed"),
+        (("user",), {}, "user name is empty|permission denied"),
+        (("certificate", "key"), {}, "."),
+        (("ca", "certificate", "key"), {}, "."),
+    ],
+)
+def test_who_is_not_known_to_etcd_gets_nothing(
+    guarded_etcd: EtcdNode,
+    tls: dict[str, Path],
+    without: tuple[str, ...],
+    instead: dict[str, str],
+    why: str,
+) -> None:
+    options = {**tls, **ROOT, **instead, "patience": 1.0}
+    options = {name: value for name, value in options.items() if name not in without}
+    with (
+        client(guarded_etcd.endpoint, **options) as etcd,
+        pytest.raises((UnreachableError, RefusedError), match=why),
+    ):
+        etcd.get("/a")
+
+
+def test_an_etcd_that_is_not_the_one_that_was_meant_gets_nothing(
+    guarded_etcd: EtcdNode, tls: dict[str, Path], real_etcd: EtcdNodes
+) -> None:
+    stranger = {**tls, "ca": tls["certificate"]}
+    for endpoint, options, why in (
+        (guarded_etcd.endpoint, stranger, "certificate verify failed"),
+        (f"localhost:{guarded_etcd.port}", tls, "localhost"),
+        (real_etcd.endpoints[0], tls, "TLS"),
+    ):
+        with (
+            client(endpoint, **options, **ROOT, patience=1.0) as etcd,
+            pytest.raises(UnreachableError, match=why),
+        ):
+            etcd.get("/a")
+
+
+def test_a_full_disk(guarded_etcd: EtcdNode, tls: dict[str, Path]) -> None:
+    with client(guarded_etcd.endpoint, **tls, **ROOT) as etcd:
+        lease = etcd.grant(30)
+
+        def fill() -> None:
+            for number in range(40):
+                etcd.put(f"/fill/{number}", bytes(100_000))
+
+        with pytest.raises(FullError, match="etcd is full"):
+            fill()
+        assert etcd.nodes()[0].alarms == ("NOSPACE",)
+        assert etcd.renew(lease.number) == lease.seconds
+        assert etcd.range("/fill/").records
+        etcd.delete("/fill/0")
+
+
+def test_many_puts_hold_up_nobody_for_long(real_etcd: EtcdNodes) -> None:
+    """How long at most is measured elsewhere: see `controller.cluster.gateway`."""
+    with client(*real_etcd.endpoints) as etcd, Stalls() as stalls:
+        left = iter(range(200))
+
+        def work() -> None:
+            for number in left:
+                etcd.put(f"/many/{number % 50}", bytes(600))
+
+        workers = [hub.spawn(work) for _ in range(8)]
+        for worker in workers:
+            worker.wait()
+    assert stalls.longest < 1.0
