@@ -16,6 +16,7 @@ from ofapp.api import (
     metrics_acl,
     metrics_controller,
     metrics_lag,
+    metrics_lldp,
     metrics_multicast,
     metrics_ports,
     metrics_stp,
@@ -54,6 +55,7 @@ class NetworkCollector(Collector):
         yield from metrics_stp.families(self._network)
         yield from metrics_acl.families(self._network)
         yield from metrics_lag.families(self._network)
+        yield from metrics_lldp.families(self._network)
         events = CounterMetricFamily(
             "ofapp_events", "What has happened since the start, told or not.", labels=["kind"]
         )

@@ -43,7 +43,7 @@ PATIENCE = 5.0
 
 TAG = Tag(name="ports", description="What ports may, and their VLANs.")
 
-_PORT_FIELDS = changes_of(PortSection, leave_out=("stp", "multicast", "vlan", "storm"))
+_PORT_FIELDS = changes_of(PortSection, leave_out=("stp", "multicast", "lldp", "vlan", "storm"))
 _VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
 _TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
 

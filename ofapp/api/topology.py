@@ -14,15 +14,19 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, NoQuery, PortRef
+from ofapp.api.lldp import SaidByLldp, moment, said_by
 from ofapp.api.lookup import port_ref
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
 from ofapp.api.stp import BridgeId, RoleName, StateName
 from ofapp.bridge import stp
+from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, format_bridge_id, format_port_id
 from ofapp.controller import topology as core
 from ofapp.controller.network import Network
+
+Source = Literal["lldp", "stp"]
 
 TAG = Tag(name="topology", description="How bridges hang together.")
 
@@ -59,11 +63,19 @@ class LinkTree(BaseModel):
     b: TreeEnd | None
 
 
+class Cable(BaseModel):
+    """Two ports of switches, by their names."""
+
+    a: str
+    b: str
+
+
 class LinkLag(BaseModel):
     """The aggregations that the ends are, null for one that is none."""
 
     a: str | None
     b: str | None
+    members: list[Cable] = Field(description="which member is at which, where LLDP tells")
 
 
 class MapLink(BaseModel):
@@ -71,7 +83,8 @@ class MapLink(BaseModel):
 
     a: LinkEnd
     b: LinkEnd
-    source: Literal["stp"] = Field(description="how it is known")
+    source: Source = Field(description="how it is known, lldp where both tell")
+    seen: str | None = Field(description="when LLDP was heard last; null where it is not heard")
     stp: LinkTree
     lag: LinkLag | None = Field(description="null where neither end is an aggregation")
 
@@ -81,10 +94,16 @@ class Neighbour(BaseModel):
 
     datapath_id: DatapathId
     port: PortRef
-    source: Literal["stp"] = Field(description="how it is known")
-    chassis_id: str = Field(description="its address, where that is what it is known by")
-    port_id: str | None = Field(description="its port, as 8.001; null where it does not say")
-    bridge_id: BridgeId | None = Field(description="null where only its address is known")
+    member: str | None = Field(description="the member of the aggregation, where `port` is one")
+    source: Source = Field(description="how it is known")
+    trusted: bool = Field(description="the port is marked as a link to another switch")
+    chassis_id: str = Field(description="its address, mostly")
+    port_id: str | None = Field(
+        description="its port, from spanning tree as 8.001; null where it does not say"
+    )
+    bridge_id: BridgeId | None = Field(description="of spanning tree, where it is known")
+    lldp: SaidByLldp | None = Field(description="what it says of itself; null from spanning tree")
+    seen: str | None = Field(description="when LLDP was heard last; null from spanning tree")
 
 
 class Map(BaseModel):
@@ -98,7 +117,7 @@ class Map(BaseModel):
 def map_view(network: Network) -> Map:
     """How it is now."""
     known = [bridge for _, bridge in sorted(network.bridges.items())]
-    told = core.topology(known)
+    told = network.topology()
     return Map(
         bridges=[
             _bridge(network, bridge.datapath_id, told.trees.get(bridge.datapath_id))
@@ -122,11 +141,19 @@ def _bridge(network: Network, datapath_id: int, tree: stp.Around | None) -> MapB
 
 def _link(network: Network, link: core.Link) -> MapLink:
     a, b = link.tree
-    lag = LinkLag(a=_lag(network, link.a), b=_lag(network, link.b))
+    lag = LinkLag(
+        a=_lag(network, link.a),
+        b=_lag(network, link.b),
+        members=[
+            Cable(a=_name(network, link.a, one), b=_name(network, link.b, other))
+            for one, other in link.members
+        ],
+    )
     return MapLink(
         a=_end(network, link.a),
         b=_end(network, link.b),
-        source="stp",
+        source=link.source,
+        seen=None if link.seen is None else moment(link.seen),
         stp=LinkTree(a=_tree(a), b=_tree(b)),
         lag=lag if lag.a or lag.b else None,
     )
@@ -146,18 +173,40 @@ def _tree(port: stp.PortAround | None) -> TreeEnd | None:
 def _lag(network: Network, end: core.End) -> str | None:
     bridge = network.bridges[end.datapath_id]
     name = port_ref(bridge, end.port).name
-    return name if bridge.lags.has(name) else None
+    return name if name in bridge.params.lags else None
 
 
-def _neighbour(network: Network, neighbour: core.ForeignBridge) -> Neighbour:
-    whole = neighbour.far_port is not None
+def _name(network: Network, end: core.End, number: int) -> str:
+    """Of a port of the switch."""
+    ports = switch_ports(network.bridges[end.datapath_id])
+    return next((port.name for port in ports if port.number == number), str(number))
+
+
+def _neighbour(network: Network, neighbour: core.Neighbour) -> Neighbour:
+    at, member = neighbour.at, neighbour.member
+    said = None if neighbour.lldp is None else said_by(neighbour.lldp)
+    chassis, port, bridge = _of_bpdus(neighbour.bpdu)
     return Neighbour(
-        **dict(_end(network, neighbour.at)),
-        source="stp",
-        chassis_id=format_mac(neighbour.bridge & ADDRESS_MASK),
-        port_id=None if neighbour.far_port is None else format_port_id(neighbour.far_port),
-        bridge_id=format_bridge_id(neighbour.bridge) if whole else None,
+        **dict(_end(network, at)),
+        member=None if member is None else _name(network, at, member),
+        source="stp" if said is None else "lldp",
+        trusted=neighbour.trusted,
+        chassis_id=chassis if said is None else said.chassis_id,
+        port_id=port if said is None else said.port_id,
+        bridge_id=bridge,
+        lldp=said,
+        seen=None if neighbour.lldp is None else moment(neighbour.lldp.seen),
     )
+
+
+def _of_bpdus(port: stp.PortAround | None) -> tuple[str, str | None, str | None]:
+    """Address, port and identifier of the bridge behind a port."""
+    if port is None:
+        return "", None, None
+    address = format_mac(port.bridge & ADDRESS_MASK)
+    if port.far_port is None:
+        return address, None, None
+    return address, format_port_id(port.far_port), format_bridge_id(port.bridge)
 
 
 def blueprint(network: Network) -> APIBlueprint:

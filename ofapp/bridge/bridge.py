@@ -19,6 +19,7 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.fdb import NO_PORT
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.aggregations import Folded
+from ofapp.bridge.lldp_ports import local, system
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, VlanParams
@@ -58,7 +59,9 @@ class Bridge(BridgeQueries):
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each of another number."""
-        return self._folded(self.lags.put(ports, now), now)
+        ports = list(ports)
+        folded = self._folded(self.lags.put(ports, now), now)
+        return folded + self._discover(ports, now) if self.params.lldp else folded
 
     def _put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The bridge's own, logical ones among them."""
@@ -86,7 +89,9 @@ class Bridge(BridgeQueries):
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
-        return self._folded(self.lags.remove(numbers, now), now)
+        numbers = list(numbers)
+        gone = self.lldp.lose(numbers, now) if self.lldp else []
+        return gone + self._folded(self.lags.remove(numbers, now), now)
 
     def _folded(self, folded: Folded, now: float) -> list[Effect]:
         """What a change of the switch's ports, or of aggregations, is to the bridge."""
@@ -200,6 +205,7 @@ class Bridge(BridgeQueries):
         effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
         if params.lags != old.lags:
             effects += self._folded(self.lags.configure(params.lags, self.ports, now), now)
+        effects += self._discover_anew(now)
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
     def set_policies(self, now: float) -> list[Effect]:
@@ -226,6 +232,10 @@ class Bridge(BridgeQueries):
         """LACPDUs and markers that arrived together, by the members that they came in by."""
         return self._folded(self.lags.hear(frames, now), now)
 
+    def lldpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Frames to the nearest bridge came in, by these ports of the switch."""
+        return self.lldp.hear(frames, now)
+
     def go_on_lags(self, now: float) -> list[Effect]:
         """The datapath does what aggregations want: LACP hears and is heard again."""
         return self._folded(self.lags.go_on(now), now)
@@ -250,12 +260,13 @@ class Bridge(BridgeQueries):
             effects += self.followed(self.spanning_tree.tick(now), now)
         if self.snooping is not None:
             effects += self.snooping.tick(now)
-        return effects
+        return effects + self.lldp.tick(now) if self.lldp else effects
 
     def pause(self, now: float) -> None:
         """The switch is away: no protocol runs until it is back."""
         self.stp.pause(now)
         self.lags.clock.pause(now)
+        self.lldp.pause()
         if self.snooping is not None:
             self.snooping.clock.pause(now)
 
@@ -264,6 +275,7 @@ class Bridge(BridgeQueries):
         (`go_on_stp`, `go_on_lags`)."""
         self.stp.wait()
         self.lags.clock.pause(now)
+        self.lldp.resume(now)
         if self.snooping is not None:
             self.snooping.clock.resume(now)
 
@@ -355,6 +367,26 @@ class Bridge(BridgeQueries):
         assert self.params.stp is not None
         own = self.params.port(port.name, port.number).stp
         return self.stp.tree(self.params.stp, self.address, now).link(port, own, now)
+
+    # LLDP
+
+    def _discover(self, ports: Iterable[Port], now: float) -> list[Effect]:
+        """Ports of the switch are new, or have changed."""
+        effects: list[Effect] = []
+        ports = list(ports)
+        if not self.lldp or any(port.number == LOCAL_PORT for port in ports):
+            effects += self.lldp.set_system(system(self), now)  # whose name and address are told
+        there = [*filter(None, (local(self.params, port) for port in ports))]
+        heard = {port.number for port in there}
+        silent = [port.number for port in ports if port.number not in heard]
+        return [*effects, *self.lldp.remove(silent, now), *self.lldp.put(there, now)]
+
+    def _discover_anew(self, now: float) -> list[Effect]:
+        """The parameters have changed."""
+        effects = self.lldp.set_system(system(self), now)
+        if self.lldp:
+            effects += self._discover(self.lags.physical(self.ports), now)
+        return effects
 
     # Multicast snooping
 

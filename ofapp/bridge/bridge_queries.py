@@ -18,6 +18,7 @@ from ofapp.bridge.flooding import Flooding
 from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.bridge.learning import Learning
+from ofapp.bridge.lldp import Agents, AgentStatus
 from ofapp.bridge.mac import MAC_MASK
 from ofapp.bridge.multicast import Snapshot
 from ofapp.bridge.multicast_snooping import BridgeSnooping
@@ -42,6 +43,7 @@ class BridgeQueries:
     with the first port, when the bridge's address is known.
     addresses: what it has learned, for who looks after its switch.
     rates: how many sightings a second its ports may send.
+    lldp: the agents of the switch's ports, none where it is off.
     former_name: what it was called, while another bridge goes by that name.
     """
 
@@ -65,6 +67,7 @@ class BridgeQueries:
         self.snooping: BridgeSnooping | None = None
         self.permanent_entries = PermanentEntries()
         self.rates = Rates()
+        self.lldp = Agents(commons.agents)
         self.former_name: str | None = None
 
     @property
@@ -140,7 +143,7 @@ class BridgeQueries:
         """When `tick` is due, None when nothing is."""
         running = [self.spanning_tree, self.snooping]
         due = [protocol.next_wakeup() for protocol in running if protocol is not None]
-        due += [self.learning.next_wakeup(), self.lags.next_wakeup()]
+        due += [part.next_wakeup() for part in (self.learning, self.lags, self.lldp)]
         return min((instant for instant in due if instant is not None), default=None)
 
     def stp_status(self, now: float) -> stp.BridgeStatus | None:
@@ -154,6 +157,10 @@ class BridgeQueries:
     def dump_stp(self) -> dict[str, Any] | None:
         """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
         return None if self.spanning_tree is None else self.spanning_tree.dump()
+
+    def lldp_status(self, now: float) -> tuple[AgentStatus, ...]:
+        """How LLDP stands on each port of the switch where it runs."""
+        return self.lldp.status(now)
 
     @property
     def snoops(self) -> bool:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ofapp.bridge.lldp.own import OwnAgents
 from ofapp.bridge.ports import PortRoom
 from ofapp.bridge.stp import OwnTrees
 
 
 @dataclass(frozen=True)
 class Commons:
-    """trees: their spanning trees, which know each other; room: for all their ports."""
+    """trees: their spanning trees, which know each other; room: for all their ports.
+
+    agents: their LLDP agents, which know each other's frames from what somebody made up.
+    """
 
     trees: OwnTrees = field(default_factory=OwnTrees)
     room: PortRoom = field(default_factory=PortRoom)
+    agents: OwnAgents = field(default_factory=OwnAgents)

@@ -16,6 +16,8 @@ from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.learning import Learning
+from ofapp.bridge.lldp import Agents
+from ofapp.bridge.lldp_ports import local
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.multicast_snooping import BridgeSnooping
 from ofapp.bridge.params import BridgeParams
@@ -74,6 +76,7 @@ class Desired:
     lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
     snoops: multicast is snooped; entries: whom it is for.
     lags: the aggregations.
+    lldp: the ports of the switch whose LLDP is heard.
     """
 
     port_policies: PortPolicies
@@ -86,6 +89,7 @@ class Desired:
     snoops: bool
     entries: tuple[SetGroup | SetUnregistered, ...]
     lags: tuple[DesiredLag, ...]
+    lldp: tuple[int, ...]
 
     @property
     def flooded(self) -> frozenset[int]:
@@ -107,6 +111,7 @@ class Parts(Protocol):
     params: BridgeParams
     ports: PortTable
     lags: Aggregations
+    lldp: Agents
     port_policies: PortPolicies
     learning: Learning
     relay: Relay
@@ -152,6 +157,7 @@ class Asked:
             self._snooping is not None,
             () if self._snooping is None else tuple(self._snooping.desired()),
             self._lags,
+            self._heard(),
         )
 
     def port(self, number: int, state: PortState | None) -> DesiredPort:
@@ -187,6 +193,14 @@ class Asked:
             return iter(())
         traps = self._spanning.traps
         return ((port, self._hello_time) for port in self._parts.relay.states if traps(port))
+
+    def _heard(self) -> tuple[int, ...]:
+        """The ports whose LLDP is heard, or would be."""
+        parts = self._parts
+        if not self._supposed:
+            return parts.lldp.ports
+        physical = parts.lags.physical(parts.ports)
+        return tuple(sorted(p.number for p in physical if local(self._params, p) is not None))
 
     def _states(self) -> Iterable[tuple[int, PortState]]:
         states = dict(self._parts.relay.states)

@@ -154,6 +154,14 @@ class SetLag:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLldp:
+    """Whether the LLDP that comes in by a port of the switch is brought here."""
+
+    port: int
+    heard: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Flush:
     """Take all learned addresses out of the datapath: those behind `port`, in `vid`, or all.
 
@@ -236,6 +244,7 @@ Effect = (
     | SetUnregistered
     | SetFlood
     | SetLag
+    | SetLldp
     | Reprogram
     | Flush
     | SetGate

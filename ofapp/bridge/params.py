@@ -13,6 +13,7 @@ from typing import Annotated
 from annotated_types import Interval, Unit
 from typing_extensions import Doc
 
+from ofapp.bridge import lldp as discovery
 from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
 from ofapp.bridge.lag.params import LagParams
@@ -31,6 +32,7 @@ class PortParams:
     ] = None
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
     multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
+    lldp: discovery.PortParams = field(default_factory=discovery.PortParams)
     vlans: PortVlans = TRANSPARENT
     policy: PortPolicy = field(default_factory=PortPolicy)
 
@@ -46,6 +48,8 @@ class BridgeParams:
     ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;
         the longest pattern wins.  Other ports have the defaults.
     multicast_vlans: snooping of the VLANs that have parameters of their own, by VID.
+    lldp: None for a bridge that neither sends nor hears it.
+    vlan_names: the names of VLANs that have one, by VID.
     vlans: VLANs that the configuration names, whether a port is said to be in them or not.
     numbered: parameters by port number, for ports that `ports` does not name in full.
     policies: VLAN limits, mirrors, access lists.
@@ -69,11 +73,13 @@ class BridgeParams:
     ] = 1_000
     stp: spanning_tree.BridgeParams | None = None
     multicast: snooping.Params | None = None
+    lldp: discovery.BridgeParams | None = None
     ports: Mapping[str, PortParams] = field(default_factory=dict)
     multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
     numbered: Mapping[int, PortParams] = field(default_factory=dict)
     policies: Policies = field(default_factory=Policies)
     vlans: frozenset[int] = frozenset()
+    vlan_names: Mapping[int, str] = field(default_factory=dict)
     lags: Mapping[str, LagParams] = field(default_factory=dict)
 
     def port(self, name: str, number: int = 0) -> PortParams:

@@ -18,6 +18,7 @@ from ofapp.cli import (
     events,
     fdb,
     lag,
+    lldp,
     mdb,
     multicast,
     ports,
@@ -44,6 +45,7 @@ app.add_typer(ports.app, name="port")
 app.add_typer(vlan.app, name="vlan")
 app.add_typer(stp.app, name="stp")
 app.add_typer(lag.app, name="lag")
+app.add_typer(lldp.app, name="lldp")
 app.add_typer(topology.app, name="topology")
 app.add_typer(acl.app, name="acl")
 app.add_typer(bench.app, name="bench")

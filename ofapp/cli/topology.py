@@ -42,5 +42,7 @@ def _link(link: Json, names: Json) -> list[str]:
 
 
 def _neighbour(one: Json, names: Json) -> list[str]:
-    at = names[one["datapath_id"]], one["port"]["name"]
-    return [*at, one["chassis_id"], one["port_id"] or "-", one["source"]]
+    at = names[one["datapath_id"]], one["member"] or one["port"]["name"]
+    said = one["lldp"] or {}
+    who = said.get("system_name") or one["chassis_id"]
+    return [*at, who, one["port_id"] or "-", one["source"]]

@@ -30,6 +30,7 @@ from ofapp.config.base import (
 )
 from ofapp.config.derived import core_values, fields_of
 from ofapp.config.lag import Lag, LagName
+from ofapp.config.lldp import LldpBridge
 from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
 from ofapp.config.port import PortSection
 from ofapp.config.stp import StpBridge
@@ -120,6 +121,7 @@ class BridgeSettings(fields_of(BridgeParams), Model):  # type: ignore[misc]
 
     stp: StpBridge = StpBridge()
     multicast: MulticastSettings = MulticastSettings()
+    lldp: LldpBridge = LldpBridge()
     mac_move: MacMove = Field(MacMove(), description="what holds an address that flaps")
     vlans: dict[VidKey, Vlan] = Field({}, description="by VID")
     acls: dict[AclName, Acl] = Field({}, description="access lists, by a name of your own")
@@ -204,11 +206,13 @@ class Bridge(BridgeSettings):
             **core_values(self, BridgeParams),
             stp=self.stp.params(),
             multicast=snooping.params(),
+            lldp=self.lldp.params(),
             ports={key: own for key, own in ports.items() if port_number(key) is None},
             multicast_vlans=snooping.vlan_params(),
             numbered={n: own for key, own in ports.items() if (n := port_number(key)) is not None},
             policies=self._policies(),
             vlans=frozenset(self.vlans),
+            vlan_names={vid: vlan.name for vid, vlan in self.vlans.items() if vlan.name},
             lags={name: lag.params() for name, lag in self.lags.items()},
         )
 

@@ -26,6 +26,7 @@ from ofapp.bridge import policy, vlan
 from ofapp.bridge.params import PortParams
 from ofapp.config.base import MAX_VID, Flag, MemberVlan, Model, Text, member_vlan, vlan_ref
 from ofapp.config.derived import core_values, fields_of
+from ofapp.config.lldp import LldpPort
 from ofapp.config.multicast import MulticastPort
 from ofapp.config.stp import StpPort
 
@@ -193,6 +194,7 @@ class PortSection(fields_of(policy.PortPolicy), fields_of(PortParams), _Describe
     storm: Storm = Field(Storm(), description="Storm control, frames a second.")
     stp: StpPort = StpPort()
     multicast: MulticastPort = MulticastPort()
+    lldp: LldpPort = LldpPort()
 
     def params(self, vid_of: Vids) -> PortParams:
         """The core's value; KeyError for a VLAN's name that is none."""
@@ -201,6 +203,7 @@ class PortSection(fields_of(policy.PortPolicy), fields_of(PortParams), _Describe
             **core_values(self, PortParams),
             stp=self.stp.params(),
             multicast=self.multicast.params(),
+            lldp=self.lldp.params(),
             vlans=self.vlan.params(vid_of),
             policy=policy.PortPolicy(**core_values(self, policy.PortPolicy), storm=storm),
         )

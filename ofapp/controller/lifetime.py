@@ -15,6 +15,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.commons import Commons
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
+from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import SURE
 from ofapp.bridge.stp.dump import OtherParametersError
@@ -56,7 +57,8 @@ class Lifetime:
         self._lacp = state.lacp
         self._absentees = absentees
         self._events = shared.events
-        self._commons = Commons(stp.OwnTrees(secrets.randbits(24)))
+        agents = OwnAgents(secrets.token_bytes(32))
+        self._commons = Commons(stp.OwnTrees(secrets.randbits(24)), agents=agents)
 
     def has_room(self, datapath_id: int) -> bool:
         """Whether a switch may have a bridge: one that is away is forgotten for a new one."""

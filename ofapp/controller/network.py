@@ -15,6 +15,7 @@ from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import BridgeNamed, InLine, LacpMoved, PortRenamed, SpokenFor, Unsettled
 from ofapp.bridge.lag.status import LagStatus
+from ofapp.bridge.lldp import AgentStatus
 from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.absentees import Absentees
@@ -36,6 +37,7 @@ from ofapp.controller.running import RunningConfiguration
 from ofapp.controller.shared import Shared
 from ofapp.controller.state import State
 from ofapp.controller.throttle import Throttle
+from ofapp.controller.topology import Topology, topology
 from ofapp.controller.transition import Transition
 from ofapp.controller.tree_memory import TreeMemory
 from ofapp.openflow.switch.marks import write_mark
@@ -140,6 +142,15 @@ class Network:
     def lag_status(self, bridge: Bridge) -> tuple[LagStatus, ...]:
         """How its aggregations stand now."""
         return bridge.lags.status(time.monotonic())
+
+    def lldp_status(self, bridge: Bridge) -> tuple[AgentStatus, ...]:
+        """How LLDP stands now, on each port of the switch where it runs."""
+        return bridge.lldp_status(time.monotonic())
+
+    def topology(self) -> Topology:
+        """How the bridges hang together now."""
+        known = [bridge for _, bridge in sorted(self.bridges.items())]
+        return topology(known, time.monotonic())
 
     def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
         """How multicast snooping stands now; None while it is off."""

@@ -1,26 +1,37 @@
 """How the bridges of this controller hang together, and who else is at their ports.
 
-Spanning tree says it of every link that has a bridge at both ends: whoever is not designated knows
-the very port that is. What a neighbour claims is taken for a link only if a bridge of this
-controller has that address and that port: everybody else is a neighbour.
+Two protocols tell of it. Spanning tree knows every link that has a bridge at both ends: whoever is
+not designated knows the very port that is. LLDP tells it of the switch's own ports, members of
+aggregations too, and with or without spanning tree.
+
+Neither is taken at its word. A link is one between two ports that this controller has. Of what LLDP
+says, it is one if each end hears frames that prove to be the other's (`lldp.own`); or if somebody
+has marked a port as a link: then what is heard there is believed. Everybody else is a neighbour.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from ofapp.bridge import stp
+from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.lldp import AgentStatus, NeighbourStatus
+from ofapp.bridge.lldp.information import MAC_CHASSIS
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK
 
 
 class End(NamedTuple):
-    """One end of a link.  port: of OpenFlow; an aggregation is one."""
+    """One end of a link.  port: of OpenFlow, of the bridge (an aggregation is one) unless it is
+    said to be the switch's."""
 
     datapath_id: int
     port: int
+
+
+Source = Literal["lldp", "stp"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +39,31 @@ class Link:
     """Two of this controller's ports with a cable between them, the lower end first.
 
     tree: what spanning tree has made of each end; None where it does not run.
+    seen: seconds since LLDP was heard there; None where it is not.
+    members: the ports of the switches, where LLDP tells of them and an end is an aggregation.
     """
 
     a: End
     b: End
+    source: Source
     tree: tuple[stp.PortAround | None, stp.PortAround | None]
+    seen: float | None = None
+    members: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignBridge:
-    """A bridge that is not this controller's, as its BPDUs tell of it.
+class Neighbour:
+    """Somebody who is not this controller's, as BPDUs or LLDP tell of it; one of the two is None.
 
-    bridge: its identifier, with priority 0 where only the address is known; far_port: see
-    `stp.PortAround`.
+    member: the switch's port, where `at` is an aggregation.
+    trusted: the port is marked as a link.
     """
 
     at: End
-    bridge: int
-    far_port: int | None
+    member: int | None = None
+    bpdu: stp.PortAround | None = None
+    lldp: NeighbourStatus | None = None
+    trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +72,27 @@ class Topology:
 
     trees: Mapping[int, stp.Around]
     links: list[Link]
-    neighbours: list[ForeignBridge]
+    neighbours: list[Neighbour]
 
 
-def topology(bridges: Iterable[Bridge]) -> Topology:
-    """Of this moment; links and neighbours in the order of their ends."""
-    trees = {own.datapath_id: own.stp_around() for own in bridges}
-    known = {datapath_id: tree for datapath_id, tree in trees.items() if tree is not None}
-    links: dict[tuple[End, End], Link] = {}
-    neighbours: list[ForeignBridge] = []
-    own = _Own(known)
-    for at, port in own.ends():
-        if not port.bridge:
-            continue
-        if not own.has(port.bridge):
-            neighbours.append(ForeignBridge(at, port.bridge, port.far_port))
-            continue
-        far = None if port.far_port is None else own.find(port.bridge, port.far_port)
-        if far is not None and far != at:  # the far end says what this one does not
-            a, b = sorted((at, far))
-            links[a, b] = Link(a, b, (own.port(a), own.port(b)))
+def topology(bridges: Iterable[Bridge], now: float) -> Topology:
+    """Links and neighbours in the order of their ends.  now: core time."""
+    known = list(bridges)
+    around = {own.datapath_id: own.stp_around() for own in known}
+    trees = {datapath_id: tree for datapath_id, tree in around.items() if tree is not None}
+    spanning, discovered = _Trees(trees), _Discovered(known, now)
+    links = {(link.a, link.b): link for link in spanning.links()}
+    for link in discovered.links():
+        of_tree = links.get((link.a, link.b))
+        both = of_tree.tree if of_tree else (spanning.port(link.a), spanning.port(link.b))
+        links[link.a, link.b] = replace(link, tree=both)
+    neighbours = [*spanning.neighbours(), *discovered.neighbours()]
     ordered = [links[ends] for ends in sorted(links)]
-    return Topology(known, ordered, sorted(neighbours, key=lambda neighbour: neighbour.at))
+    return Topology(trees, ordered, sorted(neighbours, key=lambda neighbour: neighbour.at))
 
 
-class _Own:
-    """The trees of this controller, by what BPDUs say of them; of two with one address, neither."""
+class _Trees:
+    """What spanning tree says; of two bridges with one address, neither can be told."""
 
     def __init__(self, trees: Mapping[int, stp.Around]) -> None:
         self._by_address: dict[int, list[int]] = {}
@@ -92,21 +105,97 @@ class _Own:
                 self._ports[end] = port
                 self._by_number[End(datapath_id, port.number)] = end
 
-    def ends(self) -> Iterator[tuple[End, stp.PortAround]]:
-        """All ports."""
-        yield from self._ports.items()
-
     def port(self, end: End) -> stp.PortAround | None:
         """What its tree says of a port."""
         return self._ports.get(end)
 
-    def has(self, bridge_id: int) -> bool:
-        """Whether a bridge of this controller goes by that address."""
-        return bridge_id & ADDRESS_MASK in self._by_address
+    def links(self) -> Iterator[Link]:
+        """Those of which one end says what the other is."""
+        for at, port in self._ports.items():
+            far = self._far(port)
+            if far is not None and far != at:
+                a, b = sorted((at, far))
+                yield Link(a, b, "stp", (self._ports[a], self._ports[b]))
 
-    def find(self, bridge_id: int, port_id: int) -> End | None:
-        """The port that this designates; None where nobody can say."""
-        named = self._by_address.get(bridge_id & ADDRESS_MASK, ())
-        if len(named) != 1:
+    def neighbours(self) -> Iterator[Neighbour]:
+        """Bridges that are not this controller's."""
+        for at, port in self._ports.items():
+            if port.bridge and port.bridge & ADDRESS_MASK not in self._by_address:
+                yield Neighbour(at, bpdu=port)
+
+    def _far(self, port: stp.PortAround) -> End | None:
+        named = self._by_address.get(port.bridge & ADDRESS_MASK, ())
+        if port.far_port is None or len(named) != 1:
             return None
-        return self._by_number.get(End(named[0], port_id & PORT_NUMBER_MASK))
+        return self._by_number.get(End(named[0], port.far_port & PORT_NUMBER_MASK))
+
+
+class _Discovered:
+    """What LLDP says, by ports of the switches."""
+
+    def __init__(self, bridges: Iterable[Bridge], now: float) -> None:
+        self._bridges = {own.datapath_id: own for own in bridges}
+        self._heard = [
+            (End(own.datapath_id, agent.number), agent, neighbour)
+            for own in self._bridges.values()
+            for agent in own.lldp_status(now)
+            for neighbour in agent.neighbours
+        ]
+        self._proven = {
+            (at, End(*heard.sender)) for at, _, heard in self._heard if heard.sender is not None
+        }
+        self._named: dict[tuple[bytes, bytes], End] | None = None
+
+    def links(self) -> Iterator[Link]:
+        """Each once; an aggregation's with all that is known of its members."""
+        found: dict[tuple[End, End], dict[tuple[End, End], float]] = {}
+        for at, agent, heard in self._heard:
+            far = self._far(at, agent, heard)
+            if far is None:
+                continue
+            ends = sorted((self._logical(at), self._logical(far)))
+            cables = found.setdefault((ends[0], ends[1]), {})
+            cable = (at, far) if self._logical(at) == ends[0] else (far, at)
+            cables[cable] = min(heard.seen, cables.get(cable, heard.seen))
+        for (a, b), cables in found.items():
+            seen = min(cables.values())
+            folded = any(cable != (a, b) for cable in cables)
+            members = tuple(sorted((one.port, other.port) for one, other in cables))
+            yield Link(a, b, "lldp", (None, None), seen, members if folded else ())
+
+    def neighbours(self) -> Iterator[Neighbour]:
+        """Those that have not proven to be this controller's, and are not believed to be."""
+        for at, agent, heard in self._heard:
+            if heard.sender is None and self._far(at, agent, heard) is None:
+                logical = self._logical(at)
+                member = None if logical == at else at.port
+                yield Neighbour(logical, member, lldp=heard, trusted=agent.link)
+
+    def _far(self, at: End, agent: AgentStatus, heard: NeighbourStatus) -> End | None:
+        """The port at the other end, if that is to be believed."""
+        if heard.sender is None:
+            return self._claimed(heard) if agent.link else None
+        far = End(*heard.sender)
+        if far.datapath_id not in self._bridges:
+            return None
+        return far if agent.link or (far, at) in self._proven else None
+
+    def _claimed(self, heard: NeighbourStatus) -> End | None:
+        """The port of this controller that somebody says to be, whom we believe."""
+        if self._named is None:
+            self._named = {
+                (own.address.to_bytes(6, "big"), port.name.encode()): End(number, port.number)
+                for number, own in self._bridges.items()
+                for port in switch_ports(own)
+            }
+        said = heard.said
+        if said.chassis.subtype != MAC_CHASSIS:
+            return None
+        return self._named.get((said.chassis.octets, said.port.octets))
+
+    def _logical(self, end: End) -> End:
+        """The bridge's port that a port of its switch is, or is a member of."""
+        bridge = self._bridges[end.datapath_id]
+        lag = bridge.lags.of_member(end.port)
+        port = None if lag is None else bridge.ports.named(lag)
+        return end if port is None else End(end.datapath_id, port.number)

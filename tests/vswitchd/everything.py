@@ -22,6 +22,7 @@ KEPT, FULL, FLAPPING, FIXED = (frames.host(number) for number in (0x41, 0x42, 0x
 CONFIG = f"""
 bridges:
   "{DPID:016x}":
+    lldp: {{enabled: true}}
     mac_move: {{moves: 1, window: 60, hold: 60}}
     vlans: {{20: {{fdb_max_learned: 1, over_limit: drop}}}}
     ports:
@@ -30,6 +31,7 @@ bridges:
         isolated: true
         acl: guests
         storm: {{broadcast: 100, multicast: 200, unknown_unicast: 300}}
+        lldp: {{enabled: false}}
       hub:
         vlan: {{trunk: [10], native: 20}}
         hairpin: true

@@ -15,7 +15,6 @@
     churn         Churn Detection machines (6.4.17)
     absence       going on after the controller was away, and for how long it may be
     dump          to plain data and back
-    pace          how often a host may bring something about
 
 What is set is `lag.params.LagParams`.  Clauses of 6.4 are by 802.1AX-2014, whose machines are those
 that neighbours have; 802.1AX-2020 has them two numbers earlier (Mux is 6.4.13 there).  LACPDUs are

@@ -11,8 +11,8 @@ from collections import Counter
 from enum import Enum
 
 from ofapp.bridge.lacp.information import NO_PARTNER, NO_STATE, State
-from ofapp.bridge.lacp.pace import EXPIRED, Pace, Telling
 from ofapp.bridge.lacp.slow import Lacpdu
+from ofapp.bridge.pace import EXPIRED, Pace, Telling
 from ofapp.bridge.stp.params import Link
 
 PAUSED = math.inf

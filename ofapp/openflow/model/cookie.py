@@ -49,6 +49,7 @@ class Feature(IntEnum):
     LAG = 0x10
     LACP = 0x11
     MARK = 0x12
+    LLDP = 0x13
     LEARNED = 0x80
     STICKY = 0x81
 

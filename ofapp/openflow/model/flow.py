@@ -53,6 +53,8 @@ TO_BRIDGES = Match("eth_dst", 0x0180C2000000)
 """The bridge group address: BPDUs (802.1D-2004 7.12.3)."""
 SLOW_PROTOCOLS = (Match("eth_dst", 0x0180C2000002), Match("eth_type", 0x8809))
 """LACP and markers (IEEE 802.1AX-2020 6.4.2.1, 802.3-2018 57A)."""
+NEAREST_BRIDGE = (Match("eth_dst", 0x0180C200000E), Match("eth_type", 0x88CC))
+"""LLDP (IEEE 802.1AB-2016 7.1, 7.2)."""
 
 
 def register(name: Register, value: int) -> Match:

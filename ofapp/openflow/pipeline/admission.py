@@ -8,6 +8,7 @@ from ofapp.bridge.desired import DesiredPort
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     FROM_GROUP,
+    NEAREST_BRIDGE,
     TO_BRIDGES,
     Action,
     Flow,
@@ -55,6 +56,16 @@ ADMISSION = Table(
             Feature.LACP,
             "LACP or a marker from a member of an aggregation: to the controller alone. Without "
             "one it goes nowhere: such frames are never forwarded (802.1AX-2020 6.2.7.1).",
+            actions="controller",
+        ),
+        rule(
+            "lldp",
+            984,
+            "in_port eth_dst eth_type",
+            Feature.LLDP,
+            "LLDP where it runs: to the controller alone, whatever the port's state, and by the "
+            "very port of the switch, so before a member's frames become those of its aggregation. "
+            "Without LLDP the rule for the rest of 01:80:c2:00:00:0x below drops it.",
             actions="controller",
         ),
         rule(
@@ -132,6 +143,12 @@ def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
     copy = to_controller(port, Copy.BPDU, metered)
     match = (in_port(port), TO_BRIDGES)
     return Flow(TableId.ADMISSION, 930, match, Feature.BPDU, (copy,), hard_timeout=seconds)
+
+
+def lldp_flow(port: int, metered: bool) -> Flow:
+    """What brings a port's LLDP to the controller."""
+    copy = to_controller(port, Copy.LLDP, metered)
+    return Flow(TableId.ADMISSION, 984, (in_port(port), *NEAREST_BRIDGE), Feature.LLDP, (copy,))
 
 
 def trap_seconds(hello_time: float) -> int:

@@ -39,6 +39,8 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     """
     for lag in desired.lags:
         yield from lag_flows(lag, metered)
+    for number in desired.lldp:
+        yield lldp_flow(number, metered)
     yield from _checked(_bridge_flows(desired, metered))
     if desired.snoops:
         for port in desired.ports:
@@ -68,6 +70,12 @@ def snoop_flow(port: int, metered: bool) -> Flow:
 def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
     """What brings a port's BPDUs to the controller, for so long."""
     return _check(admission.trap_flow(port, seconds, metered))
+
+
+@lru_cache(1 << 13)
+def lldp_flow(port: int, metered: bool) -> Flow:
+    """What brings a port's LLDP to the controller."""
+    return _check(admission.lldp_flow(port, metered))
 
 
 def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:

@@ -21,6 +21,8 @@ SNOOP_RATE = 500
 """IGMP, MLD and router messages of one port, a second, that reach the controller."""
 LACP_RATE = 50
 """LACPDUs and markers of one member, a second, that reach the controller; a partner sends one."""
+LLDP_RATE = 20
+"""LLDPDUs of one port, a second, that reach the controller; a neighbour sends one in 30 seconds."""
 COPY_LENGTH = 64
 WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
 _LOCAL = 0xFFFF  # LOCAL's port number is no meter id; OFPP_MAX ports end below
@@ -36,6 +38,11 @@ class Copy(IntEnum):
     MULTICAST = 4
     UNKNOWN_UNICAST = 5
     LACP = 6
+    LLDP = 7
+
+
+APART = (Copy.LACP, Copy.LLDP)
+"""Kinds of the switch's own ports, whatever becomes of the bridge's."""
 
 
 def desired_meters(desired: Desired) -> Iterator[Meter]:
@@ -44,6 +51,7 @@ def desired_meters(desired: Desired) -> Iterator[Meter]:
         yield from port_meters(port)
     for lag in desired.lags:
         yield from lag_meters(lag)
+    yield from map(lldp_meter, desired.lldp)
     yield from acl_meters(desired)
 
 
@@ -68,6 +76,11 @@ def port_meters(port: DesiredPort) -> Iterator[Meter]:
 def lag_meters(lag: DesiredLag) -> Iterator[Meter]:
     """One for the LACPDUs of each member."""
     return (Meter(meter_id(member, Copy.LACP), LACP_RATE) for member in lag.lacp)
+
+
+def lldp_meter(port: int) -> Meter:
+    """That of a port's LLDPDUs."""
+    return Meter(meter_id(port, Copy.LLDP), LLDP_RATE)
 
 
 def sighting_meter(port: DesiredPort) -> Meter:

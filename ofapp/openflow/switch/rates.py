@@ -98,6 +98,7 @@ class MeterWatch:
             Copy.SIGHTING: RateWatch("packet_in", "sightings of unknown sources"),
             Copy.BPDU: RateWatch("bpdu", "BPDUs"),
             Copy.LACP: RateWatch("lacp", "LACPDUs and markers"),
+            Copy.LLDP: RateWatch("lldp", "LLDPDUs"),
             Copy.SNOOPED: RateWatch("snoop", "IGMP, MLD and router messages"),
             Copy.BROADCAST: RateWatch("storm.broadcast", "broadcasts", _STORM),
             Copy.MULTICAST: RateWatch("storm.multicast", "multicast frames", _STORM),

@@ -42,7 +42,7 @@ TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
 
-KINDS = ("sighting", "bpdu", "lacp", "snooped")
+KINDS = ("sighting", "bpdu", "lacp", "lldp", "snooped")
 """What frames come to the controller for, as `pipeline.meters.Copy` calls it."""
 
 
@@ -301,6 +301,11 @@ class Session:
         """LACPDUs and markers arrived, together, by these members of aggregations."""
         self.packet_ins["lacp"] += len(frames)
         self.apply(self.bridge.lacpdus(frames, time.monotonic()))
+
+    def on_lldpdus(self, frames: list[tuple[int, bytes]]) -> None:
+        """LLDPDUs arrived, by these ports of the switch."""
+        self.packet_ins["lldp"] += len(frames)
+        self.apply(self.bridge.lldpdus(frames, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""

@@ -33,6 +33,7 @@ from ofapp.bridge.effects import (
     SetFlood,
     SetGate,
     SetLag,
+    SetLldp,
     SetRate,
 )
 from ofapp.bridge.event import Event
@@ -177,6 +178,8 @@ class EffectWriter:
                 return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
             case SetLag(lag):
                 return self._set_lag(lag)
+            case SetLldp(port, heard):
+                return self._set_lldp(port, heard)
             case SetGroup() | SetUnregistered():
                 return self._set_entry(*entry_of(effect))
             case RemoveGroup(vid, group, sender):
@@ -233,16 +236,16 @@ class EffectWriter:
 
     def _close(self, port: int) -> bytes:
         messages = [*map(self._take_out, self._on(port))]
-        kinds = (kind for kind in meters.Copy if kind is not meters.Copy.LACP)
+        kinds = (kind for kind in meters.Copy if kind not in meters.APART)
         messages += [self._drop_meter(meters.meter_id(port, kind)) for kind in kinds]
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
-        """A port's own flows, and not those that it has as a member of an aggregation."""
+        """A port's own flows, and not those that are of the switch's port of that number."""
         flows = (
             flow
             for flow in self.installed.flows.of_port(port)
-            if flow.feature not in (Feature.LAG, Feature.LACP)
+            if flow.feature not in (Feature.LAG, Feature.LACP, Feature.LLDP)
         )
         return sorted(flows, key=lambda flow: (flow.table, flow.priority))
 
@@ -297,6 +300,12 @@ class EffectWriter:
             messages += map(self._drop_meter, meters.metered_by(gone))
             messages += map(self._put_meter, meters.lag_meters(lag))
         return b"".join([*messages, *map(self._put, wanted)])
+
+    def _set_lldp(self, port: int, heard: bool) -> bytes:
+        flow, meter = flows.lldp_flow(port, self._metered), meters.lldp_meter(port)
+        if heard:
+            return (self._put_meter(meter) if self._metered else b"") + self._put(flow)
+        return self._take_out(flow) + self._drop_meter(meter.id)
 
     def _set_rate(self, port: int) -> bytes:
         meter = meters.sighting_meter(self._bridge.desired_port(port))

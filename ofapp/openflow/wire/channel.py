@@ -389,6 +389,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 self.listener.on_bpdus([(port, data) for _, port, data in group])
             elif feature is Feature.LACP:
                 self.listener.on_lacpdus([(port, data) for _, port, data in group])
+            elif feature is Feature.LLDP:
+                self.listener.on_lldpdus([(port, data) for _, port, data in group])
             else:
                 for _, port, data in group:
                     self.listener.on_snooped(port, data)

@@ -7,7 +7,7 @@ costs a fraction of what it takes to act on them, and wait in one of these lanes
 - `echoes`: requests and replies.  They overtake everything.
 - `frames`: BPDUs, LACPDUs and what is snooped.  They overtake everything but news about the port
   that they came in by, such as that it is there.
-- `prompt`: whatever is neither of these, in the order of the stream.
+- `prompt`: whatever is neither of these, LLDP among it, in the order of the stream.
 - `bulk`: sightings of hosts, notices of those that aged out, and statistics of flows, which are
   about the same; in the order of the stream among each other.
 
@@ -29,6 +29,7 @@ from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_fl
 from ofapp.openflow.wire.packet_in import (
     is_bpdu,
     is_lacp,
+    is_lldp,
     is_miss,
     is_snooped,
     read_miss,
@@ -47,7 +48,7 @@ _PORT_STATUS_LENGTH = 80
 _ALL_PORTS = -1
 _FEATURE = 18  # where in a packet-in the cookie tells whose it is
 _PROTOCOLS = {Feature.BPDU: is_bpdu, Feature.LACP: is_lacp, Feature.SNOOP: is_snooped}
-_TOLD_BY = [make_cookie(feature).to_bytes(8, "big")[2:3] for feature in _PROTOCOLS]
+_TOLD_BY = [make_cookie(feature).to_bytes(8, "big")[2:3] for feature in (*_PROTOCOLS, Feature.LLDP)]
 
 
 class BrokenStreamError(Exception):
@@ -236,6 +237,9 @@ class Inbox:
                 if fits(data, 0):
                     self._put_frame(feature, data)
                     return
+            if is_lldp(data, 0):
+                self._put_frame(Feature.LLDP, data, urgent=False)
+                return
         if type_ == ofp.OFPT_PORT_STATUS and len(data) == _PORT_STATUS_LENGTH:
             port = int.from_bytes(data[16:20], "big")
         elif type_ == ofp.OFPT_MULTIPART_REPLY and data[8:10] == _PORT_DESC:
@@ -248,7 +252,7 @@ class Inbox:
         if port is not None:
             self._news[port] += 1
 
-    def _put_frame(self, feature: Feature, message: bytes) -> None:
+    def _put_frame(self, feature: Feature, message: bytes, urgent: bool = True) -> None:
         read = read_packet_in(message)
         if read is None:
             self._counters["malformed_packet_ins"] += 1
@@ -256,6 +260,8 @@ class Inbox:
         frame = Frame(feature, *read)
         if self._news and (frame.port in self._news or _ALL_PORTS in self._news):
             self._put_prompt(frame.port, frame)
+        elif not urgent:
+            self._put_prompt(None, frame)
         else:
             self._frames.append(frame)
             self.weight += OBJECT + len(frame.data)

@@ -11,6 +11,7 @@ from ofapp.openflow.wire.oxm import IN_PORT, oxms
 _BPDU_COOKIE = make_cookie(Feature.BPDU).to_bytes(8, "big")
 _SNOOP_COOKIE = make_cookie(Feature.SNOOP).to_bytes(8, "big")
 _LACP_COOKIE = make_cookie(Feature.LACP).to_bytes(8, "big")[:4]
+_LLDP_COOKIE = make_cookie(Feature.LLDP).to_bytes(8, "big")
 _MISS_COOKIE = make_cookie(Feature.MISS).to_bytes(8, "big")
 _TAGS = (0x8100, 0x88A8)
 
@@ -34,6 +35,11 @@ def is_snooped(data: bytes, at: int) -> bool:
 def is_lacp(data: bytes, at: int) -> bool:
     """Whether the packet-in at this offset is LACP or a marker from `admission/lacpdu`."""
     return data[at + 16 : at + 20] == _LACP_COOKIE
+
+
+def is_lldp(data: bytes, at: int) -> bool:
+    """Whether the packet-in at this offset is LLDP from `admission/lldp`."""
+    return data[at + 16 : at + 24] == _LLDP_COOKIE
 
 
 def is_miss(data: bytes, at: int) -> bool:

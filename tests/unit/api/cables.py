@@ -6,12 +6,18 @@ from collections import deque
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.lldp.pdu import NEAREST_BRIDGE
 from ofapp.controller.network import Network
 
 End = tuple[int, int]
 """(datapath id, port)."""
 
 STEP = 0.1
+
+
+def is_lldp(frame: bytes) -> bool:
+    """Whether a frame is for LLDP; others are BPDUs here."""
+    return frame.startswith(NEAREST_BRIDGE)
 
 
 class Cables:
@@ -39,4 +45,5 @@ class Cables:
                     far = self._far.get((bridge.datapath_id, port))
                     if far is not None:
                         other = self._network.bridges[far[0]]
-                        waiting.append((other, other.bpdu(far[1], effect.frame, now)))
+                        hear = other.lldpdus if is_lldp(effect.frame) else other.bpdus
+                        waiting.append((other, hear([(far[1], effect.frame)], now)))

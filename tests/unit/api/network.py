@@ -10,6 +10,9 @@ from typing import Any
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.acl import IMPLICIT, rule_number
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.commons import Commons
+from ofapp.bridge.lldp import OwnAgents
+from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
@@ -26,6 +29,7 @@ from ofapp.openflow.switch.session import SwitchStatus
 from ofapp.openflow.wire.flow_stats import FlowStats
 from ofapp.openflow.wire.port_stats import PortCount
 from tests.unit.api.cables import Cables
+from tests.unit.bridge.lldp.lab import pdu as lldpdu
 from tests.unit.multicast.lan import V4, ip
 from tests.unit.stp.lab import WORSE, rst
 
@@ -47,10 +51,15 @@ def empty_network(**config: Any) -> Network:
 
 
 def add_bridge(
-    network: Network, datapath_id: int = 1, name: str = "br0", ports: int = 3, ago: float = 0
+    network: Network,
+    datapath_id: int = 1,
+    name: str = "br0",
+    ports: int = 3,
+    ago: float = 0,
+    commons: Commons | None = None,
 ) -> Bridge:
     """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port."""
-    bridge = Bridge(datapath_id, network.running.of(datapath_id).params())
+    bridge = Bridge(datapath_id, network.running.of(datapath_id).params(), commons)
     network.bridges[datapath_id] = bridge
     there = [Port(number, f"eth{number}", number, True) for number in range(1, ports + 1)]
     own = parse_mac(OWN) + datapath_id - 1
@@ -241,6 +250,29 @@ def cabled_network(now: float | None = None) -> Network:
     return network
 
 
+def lldp_network() -> Network:
+    """Bridges br0 and br1, whose LLDP runs, know of each other: eth1 and eth2 of both are lag0.
+
+    On eth3 of br0 is a guest that is called badly; eth4 is marked as a link, and somebody there
+    says to be eth3 of br1.
+    """
+    lag = {"members": ["eth1", "eth2"], "lacp": "off"}
+    own = {"lldp": {"enabled": True}, "lags": {"lag0": lag}}
+    marked = {"ports": {"eth4": {"lldp": {"link": True}}}}
+    network = empty_network(bridges={DPID: {**own, **marked}, FULL: own})
+    commons = Commons(agents=OwnAgents(b"secret"))
+    now = time.monotonic()
+    for number, name in ((1, "br0"), (0xFF, "br1")):
+        add_bridge(network, number, name, ports=4, commons=commons)
+    Cables(network, ((1, 1), (0xFF, 1)), ((1, 2), (0xFF, 2))).settle(now, now + 0.2)
+    first = network.bridges[1]
+    address = network.bridges[0xFF].address.to_bytes(6, "big")
+    guest = lldpdu(tlv(Type.SYSTEM_NAME, b"<script>\x1b[2J"))
+    claim = lldpdu(chassis=b"\x04" + address, port=b"\x05eth3")
+    network.dispatcher.apply(first, first.lldpdus([(3, guest), (4, claim)], now))
+    return network
+
+
 def odd_network() -> Network:
     """Bridge br0 with a port that is called `a#b?c%d`."""
     network = empty_network()
@@ -254,6 +286,7 @@ NETWORKS = {
     "acl": acl_network,
     "cabled": cabled_network,
     "lag": lag_network,
+    "lldp": lldp_network,
     "guarded": guarded_network,
     "mcast": mcast_network,
     "odd": odd_network,

@@ -40,6 +40,7 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/vlans",
         "/v1/bridges/{dpid}/acls",
         "/v1/bridges/{dpid}/lags",
+        "/v1/bridges/{dpid}/lldp",
         "/v1/bridges/{dpid}/lags/{lag}",
         "/v1/bridges/{dpid}/fdb",
         "/v1/bridges/{dpid}/fdb/{vlan}/{mac}",

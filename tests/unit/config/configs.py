@@ -43,6 +43,7 @@ ports = st.fixed_dictionaries(
         "acl": st.sampled_from(["web", "quiet"]),
         "description": st.text("abc", max_size=5),
         "stp": st.fixed_dictionaries({}, optional={"enabled": st.booleans()}),
+        "lldp": st.fixed_dictionaries({}, optional={"enabled": st.booleans()}),
     },
 )
 ACLS = {
@@ -66,6 +67,7 @@ def bridges(draw: st.DrawFn) -> dict[str, Any]:
         "vlans": {vid: {"name": name, **draw(_limited)} for vid, name in NAMED.items()},
         "acls": deepcopy(ACLS),
         "ageing_time": draw(st.sampled_from([300, 20])),
+        "lldp": {"enabled": draw(st.booleans())},
         "stp": {"enabled": draw(st.booleans()), "priority": draw(st.sampled_from([0, 32768]))},
         "multicast": {"mcast_snooping": draw(st.booleans())},
     }

@@ -1,0 +1,154 @@
+"""/v1/bridges/{dpid}/lldp: who is behind each port of a switch, as it says itself.
+
+All that a neighbour says is text that it has chosen.
+"""
+
+from __future__ import annotations
+
+import time
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer, utc
+from ofapp.api.base import BridgePath, DatapathId, NoQuery
+from ofapp.api.lookup import find_bridge
+from ofapp.api.problems import COMMON, documented
+from ofapp.api.roles import viewer
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.lldp import AgentStatus, NeighbourStatus
+from ofapp.bridge.lldp.information import capability_names
+from ofapp.config.lldp import LldpBridge
+from ofapp.controller.network import Network
+
+TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
+
+
+class NamedVlan(BaseModel):
+    """A VLAN that a neighbour names."""
+
+    vlan: int
+    name: str
+
+
+class SaidByLldp(BaseModel):
+    """What somebody says of itself; null for what it does not say."""
+
+    chassis_id: str = Field(description="mostly its MAC address")
+    port_id: str = Field(description="mostly its port's name or MAC address")
+    port_description: str | None
+    system_name: str | None
+    system_description: str | None
+    capabilities: list[str] = Field(description="what it does: bridge, router, station-only, ...")
+    management_addresses: list[str]
+    port_vlan: int | None = Field(description="of its untagged frames; 0 for none")
+    vlan_names: list[NamedVlan]
+
+
+class LldpNeighbour(SaidByLldp):
+    """Somebody behind a port."""
+
+    own: DatapathId | None = Field(
+        description="the bridge of this controller that it has proven to be; null for others"
+    )
+    own_port: int | None = Field(description="and the port of its switch")
+    seen: str = Field(description="when it was heard last")
+    expires: float = Field(description="seconds until it is forgotten unless it is heard")
+
+
+class LldpPortStatus(BaseModel):
+    """A port of the switch: a member of an aggregation, and not the aggregation."""
+
+    number: int = Field(description="of OpenFlow")
+    name: str
+    lag: str | None = Field(description="the aggregation that it is a member of")
+    up: bool
+    link: bool = Field(description="what is heard there is believed for the map")
+    crowded: bool = Field(description="there are more neighbours than are remembered")
+    counters: dict[str, int] = Field(
+        description="frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and what was not heeded"
+    )
+    neighbours: list[LldpNeighbour]
+
+
+class LldpBridgeStatus(BaseModel):
+    """LLDP of a bridge."""
+
+    datapath_id: DatapathId
+    bridge: str = Field(description="the bridge's name")
+    enabled: bool
+    parameters: LldpBridge
+    ports: list[LldpPortStatus] = Field(description="those where it runs")
+
+
+def said_by(neighbour: NeighbourStatus) -> SaidByLldp:
+    """What it says."""
+    said = neighbour.said
+    return SaidByLldp(
+        chassis_id=said.chassis.spoken("chassis"),
+        port_id=said.port.spoken("port"),
+        port_description=said.port_description,
+        system_name=said.system_name,
+        system_description=said.system_description,
+        capabilities=capability_names(said.enabled or 0),
+        management_addresses=list(said.addresses),
+        port_vlan=said.pvid,
+        vlan_names=[NamedVlan(vlan=vid, name=name) for vid, name in said.vlans],
+    )
+
+
+def moment(seconds: float) -> str:
+    """When it was so many seconds ago, to the second: it reads the same until it changes."""
+    return utc(round(time.time() - seconds))
+
+
+def lldp_view(network: Network, bridge: Bridge) -> LldpBridgeStatus:
+    """How it stands."""
+    return LldpBridgeStatus(
+        datapath_id=f"{bridge.datapath_id:016x}",
+        bridge=bridge.name,
+        enabled=bridge.params.lldp is not None,
+        parameters=network.running.of(bridge.datapath_id).lldp,
+        ports=[_port(bridge, agent) for agent in network.lldp_status(bridge)],
+    )
+
+
+def _port(bridge: Bridge, agent: AgentStatus) -> LldpPortStatus:
+    return LldpPortStatus(
+        number=agent.number,
+        name=agent.name,
+        lag=bridge.lags.of_member(agent.number),
+        up=agent.up,
+        link=agent.link,
+        crowded=agent.crowded,
+        counters=dict(agent.counters),
+        neighbours=[_neighbour(neighbour) for neighbour in agent.neighbours],
+    )
+
+
+def _neighbour(neighbour: NeighbourStatus) -> LldpNeighbour:
+    own = neighbour.sender
+    return LldpNeighbour(
+        **dict(said_by(neighbour)),
+        own=None if own is None else f"{own.datapath_id:016x}",
+        own_port=None if own is None else own.port,
+        seen=moment(neighbour.seen),
+        expires=round(neighbour.expires),
+    )
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The route on a network."""
+    api = APIBlueprint(
+        "lldp", __name__, url_prefix="/v1/bridges/<dpid>/lldp", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: LldpBridgeStatus, **documented(404, 409)})
+    @viewer
+    def status(path: BridgePath, query: NoQuery) -> Response:
+        """The neighbours and counters of each port, by number."""
+        return answer(lldp_view(network, find_bridge(network, path.dpid)))
+
+    return api

@@ -1,0 +1,216 @@
+"""The LLDP agent of one port (802.1AB-2016 clause 9): what it sends, whom it hears, what it tells.
+
+Other than in the standard, where a neighbour is remembered until its time is over, those of a port
+whose link goes down are forgotten at once: a cable that is pulled is no link on a map.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.lldp import pdu
+from ofapp.bridge.lldp.information import Local, System
+from ofapp.bridge.lldp.own import OUI, Doubt, OwnAgents, Sender
+from ofapp.bridge.lldp.receive import Neighbour, Receiver
+from ofapp.bridge.lldp.transmit import Transmitter
+from ofapp.bridge.pace import Telling
+
+TOLD, TOLD_PERIOD = 10, 60.0
+"""Events of one port about its neighbours: so many in so many seconds, the others are counted."""
+COUNTED = (
+    *("sent", "received", "discarded", "errors", "tlvs_discarded", "tlvs_unrecognized"),
+    *("ageouts", "too_many", "forged", "stale", "untold"),
+)
+"""What is counted: by 9.2.6, but for the last four."""
+_WORDS = 64
+
+
+class Agent:
+    """wake: when `tick` is due, and counted: how many neighbours there are, as `Agents` knows it.
+
+    A bridge may have thousands.
+    """
+
+    __slots__ = (
+        "_own",
+        "_pdu",
+        "_receiver",
+        "_system",
+        "_telling",
+        "_transmitter",
+        "counted",
+        "counters",
+        "local",
+        "wake",
+    )
+
+    def __init__(self, system: System, local: Local, own: OwnAgents, begin: float) -> None:
+        """begin: when the first frame is due."""
+        self.local = local
+        self.counters: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
+        self.wake: float | None = None
+        self.counted = 0
+        self._system = system
+        self._own = own
+        self._receiver = Receiver()
+        self._transmitter = Transmitter(system.interval, local.number, begin)
+        self._telling = Telling(TOLD, TOLD_PERIOD)
+        self._pdu = b""
+
+    @property
+    def sender(self) -> Sender:
+        """As other bridges of this controller know it."""
+        return Sender(self._system.datapath_id, self.local.number)
+
+    def neighbours(self, now: float) -> list[Neighbour]:
+        """Those whose time is not over."""
+        known = self._receiver.neighbours.values()
+        return [neighbour for neighbour in known if neighbour.expires > now]
+
+    def crowded(self) -> bool:
+        """Whether there are too many neighbours."""
+        return self._receiver.crowded_until is not None
+
+    def known(self) -> int:
+        """How many are remembered."""
+        return len(self._receiver.neighbours)
+
+    # What happens
+
+    def follow(self, system: System, local: Local, now: float) -> list[Effect]:
+        """The port, or the bridge, is another one than before."""
+        if (system, local) == (self._system, self.local):
+            return []
+        was, self._system, self.local, self._pdu = self.local, system, local, b""
+        self._transmitter.interval = system.interval
+        if local.up and not was.up:
+            self._transmitter.restart(now)
+        elif local.up:
+            self._transmitter.changed()
+        else:
+            return self.end(now)
+        return []
+
+    def restart(self, now: float) -> None:
+        """The switch is back: say something, and see who is still there."""
+        self._transmitter.restart(now)
+
+    def shut(self, now: float) -> list[Effect]:
+        """The end: the neighbours are told (9.1.2.2)."""
+        if not self.local.up:
+            return self.end(now)
+        return [*self.end(now), self._send(pdu.shutdown(self._system, self.local))]
+
+    def end(self, now: float) -> list[Effect]:
+        """The port is gone: nobody is heard here any more, and nothing that was sent counts."""
+        self._own.leave(self.sender)
+        gone = self._receiver.clear()
+        return self._tell_gone(gone, "LLDP is off there or the link is down", now) if gone else []
+
+    def hear(self, frame: bytes, room: bool, now: float) -> list[Effect]:
+        """A frame to the nearest bridge came in; room: for one more neighbour."""
+        self.counters["received"] += 1
+        if not self.local.up:
+            return []
+        try:
+            heard = pdu.decode(frame, OUI, self.counters)
+        except pdu.PduError:
+            return []
+        said, sender = heard.information, None
+        if not said.ttl:
+            gone = self._receiver.forget(said.identity)
+            return [] if gone is None else self._tell_gone([gone], "it has said so", now)
+        if heard.proof is not None:
+            found = self._own.recognise(heard.proof, heard.covered)
+            if isinstance(found, Doubt):
+                self.counters[found.value] += 1
+                if found is Doubt.FORGED:
+                    return self._tell_forged(now)
+            else:
+                sender = found
+        if sender == self.sender:
+            return []
+        crowded = self.crowded()
+        before, known = self._receiver.hear(said, sender, room, now)
+        if known is None:
+            return self._refuse(crowded)
+        if before is None:
+            self._transmitter.new_neighbour()
+            return self._tell("lldp.neighbour", "is there", known, now)
+        if before.information != said:
+            return self._tell("lldp.neighbour.changed", "says something else", known, now)
+        return []
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass; due at `due`."""
+        receiver = self._receiver
+        gone = receiver.expire(now)
+        self.counters["ageouts"] += len(gone)
+        effects = self._tell_gone(gone, "it is not heard any more", now) if gone else []
+        if receiver.crowded_until is not None and receiver.crowded_until <= now:
+            receiver.crowded_until = None
+            text = "there is room for all LLDP neighbours again"
+            effects.append(self._event("lldp.limit.cleared", text))
+        if self.local.up and self._transmitter.take(now):
+            self._pdu = self._pdu or pdu.encode(self._system, self.local)
+            self.counters["sent"] += 1
+            effects.append(self._send(self._pdu + self._own.seal(self.sender, self._pdu)))
+        return effects
+
+    def due(self) -> float | None:
+        """When `tick` is due."""
+        due = [self._receiver.due()]
+        if self.local.up:
+            due.append(self._transmitter.due())
+        return min((instant for instant in due if instant is not None), default=None)
+
+    # Inside
+
+    def _send(self, octets: bytes) -> SendFrame:
+        return SendFrame(frozenset({self.local.number}), pdu.frame(self.local, octets))
+
+    def _refuse(self, told: bool) -> list[Effect]:
+        self.counters["too_many"] += 1
+        text = "there are more LLDP neighbours than there is room for"
+        return [] if told else [self._event("lldp.limit", text, Severity.WARNING)]
+
+    def _tell_forged(self, now: float) -> list[Effect]:
+        text = "somebody there poses as a bridge of this controller"
+        return self._limited(self._event("lldp.forged", text, Severity.WARNING), now)
+
+    def _tell_gone(self, gone: Iterable[Neighbour], why: str, now: float) -> list[Effect]:
+        effects: list[Effect] = []
+        for known in gone:
+            effects += self._tell("lldp.neighbour.gone", f"is gone: {why}", known, now)
+        return effects
+
+    def _tell(self, kind: str, what: str, known: Neighbour, now: float) -> list[Effect]:
+        said = known.information
+        chassis, port = said.chassis.spoken("chassis"), said.port.spoken("port")
+        name = said.system_name or chassis
+        data = {"chassis_id": chassis, "port_id": port, "system_name": said.system_name}
+        text = f"LLDP neighbour {name[:_WORDS]} {what}"
+        return self._limited(self._event(kind, text, data=data), now)
+
+    def _event(
+        self,
+        kind: str,
+        text: str,
+        severity: Severity = Severity.INFO,
+        data: Mapping[str, object] = MappingProxyType({}),
+    ) -> Event:
+        """Of the switch's port, which the bridge may know as a part of another one alone."""
+        name, number = self.local.name, self.local.number
+        return Event(
+            kind, f"port {name} ({number}): {text}", severity, number, {"name": name, **data}
+        )
+
+    def _limited(self, event: Event, now: float) -> list[Effect]:
+        if self._telling.take(now):
+            return [event]
+        self.counters["untold"] += 1
+        return []

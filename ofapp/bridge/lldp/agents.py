@@ -1,0 +1,169 @@
+"""All LLDP agents of a bridge: one for each port of the switch on which LLDP runs.
+
+They are the switch's own ports: a member of an aggregation speaks for itself, as its neighbour at
+the other end of the cable does (802.1AX-2020 clause 6, figure 6-2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+
+from ofapp.bridge.effects import Effect, SetLldp
+from ofapp.bridge.lldp.agent import Agent
+from ofapp.bridge.lldp.information import Local, System
+from ofapp.bridge.lldp.own import OwnAgents, Sender
+from ofapp.bridge.lldp.status import AgentStatus, agent_status
+from ofapp.bridge.lldp.transmit import REINIT_DELAY
+
+MOST = 1024
+"""Neighbours of a bridge that are remembered, beyond the first one of each port."""
+PORTION = 64
+"""Agents that are looked at in one go; others are next."""
+
+
+class Agents:
+    """Of one bridge.  own: what the bridges of a controller know of each other's frames."""
+
+    def __init__(self, own: OwnAgents) -> None:
+        self._own = own
+        self._agents: dict[int, Agent] = {}
+        self._system: System | None = None
+        self._heap: list[tuple[float, int]] = []
+        self._known = 0
+        self._resting: dict[int, float] = {}
+        self._away = False
+
+    def __bool__(self) -> bool:
+        return self._system is not None
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports whose LLDP is heard."""
+        return tuple(sorted(self._agents))
+
+    def status(self, now: float) -> tuple[AgentStatus, ...]:
+        """How each stands, by number."""
+        return tuple(agent_status(self._agents[port], now) for port in self.ports)
+
+    # What happens
+
+    def set_system(self, system: System | None, now: float) -> list[Effect]:
+        """The bridge is another one, or (None) runs no LLDP."""
+        if system is None:
+            effects = self.remove(self.ports, now)
+            self._system = None
+            return effects
+        self._system = system
+        effects = []
+        for agent in self._agents.values():
+            effects += self._looked_at(agent, agent.follow(system, agent.local, now))
+        return effects
+
+    def put(self, ports: Iterable[Local], now: float) -> list[Effect]:
+        """Ports are new, or have changed."""
+        system = self._system
+        if system is None:
+            return []
+        effects: list[Effect] = []
+        for local in ports:
+            agent = self._agents.get(local.number)
+            if agent is None:
+                begin = max(now, self._resting.pop(local.number, now))
+                agent = Agent(system, local, self._own, begin)
+                self._agents[local.number] = agent
+                effects += [SetLldp(local.number, True), *self._looked_at(agent, [])]
+            else:
+                effects += self._looked_at(agent, agent.follow(system, local, now))
+        return effects
+
+    def remove(self, ports: Iterable[int], now: float) -> list[Effect]:
+        """LLDP does not run on these any more: neighbours are told, and it may be turned on again
+        after a while."""
+        effects: list[Effect] = []
+        for number in ports:
+            agent = self._agents.get(number)
+            if agent is not None:
+                self._resting[number] = now + REINIT_DELAY
+                effects += [*agent.shut(now), *self._drop(agent)]
+        return effects
+
+    def lose(self, ports: Iterable[int], now: float) -> list[Effect]:
+        """There are no such ports any more."""
+        effects: list[Effect] = []
+        for number in ports:
+            self._resting.pop(number, None)
+            agent = self._agents.get(number)
+            if agent is not None:
+                effects += [*agent.end(now), *self._drop(agent)]
+        return effects
+
+    def hear(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Frames to the nearest bridge came in, by port."""
+        effects: list[Effect] = []
+        for port, frame in frames:
+            agent = self._agents.get(port)
+            if agent is not None:
+                room = not agent.known() or self._known < MOST
+                effects += self._looked_at(agent, agent.hear(frame, room, now))
+        return effects
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass; due at `next_wakeup`."""
+        effects: list[Effect] = []
+        left = PORTION
+        while left and self._heap and self._heap[0][0] <= now and not self._away:
+            when, number = heappop(self._heap)
+            agent = self._agents.get(number)
+            if agent is not None and agent.wake == when:
+                agent.wake = None
+                effects += self._looked_at(agent, agent.tick(now))
+                left -= 1
+        return effects
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nothing is."""
+        heap = self._heap
+        while heap and not self._counts(*heap[0]):
+            heappop(heap)
+        return heap[0][0] if heap and not self._away else None
+
+    def pause(self) -> None:
+        """The switch is away: nothing is said or heard, and what was said counts no more."""
+        self._away = True
+        if self._system is not None:
+            for number in self._agents:
+                self._own.leave(Sender(self._system.datapath_id, number))
+
+    def resume(self, now: float) -> None:
+        """The switch is back."""
+        if self._away:
+            self._away = False
+            for agent in self._agents.values():
+                agent.restart(now)
+                self._looked_at(agent, [])
+
+    # Inside
+
+    def _drop(self, agent: Agent) -> list[Effect]:
+        self._looked_at(agent, [])
+        agent.wake = None
+        del self._agents[agent.local.number]
+        return [SetLldp(agent.local.number, False)]
+
+    def _looked_at(self, agent: Agent, effects: list[Effect]) -> list[Effect]:
+        """Something has happened to an agent: it may be due at another time, or know others."""
+        self._known += agent.known() - agent.counted
+        agent.counted = agent.known()
+        due = agent.due()
+        if due is not None and due != agent.wake:
+            heappush(self._heap, (due, agent.local.number))
+            if len(self._heap) > 4 * len(self._agents) + 64:
+                self._heap = [entry for entry in self._heap if self._counts(*entry)]
+                heapify(self._heap)
+        agent.wake = due
+        return effects
+
+    def _counts(self, when: float, number: int) -> bool:
+        agent = self._agents.get(number)
+        return agent is not None and agent.wake == when

@@ -1,0 +1,96 @@
+"""How the bridges of one controller know each other's LLDP frames from what a host made up.
+
+What LLDP says anybody can say. So the last TLV of what is sent tells which port of which bridge it
+left by, with a serial number and a digest (BLAKE2, keyed) of all the LLDPDU before it. The key is
+random for each run of the controller, and known to nobody else. Then
+
+- a frame that somebody made up, or has changed, proves nothing;
+- a copy of an older frame proves nothing: the last two that a port has sent count, and none of a
+  port whose switch is away;
+- a frame that comes back by the port that it left by is no neighbour.
+
+A copy that is passed on at once does prove something, to whoever gets it: two hosts that pass LLDP
+on to each other, on two ports, are a cable to what looks at frames alone, and so is an unmanaged
+switch. One of them alone cannot make a link, as both ends have to hear each other (`topology`).
+Where hosts are not to appear as cables, turn LLDP off on their ports: nothing is sent then that
+could be copied, and nothing that comes is heard.
+
+Another controller has another key, so its bridges are neighbours; that is no forgery.  Whoever uses
+the number of this one's key and cannot make its digest is a forger, and is counted as one.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import Enum
+from hashlib import blake2s
+from hmac import compare_digest
+from typing import NamedTuple
+
+from ofapp.bridge.lldp.tlv import organization
+
+OUI = b"\x02\x0f\xa9"
+"""Nobody's: one of those that administrators give out (IEEE 802c-2017), so no vendor has it."""
+_SUBTYPE = 1
+_BODY = struct.Struct("!8sQIQ")  # the key's number, datapath id, port, serial
+_DIGEST = 16
+_VALUE = len(OUI) + 1 + _BODY.size + _DIGEST
+
+
+class Sender(NamedTuple):
+    """The port of this controller by which a frame has left.  port: of OpenFlow, not logical."""
+
+    datapath_id: int
+    port: int
+
+
+class Doubt(Enum):
+    """Why a frame that names this controller's key is not believed."""
+
+    FORGED = "forged"
+    STALE = "stale"
+
+
+class OwnAgents:
+    """The ports of one controller that send LLDP.
+
+    key: secret; without one nothing is sealed, and nothing proven.
+    """
+
+    def __init__(self, key: bytes = b"") -> None:
+        self._key = key
+        self._number = blake2s(key, digest_size=8, person=b"ofapplld").digest()
+        self._serial = 0
+        self._sent: dict[Sender, tuple[int, int]] = {}
+
+    def seal(self, sender: Sender, pdu: bytes) -> bytes:
+        """The TLV that goes behind these octets of an LLDPDU, which is about to be sent."""
+        if not self._key:
+            return b""
+        self._serial += 1
+        self._sent[sender] = self._serial, self._sent.get(sender, (0, 0))[0]
+        body = _BODY.pack(self._number, *sender, self._serial)
+        return organization(OUI, _SUBTYPE, body + self._digest(body, pdu))
+
+    def recognise(self, proof: bytes, pdu: bytes) -> Sender | Doubt | None:
+        """Whose frame it is, by the value of such a TLV and the octets before it.
+
+        None: it says nothing of this controller.
+        """
+        if not self._key or len(proof) != _VALUE or proof[3] != _SUBTYPE:
+            return None
+        body, digest = proof[4:-_DIGEST], proof[-_DIGEST:]
+        number, datapath_id, port, serial = _BODY.unpack(body)
+        if number != self._number:
+            return None
+        if not compare_digest(digest, self._digest(body, pdu)):
+            return Doubt.FORGED
+        sender = Sender(datapath_id, port)
+        return sender if serial in self._sent.get(sender, ()) else Doubt.STALE
+
+    def leave(self, sender: Sender) -> None:
+        """The port sends no more, or its switch is away: nothing that it has sent counts."""
+        self._sent.pop(sender, None)
+
+    def _digest(self, body: bytes, pdu: bytes) -> bytes:
+        return blake2s(body + pdu, digest_size=_DIGEST, key=self._key).digest()

@@ -1,0 +1,64 @@
+"""Frozen values that tell an API how LLDP stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ofapp.bridge.lldp.agent import Agent
+from ofapp.bridge.lldp.information import Information
+from ofapp.bridge.lldp.own import Sender
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourStatus:
+    """Somebody behind a port: what it says of itself, which anybody can say.
+
+    sender: the port of this controller that it has proven to be.
+    since, seen, expires: seconds: ago, ago, and left.
+    """
+
+    said: Information
+    sender: Sender | None
+    since: float
+    seen: float
+    expires: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatus:
+    """One port.
+
+    number: of OpenFlow: a member's of an aggregation, and not the aggregation's; link: see
+    `PortParams`; crowded: there are more neighbours than are remembered.
+    """
+
+    number: int
+    name: str
+    up: bool
+    link: bool
+    crowded: bool
+    counters: Mapping[str, int]
+    neighbours: tuple[NeighbourStatus, ...]
+
+
+def agent_status(agent: Agent, now: float) -> AgentStatus:
+    """Of now."""
+    return AgentStatus(
+        number=agent.local.number,
+        name=agent.local.name,
+        up=agent.local.up,
+        link=agent.local.link,
+        crowded=agent.crowded(),
+        counters=dict(agent.counters),
+        neighbours=tuple(
+            NeighbourStatus(
+                said=known.information,
+                sender=known.sender,
+                since=now - known.since,
+                seen=now - known.seen,
+                expires=known.expires - now,
+            )
+            for known in agent.neighbours(now)
+        ),
+    )

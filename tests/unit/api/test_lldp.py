@@ -1,0 +1,100 @@
+"""LLDP over the API, in metrics, on the map and as the command shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ofapp.api.lldp import LldpBridgeStatus
+from ofapp.api.topology import Map
+from ofapp.controller.network import Network
+from tests.unit.api import live
+from tests.unit.api.network import DPID, FULL, lldp_network
+from tests.unit.api.test_metrics import value
+from tests.unit.bridge.lldp.lab import pdu
+from tests.unit.cli.conftest import Run, ofapp  # noqa: F401
+
+HOSTILE = "<script>\x1b[2J"
+
+
+@pytest.fixture
+def network() -> Network:
+    return lldp_network()
+
+
+def told(client: Any) -> LldpBridgeStatus:
+    return LldpBridgeStatus.model_validate(client.get(f"/v1/bridges/{DPID}/lldp").json)
+
+
+def test_each_port_of_the_switch_tells_its_neighbours_and_counters(client: Any) -> None:
+    known = told(client)
+    assert known.enabled
+    assert [(port.name, port.lag, port.link) for port in known.ports] == [
+        ("eth1", "lag0", False),
+        ("eth2", "lag0", False),
+        ("eth3", None, False),
+        ("eth4", None, True),
+    ]
+    first, _, guest, other = known.ports
+    (own,) = first.neighbours
+    assert (own.own, own.own_port, own.system_name) == (FULL, 1, "br1")
+    (said,) = guest.neighbours
+    assert (said.own, said.system_name, said.chassis_id) == (None, HOSTILE, "them")
+    assert guest.counters["received"] == 1
+    assert len(other.neighbours) == 1
+
+
+def test_where_it_is_off_there_is_nothing(network: Network) -> None:
+    from tests.unit.api.network import some_network
+
+    off = some_network()
+    assert not off.bridges[1].lldp
+    assert off.lldp_status(off.bridges[1]) == ()
+
+
+def test_the_map_has_what_is_proven_or_marked(client: Any) -> None:
+    known = Map.model_validate(client.get("/v1/topology").json)
+    marked, aggregated = known.links
+    assert (aggregated.a.port.name, aggregated.b.port.name) == ("lag0", "lag0")
+    assert aggregated.lag is not None
+    cables = [(one.a, one.b) for one in aggregated.lag.members]
+    assert cables == [("eth1", "eth1"), ("eth2", "eth2")]
+    assert (marked.a.port.name, marked.b.port.name, marked.lag) == ("eth4", "eth3", None)
+    (guest,) = known.neighbours
+    assert guest.lldp is not None
+    assert (guest.port.name, guest.trusted, guest.lldp.system_name) == ("eth3", False, HOSTILE)
+
+
+def test_a_guest_that_names_a_bridge_of_ours_makes_no_link(client: Any, network: Network) -> None:
+    """It says what anybody can read: the address of the bridge and the name of a port."""
+    before = len(Map.model_validate(client.get("/v1/topology").json).links)
+    claim = pdu(chassis=b"\x04\x02\x00\x00\x00\x00\xff", port=b"\x05eth4")
+    bridge = network.bridges[1]
+    network.dispatcher.apply(bridge, bridge.lldpdus([(3, claim)], 1000.0))
+    assert len(Map.model_validate(client.get("/v1/topology").json).links) == before
+
+
+def test_metrics(client: Any) -> None:
+    labels = {"datapath_id": DPID, "bridge": "br0", "port": "eth3"}
+    assert value(client, "ofapp_lldp_neighbours", **labels) == 1
+    assert value(client, "ofapp_lldp_events_total", **labels, what="received") == 1
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """Of a server of `lldp_network`."""
+    with live.served("lldp") as served:
+        yield served
+
+
+def test_the_command_shows_neighbours(url: str, ofapp: Run) -> None:  # noqa: F811
+    header, *rows = ofapp("lldp", "show", "br0", "--api", url).lines
+    assert header.split()[:3] == ["BRIDGE", "PORT", "NEIGHBOUR"]
+    assert [row.split()[:2] for row in rows] == [["br0", f"eth{n}"] for n in (1, 2, 3, 4)]
+    assert r"<script>\x1b[2J" in rows[2]
+    counted = ofapp("lldp", "show", "br0", "-s", "--api", url).lines
+    assert counted[3].split()[:4] == ["br0", "eth3", "1", "1"]
+    assert len(json.loads(ofapp("lldp", "show", "-j", "--api", url).out)) == 2
