@@ -125,7 +125,7 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
 
 PortState = Literal["disabled", "discarding", "learning", "forwarding"]
 LimitedKind = Literal[
-    "sighting", "bpdu", "lacp", "snooped", "broadcast", "multicast", "unknown_unicast"
+    "sighting", "bpdu", "lacp", "lldp", "snooped", "broadcast", "multicast", "unknown_unicast"
 ]
 """Kinds of frames whose rate is kept: see `Copy` in `ofapp.openflow.pipeline.meters`."""
 

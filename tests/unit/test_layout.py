@@ -119,6 +119,7 @@ PARTS = {
     "fdb",
     "flooding",
     "learning",
+    "lldp",
     "permanent_entries",
     "rates",
     "relay",

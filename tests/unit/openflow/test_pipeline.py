@@ -12,6 +12,7 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag import LagParams
+from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.multicast import Family
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.params import BridgeParams, PortParams
@@ -60,7 +61,13 @@ def everything() -> Bridge:
     lists = {"guests": (AclRule("arp", ((AclMatch("eth_type", 0x806),),), rate=5),)}
     lags = {"lag0": LagParams(("m1",), lacp="off"), "lag1": LagParams(("m2",))}
     policies = Policies(acls=lists)
-    params = BridgeParams(ports=ports, multicast=MulticastParams(), policies=policies, lags=lags)
+    params = BridgeParams(
+        ports=ports,
+        multicast=MulticastParams(),
+        policies=policies,
+        lags=lags,
+        lldp=LldpParams(),
+    )
     made = Bridge(1, params)
     made.set_ports(
         [
