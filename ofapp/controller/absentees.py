@@ -42,6 +42,11 @@ class Absentees:
         """A bridge is new to this process."""
         bridge.stp.be_cautious(self._until)
 
+    def expect(self, datapath_id: int, now: float) -> None:
+        """Who spoke for a switch has gone: another, or this one, will from now on."""
+        self._absent.add(datapath_id)
+        self._until = max(self._until, now + CAUTION)
+
     def gone(self, bridge: Bridge, now: float) -> None:
         """A switch's connection has ended, or the connection to it."""
         if not bridge.stp.runs:
@@ -55,7 +60,11 @@ class Absentees:
         """A switch is spoken for again."""
         if bridge.datapath_id not in self._absent:
             return
-        self._absent.discard(bridge.datapath_id)
+        self.spoken_for(bridge.datapath_id, now)
+
+    def spoken_for(self, datapath_id: int, now: float) -> None:
+        """The same, by whoever."""
+        self._absent.discard(datapath_id)
         if not self._absent:
             self._until = now
             for each in self._bridges.values():

@@ -179,6 +179,11 @@ class Connections:
         """See `Serves`."""
         self._end(channel, Event("bridge.given-up", why))
 
+    def expect(self, datapath_id: int) -> None:
+        """See `Serves`."""
+        if datapath_id not in self._sessions:
+            self._lifetime.expect(datapath_id)
+
     def let_go(self, datapath_id: int) -> None:
         """See `Serves`."""
         if datapath_id in self._sessions:

@@ -93,8 +93,12 @@ class Lifetime:
         self._registry.away.left(bridge.datapath_id, now)
         self._absentees.gone(bridge, now)
 
+    def expect(self, datapath_id: int) -> None:
+        """The controller of the cluster that served the switch has gone."""
+        self._absentees.expect(datapath_id, time.monotonic())
+
     def let_go(self, datapath_id: int) -> None:
-        """Another controller of the cluster serves the switch: what was kept of it is that one's.
+        """Another controller of the cluster serves the switch: what is kept of it is that one's.
 
         Nothing is kept here that may not be true any more.
         """
@@ -104,7 +108,7 @@ class Lifetime:
             bridge.ports.leave()
             self._registry.away.back(datapath_id)
             self._running.forget(datapath_id)
-        self._absentees.forget(datapath_id)
+        self._absentees.spoken_for(datapath_id, time.monotonic())
 
     def forget(self, bridge: Bridge) -> Ticket:
         """Know nothing of the bridge any more, not even its static entries; InputError."""

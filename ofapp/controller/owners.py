@@ -20,6 +20,9 @@ class Serves(Protocol):
     def give_up(self, channel: Channel, why: str) -> None:
         """Serve it no more, though it is connected: another controller does."""
 
+    def expect(self, datapath_id: int) -> None:
+        """Another controller served a switch, and does not any more."""
+
     def let_go(self, datapath_id: int) -> None:
         """Another controller serves a switch: what is known of it here is not true any more."""
 

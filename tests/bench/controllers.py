@@ -20,6 +20,8 @@ from ofapp.bench.processes import end, free_port, listens, wait_until
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+ETCD = os.environ.get("OFAPP_BENCH_ETCD", "")
+"""HOST:PORT of one that a member of a cluster may use."""
 CORES = sorted(os.sched_getaffinity(0))
 PINNED = len(CORES) > 1
 
@@ -67,6 +69,10 @@ def _ofapp(port: int, rest_port: int) -> list[str]:
     return [str(manager), "ofapp.app", *listen, *rest, "--config-file", str(HERE / "ofapp.yaml")]
 
 
+def _member(port: int, rest_port: int) -> list[str]:
+    return [*_ofapp(port, rest_port), f"--cluster=etcd={ETCD}", "--member=bench"]
+
+
 def _plain(hub: str) -> Callable[[int, int], list[str]]:
     script = str(HERE / "peers" / "learning_switch.py")
     return lambda port, _rest_port: [sys.executable, script, str(port), hub]
@@ -92,6 +98,12 @@ def peers() -> dict[str, Peer]:
     no_ovs = "" if shutil.which("ovs-testcontroller") else "ovs-testcontroller is not installed"
     return {
         "ofapp": Peer("ofapp-manager ofapp.app", _ofapp, 90_000, no_app),
+        "member": Peer(
+            "the same in a cluster",
+            _member,
+            90_000,
+            no_app or ("" if ETCD else "OFAPP_BENCH_ETCD does not say where etcd is"),
+        ),
         "ovs": Peer("ovs-testcontroller (C)", _testcontroller, 90_000, no_ovs),
         "plain": Peer("plain os-ken app, eventlet", _plain("eventlet"), 8_000),
         "native": Peer("plain os-ken app, native threads", _plain("native"), 8_000),

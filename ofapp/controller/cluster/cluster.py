@@ -222,8 +222,11 @@ class Cluster:
         owned = self._owned.get(datapath_id)
         if owned is not None and claim != owned.claim:
             self._let_go(datapath_id)
-        others = claim is not None and claim.lease != self.lessee.held.number
-        if others and self._serves is not None:
+        if self._serves is None:
+            return
+        if claim is None:
+            self._serves.expect(datapath_id)
+        elif claim.lease != self.lessee.held.number:
             self._serves.let_go(datapath_id)
 
     def _let_go(self, datapath_id: int) -> None:

@@ -62,8 +62,9 @@ class Lessee:
     def run(self) -> None:
         """Have a lease, for ever."""
         while True:
+            began = clock()
             self.turn()
-            hub.sleep(self.interval)
+            hub.sleep(max(began + self.interval - clock(), 0))
 
     def turn(self) -> None:
         """Renew the lease, or have one."""
@@ -100,7 +101,7 @@ class Lessee:
     def _renew(self) -> None:
         number, tenure = self.held
         asked = clock()
-        tenure.renewed(asked, self._etcd.renew(number, self.interval))
+        tenure.renewed(asked, self._etcd.renew(number, self._seconds / 2))
 
     def _look(self, why: str) -> None:
         before, self._holds = self._holds, self.holds
