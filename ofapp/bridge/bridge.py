@@ -79,8 +79,7 @@ class Bridge(BridgeQueries):
                 effects += self.static_entries.set_local(port.mac)
         if news.new:
             effects += self._snoop(news.new, now)
-        steps = [step for port, was_up in news.changed for step in self._link(port, was_up, now)]
-        effects += self.followed(steps, now)
+        effects += self.followed(self._links(news.changed, now), now)
         return effects + self.static_entries.place({port.name: port.number for port in news.new})
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
@@ -136,17 +135,22 @@ class Bridge(BridgeQueries):
             effects += self.snooping.set_policies(self.port_policies, now)
         return effects
 
-    def _link(self, port: Port, was_up: bool, now: float) -> list[Step]:
-        """What a port's link means: the relay closes at once, spanning tree says when it opens."""
-        up = usable(self.port_policies, port)
-        effects: list[Step] = [] if up else [*self.relay.close(port.number)]
-        if up != was_up:
-            effects.append(link_event(self.port_policies, port))
-        if port.number == LOCAL_PORT or self.params.stp is None:
-            if up and not was_up:
+    def _links(self, changed: Iterable[tuple[Port, bool]], now: float) -> list[Step]:
+        """What ports' links mean, which were up or not: the relay closes at once, spanning tree
+        says when it opens."""
+        effects: list[Step] = []
+        spanned: list[Port] = []
+        for port, was_up in changed:
+            up = usable(self.port_policies, port)
+            if not up:
+                effects += self.relay.close(port.number)
+            if up != was_up:
+                effects.append(link_event(self.port_policies, port))
+            if port.number != LOCAL_PORT and self.params.stp is not None:
+                spanned.append(port)
+            elif up and not was_up:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
-            return effects
-        return effects + self._span(replace(port, up=up), now)
+        return effects + self._span(spanned, now)
 
     # Addresses
 
@@ -213,7 +217,7 @@ class Bridge(BridgeQueries):
         up = {port.number: usable(self.port_policies, port) for port in self.ports}
         effects = self.policies_anew(now)
         changed = [p for p in self.ports if usable(self.port_policies, p) is not up[p.number]]
-        steps = [step for port in changed for step in self._link(port, up[port.number], now)]
+        steps = self._links([(port, up[port.number]) for port in changed], now)
         return effects + self.followed(steps, now)
 
     # Protocols
@@ -336,13 +340,15 @@ class Bridge(BridgeQueries):
 
     def span(self, ports: Iterable[int], now: float) -> list[Step]:
         """Let these take part: as the tree says, or at once where none is to run."""
-        effects: list[Step] = []
-        for port in filter(None, map(self.ports.get, ports)):
-            if self.params.stp is not None:
-                effects += self._span(replace(port, up=usable(self.port_policies, port)), now)
-            elif usable(self.port_policies, port):
-                effects += self.relay.set_state(port.number, PortState.FORWARDING)
-        return effects
+        found = [*filter(None, map(self.ports.get, ports))]
+        if self.params.stp is not None:
+            return self._span(found, now)
+        return [
+            step
+            for port in found
+            if usable(self.port_policies, port)
+            for step in self.relay.set_state(port.number, PortState.FORWARDING)
+        ]
 
     def set_port_stp(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
         """Administer a port's spanning tree, running or not."""
@@ -362,11 +368,18 @@ class Bridge(BridgeQueries):
         tree = self.stp.with_port(port.number)
         return self.followed([] if tree is None else tree.check_migration(port.number, now), now)
 
-    def _span(self, port: Port, now: float) -> list[Step]:
-        """Let the spanning tree know of a port and its link."""
+    def _span(self, ports: list[Port], now: float) -> list[Step]:
+        """Let the spanning tree know of ports and their links."""
+        if not ports:
+            return []
         assert self.params.stp is not None
-        own = self.params.port(port.name, port.number).stp
-        return self.stp.tree(self.params.stp, self.address, now).link(port, own, now)
+        policies, params = self.port_policies, self.params
+        known = []
+        for port in ports:
+            up = usable(policies, port)
+            seen = port if port.up is up else replace(port, up=up)
+            known.append((seen, params.port(port.name, port.number).stp))
+        return self.stp.tree(self.params.stp, self.address, now).link(known, now)
 
     # LLDP
 

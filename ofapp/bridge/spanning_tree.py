@@ -179,23 +179,41 @@ class BridgeSpanningTree:
         """These are up, and told of next, one after another: none is the only one meanwhile."""
         self._up.update(ports)
 
-    def link(self, port: Port, params: stp.PortParams, now: float) -> list[Step]:
-        """A port is new, or its link changed; that comes before any timer."""
-        link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)
-        (self._up.add if port.up else self._up.discard)(port.number)
-        known = port.number in self.ports
-        self.ports[port.number] = port.name
-        effects = [] if self._up == {self._early} else self._close_early()
-        if known:
-            if port.up and port.number not in self._relay.states:
-                # The tree knows a state, blocked if the link was down; the datapath does not.
-                state = self.tree.port(port.number).state
-                effects += self._relay.set_state(port.number, state)
-            told = self.tree.set_link(port.number, link, self._time(now))
-        else:
+    def link(self, ports: Iterable[tuple[Port, stp.PortParams]], now: float) -> list[Step]:
+        """Ports are new, or their links changed; that comes before any timer.
+
+        What has come together is taken in together, and none is the only one meanwhile.
+        """
+        steps: list[Step] = []
+        new: list[stp.NewPort] = []
+        for port, params in ports:
+            (self._up.add if port.up else self._up.discard)(port.number)
+            link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)
+            if port.number in self.ports:
+                steps += self._relink(port, link, now)
+                continue
+            self.ports[port.number] = port.name
             behind = self._remembered.get(port.name)
-            told = self.tree.add_port(port.number, params, link, self._time(now), port.mac, behind)
+            new.append(stp.NewPort(port.number, params, link, port.mac, behind))
+        if not new:
+            return steps
+        closed = self._close_other()
+        told = self.tree.add_ports(new, self._time(now))
+        return [*steps, *closed, *self._carry_out(told, blocked=bool(closed))]
+
+    def _relink(self, port: Port, link: stp.Link, now: float) -> list[Step]:
+        self.ports[port.number] = port.name
+        effects = self._close_other()
+        if port.up and port.number not in self._relay.states:
+            # The tree knows a state, blocked if the link was down; the datapath does not.
+            state = self.tree.port(port.number).state
+            effects += self._relay.set_state(port.number, state)
+        told = self.tree.set_link(port.number, link, self._time(now))
         return effects + self._carry_out(told, blocked=bool(effects))
+
+    def _close_other(self) -> list[Step]:
+        """The port that was the only one is so no longer, perhaps."""
+        return [] if self._up == {self._early} else self._close_early()
 
     def remove(self, port: int, now: float) -> list[Step]:
         """A port is gone."""

@@ -7,11 +7,48 @@ with the most.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
+
+
+class _Kind:
+    """The numbers of one kind's records, by source; what has most of them is known at once."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._numbers: dict[Hashable, deque[int]] = {}
+        # Which sources have so many: to look through all of them took most of what an event costs
+        # while a thousand switches connect.
+        self._with: defaultdict[int, dict[Hashable, None]] = defaultdict(dict)
+        self._most = 0
+
+    def add(self, source: Hashable, number: int) -> None:
+        numbers = self._numbers.setdefault(source, deque())
+        numbers.append(number)
+        self.count += 1
+        self._moved(source, len(numbers) - 1, len(numbers))
+        self._most = max(self._most, len(numbers))
+
+    def forget_one(self) -> int:
+        """The oldest of the source with the most; gives its number."""
+        source = next(iter(self._with[self._most]))
+        numbers = self._numbers[source]
+        oldest = numbers.popleft()
+        self.count -= 1
+        self._moved(source, len(numbers) + 1, len(numbers))
+        if not self._with[self._most]:
+            self._most -= 1
+        if not numbers:
+            del self._numbers[source]
+        return oldest
+
+    def _moved(self, source: Hashable, before: int, now: int) -> None:
+        self._with[before].pop(source, None)
+        if now:
+            self._with[now][source] = None
 
 
 class History(Generic[T]):
@@ -20,8 +57,7 @@ class History(Generic[T]):
     def __init__(self, size: int) -> None:
         self._size = size
         self._records: dict[int, T] = {}
-        self._numbers: dict[Hashable, dict[Hashable, deque[int]]] = {}  # by kind and source
-        self._kinds: dict[Hashable, int] = {}
+        self._kinds: dict[Hashable, _Kind] = {}
         self._last = 0
 
     def __iter__(self) -> Iterator[T]:
@@ -31,18 +67,19 @@ class History(Generic[T]):
         """The newest; gives the one that had to go for it."""
         self._last += 1
         self._records[self._last] = record
-        self._numbers.setdefault(kind, {}).setdefault(source, deque()).append(self._last)
-        self._kinds[kind] = self._kinds.get(kind, 0) + 1
+        numbers = self._kinds.get(kind)
+        if numbers is None:
+            numbers = self._kinds[kind] = _Kind()
+        numbers.add(source, self._last)
         return self._forget_one() if len(self._records) > self._size else None
 
     def _forget_one(self) -> T:
-        kind = max(self._kinds, key=self._kinds.__getitem__)
-        sources = self._numbers[kind]
-        numbers = max(sources.values(), key=len)  # the first of those with the most
-        record = self._records.pop(numbers.popleft())
-        self._kinds[kind] -= 1
-        if not numbers:  # none had more than one
-            del sources[next(iter(sources))]
-        if not self._kinds[kind]:
-            del self._kinds[kind], self._numbers[kind]
+        kind, numbers = max(self._kinds.items(), key=_count)
+        record = self._records.pop(numbers.forget_one())
+        if not numbers.count:
+            del self._kinds[kind]
         return record
+
+
+def _count(item: tuple[Hashable, _Kind]) -> int:
+    return item[1].count

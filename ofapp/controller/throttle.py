@@ -32,11 +32,10 @@ class Throttle:
 
     def adjust(self, seconds: float, now: float) -> None:
         """Once, so many seconds after the last time."""
-        loads = {key: session.load(seconds) for key, session in self._sessions.items()}
         loads = {
             key: load
-            for key, load in loads.items()
-            if load.seen or self._sessions[key].bridge.has_raised_rates
+            for key, session in self._sessions.items()
+            if (load := session.load(seconds)) is not None
         }
         for key, capacity in share_controller(loads, seconds - INTERVAL > LATE).items():
             session = self._sessions[key]

@@ -8,9 +8,11 @@ once nothing has moved for a while and its switch has carried out everything.
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 from ofapp.bridge.bridge import Bridge
@@ -21,6 +23,8 @@ from ofapp.controller.state import Snapshots
 
 SETTLING = 0.05
 """Seconds for which a tree has to be at rest until it is written down."""
+SHARE = 0.02
+"""Of the time, at most, for looking: a thousand trees that move at once take longer to rest."""
 
 
 class Confirms(Protocol):
@@ -30,14 +34,14 @@ class Confirms(Protocol):
         """Call `done` once it has carried out all; False when something has yet to be told."""
 
 
-class _Seen(NamedTuple):
-    """Where a tree stood at the last look.
+class _Asked(NamedTuple):
+    """Where a tree stood when its switch was asked whether it has carried out everything.
 
     asked: the connection whose switch has been asked to confirm it; it may be over for long.
     """
 
     stand: Stand
-    asked: weakref.ref[Confirms] | None = None
+    asked: weakref.ref[Confirms]
 
 
 class TreeMemory:
@@ -52,12 +56,14 @@ class TreeMemory:
         self._snapshots = snapshots
         self._bridges = bridges
         self._sessions = sessions
-        self._moving: dict[int, _Seen | None] = {}
+        self._moving: dict[int, Stand | None] = {}  # and where they stood at the last look
+        self._asked: dict[int, _Asked] = {}
         self._moved = hub.Event()
 
     def heed(self, bridge: Bridge, told: Unsettled) -> None:
         """Strike a tree out, at once: what follows from its move is not yet carried out."""
         self._snapshots.strike(bridge.datapath_id, {"behind": dict(told.behind)})
+        self._asked.pop(bridge.datapath_id, None)
         self._moving[bridge.datapath_id] = None
         self._moved.set()
 
@@ -66,33 +72,44 @@ class TreeMemory:
 
         Gives whether there is more to do: a tree whose switch is away waits for that.
         """
+        for datapath_id, (stand, asked) in list(self._asked.items()):
+            session = self._sessions.get(datapath_id)
+            if session is not None and session is not asked():
+                del self._asked[datapath_id]
+                self._moving[datapath_id] = stand
         for datapath_id, before in list(self._moving.items()):
             bridge = self._bridges.get(datapath_id)
-            stand = None if bridge is None else bridge.stp.unwritten()
-            if bridge is None or stand is None:
+            now = None if bridge is None else bridge.stp.unwritten()
+            if bridge is None or now is None:
                 del self._moving[datapath_id]
                 continue
-            if before is None or before.stand != stand:
-                self._moving[datapath_id] = _Seen(stand)
+            if before is None or before != now:
+                self._moving[datapath_id] = now
                 continue
             session = self._sessions.get(datapath_id)
-            if session is None or (before.asked is not None and session is before.asked()):
-                continue
-            if session.confirm(partial(self._confirmed, bridge, stand)):
-                self._moving[datapath_id] = before._replace(asked=weakref.ref(session))
-        return any(datapath_id in self._sessions for datapath_id in self._moving)
+            if session is not None and session.confirm(partial(self._confirmed, bridge, now)):
+                del self._moving[datapath_id]
+                self._asked[datapath_id] = _Asked(now, weakref.ref(session))
+        return any(known in self._sessions for known in chain(self._moving, self._asked))
 
     def _confirmed(self, bridge: Bridge, stand: Stand) -> None:
+        self._asked.pop(bridge.datapath_id, None)
         tree = bridge.dump_stp() if bridge.stp.unwritten() == stand else None
         if tree is not None:
             self._snapshots.save(bridge.datapath_id, tree)
             bridge.stp.written(stand)
+        else:
+            self._moving[bridge.datapath_id] = None
+            self._moved.set()
 
     def run(self) -> None:
         """Write down what has come to rest, for ever."""
+        pause = SETTLING
         while True:
             self._moved.wait()
-            hub.sleep(SETTLING)
+            hub.sleep(pause)
             self._moved.clear()
+            began = time.monotonic()
             if self.confirm_settled():
                 self._moved.set()
+            pause = max(SETTLING, (time.monotonic() - began) / SHARE)

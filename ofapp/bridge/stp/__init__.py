@@ -44,7 +44,7 @@ from ofapp.bridge.stp.params import (
 )
 from ofapp.bridge.stp.port import Guard, Role
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus
-from ofapp.bridge.stp.tree import SpanningTree
+from ofapp.bridge.stp.tree import NewPort, SpanningTree
 
 TRACE = ("stp.bpdu.sent", "stp.bpdu.received")
 """The kinds of events that `SpanningTree.trace` is about."""
@@ -59,6 +59,7 @@ __all__ = [
     "FlushPort",
     "Guard",
     "Link",
+    "NewPort",
     "OwnTrees",
     "ParameterError",
     "PointToPoint",

@@ -32,6 +32,7 @@ _CONFIG = struct.Struct("!HBBBQLQHHHHH")
 _TCN = struct.Struct("!HBB")
 _SERIALS = b"\xa9"
 """What an RST BPDU is padded with begins so when two serials of three octets follow."""
+_RST_END = _HEADER + len(LLC_BPDU) + _CONFIG.size + 1
 _TICKS = 256
 """BPDUs count time in 1/256 s (9.2.8)."""
 
@@ -179,8 +180,17 @@ def encode(bpdu: Bpdu, source: int) -> bytes:
         + body
     )
     if bpdu.type is BpduType.RST and bpdu.serial:
-        frame += _SERIALS + bpdu.serial.to_bytes(3, "big") + bpdu.answers.to_bytes(3, "big")
+        frame += _serials(bpdu.serial, bpdu.answers)
     return frame.ljust(MIN_FRAME, b"\0")
+
+
+def renumbered(frame: bytes, serial: int, answers: int) -> bytes:
+    """An RST BPDU's frame with other serials, neither of them 0 for the first."""
+    return frame[:_RST_END] + _serials(serial, answers)
+
+
+def _serials(serial: int, answers: int) -> bytes:
+    return _SERIALS + serial.to_bytes(3, "big") + answers.to_bytes(3, "big")
 
 
 def decode(frame: bytes) -> Bpdu:

@@ -300,7 +300,7 @@ class Core:
                 port.rb_while,
                 port.mdelay_while,
                 port.edge_delay_while,
-                port.tx_decrement,
+                port.tx_decrement if port.new_info else PAUSED,  # else nobody waits for it
                 port.agreement_from,
                 port.self_loop_until,
                 port.peer_until,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from ofapp.bridge.stp.core import Core
@@ -42,8 +43,8 @@ _FORMAT = 2
 # What comes by other ways, is of the moment only, or counts since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
-_SERIALS = {"serial", "unanswered", "heard"}
-_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SERIALS
+_SAID = {"serial", "unanswered", "heard", "says", "said"}
+_MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SAID
 _NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
 _KEPT = [name for name in TreePort.__slots__ if name not in _NOT_KEPT]
 
@@ -57,7 +58,7 @@ def dump(tree: SpanningTree) -> dict[str, Any]:
     core = tree._core
     return {
         "format": _FORMAT,
-        "params": repr(core.params),
+        "params": _worded(core.params),
         "address": core.address,
         "now": core.now,
         "root_priority": core.root_priority,
@@ -105,7 +106,7 @@ def _dump_port(port: TreePort) -> dict[str, Any]:
         "number": port.number,
         "address": port.address,
         "link": [port.link.up, port.link.speed_mbps, port.link.full_duplex],
-        "params": repr(port.params),
+        "params": _worded(port.params),
         **{name: _plain(getattr(port, name)) for name in _KEPT},
     }
 
@@ -139,6 +140,12 @@ def _revive_port(
         raise ValueError(f"port {port_no} has no role")
     core.add(port)
     core.note(port)
+
+
+@lru_cache
+def _worded(params: BridgeParams | PortParams) -> str:
+    """Made once: most bridges, and most ports, have the same."""
+    return repr(params)
 
 
 def _plain(value: Any) -> Any:

@@ -141,6 +141,8 @@ class TreePort:
         "role",
         "root_inconsistent",
         "rr_while",
+        "said",
+        "says",
         "selected",
         "selected_role",
         "self_loop",
@@ -183,6 +185,9 @@ class TreePort:
         self.drops: Counter[str] = Counter()
         self.drops_told: set[str] = set()
         self.stance: tuple[object, ...] = ()
+        # What was sent last: what it says, and its kind and frame, see `transmit`
+        self.says: tuple[object, ...] = ()
+        self.said: tuple[str, bytes] | None = None
         # See `answers`: the last one sent, that up to which no answer counts, the neighbour's last
         self.serial = self.unanswered = self.heard = 0
         self.forward_transitions = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ofapp.bridge.event import PortNumber, Severity
 from ofapp.bridge.stp.answers import number
-from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode
+from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode, renumbered
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import SendBpdu
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, TreePort
@@ -66,9 +66,9 @@ def port_transmit(core: Core, port: TreePort) -> None:
         return
     if port.unheard and port.role is not Role.DESIGNATED:
         return  # whatever it agreed to may not be what its neighbour says now
-    bpdu = _what_to_send(core, port)
+    frame = _frame(core, port)
     port.new_info = False
-    if bpdu is None:
+    if frame is None:
         return
     port.tc_ack = False
     port.hello_when = core.now + core.params.hello_time
@@ -79,7 +79,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
     port.tx_count += 1
     if port.tx_count == 1:
         port.tx_decrement = core.now + _hold(port)
-    _send(core, port, bpdu)
+    core.effects.append(SendBpdu(port.port_no, frame))
 
 
 def know_neighbour(core: Core, port: TreePort, bridge_id: int) -> None:
@@ -102,15 +102,45 @@ def _run_down(core: Core, port: TreePort) -> None:
         port.tx_decrement = PAUSED
 
 
-def _what_to_send(core: Core, port: TreePort) -> Bpdu | None:
+def _frame(core: Core, port: TreePort) -> bytes | None:
+    """What is to be sent now, if anything: but for its serials mostly what was sent before, so
+    that is kept.  A thousand switches send thousands of hellos a second."""
+    changing = core.running(port.tc_while)
+    says = (
+        *(port.send_rstp, port.role, changing, port.tc_ack),
+        *(port.proposing, port.learning, port.forwarding, port.agree),
+        *(port.designated_priority, port.designated_times),
+    )
+    serials = number(port) if port.send_rstp else (0, 0)
+    if says == port.says and port.said is not None and not core.trace:
+        port.sent[port.said[0]] += 1
+        return renumbered(port.said[1], *serials) if port.send_rstp else port.said[1]
+    bpdu = _what_to_send(port, changing, serials)
+    if bpdu is None:
+        return None
+    kind, frame = bpdu.type.name.lower(), encode(bpdu, port.address)
+    port.says, port.said = says, (kind, frame)
+    port.sent[kind] += 1
+    if core.trace:
+        core.tell(
+            "stp.bpdu.sent",
+            (PortNumber(port.port_no), f" > {bpdu}"),
+            port,
+            Severity.DEBUG,
+            **bpdu.describe(),
+        )
+    return frame
+
+
+def _what_to_send(port: TreePort, changing: bool, serials: tuple[int, int]) -> Bpdu | None:
     if port.send_rstp:  # TRANSMIT_RSTP, txRstp (17.21.20)
-        serial, answers = number(port)
+        serial, answers = serials
         return Bpdu(
             BpduType.RST,
             port.designated_priority,
             port.designated_times,
             _ROLE_TOLD[port.role],
-            topology_change=core.running(port.tc_while),
+            topology_change=changing,
             proposal=port.proposing,
             learning=port.learning,
             forwarding=port.forwarding,
@@ -121,26 +151,13 @@ def _what_to_send(core: Core, port: TreePort) -> Bpdu | None:
         )
     if port.role is Role.ROOT:  # TRANSMIT_TCN, txTcn (17.21.21)
         # newInfo is also set by an agreement, which STP has no words for: no change, no TCN.
-        return Bpdu(BpduType.TCN) if core.running(port.tc_while) else None
+        return Bpdu(BpduType.TCN) if changing else None
     if port.role is Role.DESIGNATED:  # TRANSMIT_CONFIG, txConfig (17.21.19)
         return Bpdu(
             BpduType.CONFIG,
             port.designated_priority,
             port.designated_times,
-            topology_change=core.running(port.tc_while),
+            topology_change=changing,
             topology_change_ack=port.tc_ack,
         )
     return None
-
-
-def _send(core: Core, port: TreePort, bpdu: Bpdu) -> None:
-    port.sent[bpdu.type.name.lower()] += 1
-    if core.trace:
-        core.tell(
-            "stp.bpdu.sent",
-            (PortNumber(port.port_no), f" > {bpdu}"),
-            port,
-            Severity.DEBUG,
-            **bpdu.describe(),
-        )
-    core.effects.append(SendBpdu(port.port_no, encode(bpdu, port.address)))

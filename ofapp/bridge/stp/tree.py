@@ -14,6 +14,7 @@ where to look is in `index`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from ofapp.bridge.event import PortNumber, Severity
 from ofapp.bridge.stp import guards
@@ -39,6 +40,20 @@ MAX_PORTS = PORT_NUMBER_MASK
 
 ROUNDS_A_PORT = 32
 """Bound on how often a port is looked at before all machines rest, asserted in every step."""
+
+
+class NewPort(NamedTuple):
+    """A port to be taken in.
+
+    address: source of the port's BPDUs, the bridge's if None.
+    behind: the bridge that is remembered to be behind the port, as in `behind`.
+    """
+
+    port_no: int
+    params: PortParams
+    link: Link
+    address: int | None = None
+    behind: int | None = None
 
 
 class SpanningTree:
@@ -88,26 +103,32 @@ class SpanningTree:
         address: int | None = None,
         behind: int | None = None,
     ) -> list[Effect]:
-        """Take in a port; its state is among the effects, discarding unless it is at once open.
+        """Take in a port (see `NewPort`); ValueError as `add_ports`."""
+        return self.add_ports([NewPort(port_no, params, link, address, behind)], now)
 
-        address: source of the port's BPDUs, the bridge's if None.
-        behind: the bridge that is remembered to be behind the port, as in `behind`.
+    def add_ports(self, ports: Iterable[NewPort], now: float) -> list[Effect]:
+        """Take in ports that have come together: roles are selected once for all of them.
+
+        The state of each is among the effects, discarding unless it is at once open.
 
         Raises ValueError for a port there is already, or when there are 4095.
         """
         core = self._core
-        if port_no in core.ports:
-            raise ValueError(f"port {port_no} is there already")
         self._start(now)
-        number = self._free_number(port_no)
-        port = TreePort(port_no, number, params, link, core.address if address is None else address)
-        port.oper_edge = params.admin_edge or (behind == 0 and params.auto_edge and link.up)
-        port.peer = behind or 0
-        core.add(port)
-        core.before[port_no] = None
-        core.effects.append(SetPortState(port_no, PortState.DISCARDING))
-        self._refresh(port)
-        core.ask_reselect(port)
+        for new in ports:
+            if new.port_no in core.ports:
+                raise ValueError(f"port {new.port_no} is there already")
+            number, link = self._free_number(new.port_no), new.link
+            address = core.address if new.address is None else new.address
+            port = TreePort(new.port_no, number, new.params, link, address)
+            alone = new.behind == 0 and new.params.auto_edge and link.up
+            port.oper_edge = new.params.admin_edge or alone
+            port.peer = new.behind or 0
+            core.add(port)
+            core.before[new.port_no] = None
+            core.effects.append(SetPortState(new.port_no, PortState.DISCARDING))
+            self._refresh(port)
+            core.ask_reselect(port)
         return self._finish()
 
     def remove_port(self, port_no: int, now: float) -> list[Effect]:

@@ -46,6 +46,11 @@ class Intake:
         """How many wait for the switch's answers."""
         return len(self._backlog) if self.opened else 0
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing was seen since somebody took `seen`, and nothing waits."""
+        return not self.seen and not self._backlog
+
     def take_in(self, samples: list[Sample]) -> None:
         """They were seen, in this order."""
         if not samples:

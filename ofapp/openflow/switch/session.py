@@ -103,7 +103,7 @@ class Session:
         switch = ConnectedSwitch(channel, bridge, weakly(self.apply))
         self._upkeep = Upkeep(switch, self._delivery, adopt_static)
         self._intake = Intake(self._delivery.window, weakly(self._learn), channel.counters)
-        self._learned: dict[int, int] = {}  # by port, when somebody last asked for the load
+        self._learned: dict[int, int] = {}  # by port, when what the next load tells of began
         self._wake = hub.Event()
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
@@ -137,12 +137,15 @@ class Session:
         """Whether the switch answers within `patience` seconds."""
         return answers(self.channel, patience)
 
-    def load(self, seconds: float) -> Load:
-        """What came of its sightings in the time since this was asked last."""
+    def load(self, seconds: float) -> Load | None:
+        """What came of its sightings in the time since this was asked last.
+
+        None when it has seen none and no rate is to go down: of a thousand switches most are quiet.
+        """
         intake, was = self._intake, self._learned
+        if not intake.seen and not self.bridge.has_raised_rates:
+            return None
         self._learned = now = self.bridge.addresses.by_port()
-        if not (intake.seen or intake):
-            return Load(seconds, {}, {}, 0)
         seen, intake.seen = intake.seen, Counter()
         learned = {port: max(count - was.get(port, 0), 0) for port, count in now.items()}
         return Load(seconds, seen, learned, len(intake))
@@ -267,6 +270,8 @@ class Session:
             effects += self.bridge.addresses.expired(*notice)
         if effects:
             self.apply(effects)
+        if self._intake.quiet:
+            self._learned = self.bridge.addresses.by_port()
         self._intake.take_in(self._upkeep.admit(samples))
 
     def _learn(self, samples: list[Sample]) -> None:

@@ -155,12 +155,12 @@ class TestOrder:
         return len(fabric.run(5).loops) - before
 
     def test_an_agreement_that_is_late_opens_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert self.late(39) == 0
+        assert self.late(12) == 0
         monkeypatch.setattr(
             "ofapp.bridge.stp.information.is_answer",
             lambda core, port, _message: not core.running(port.agreement_from),
         )
-        assert self.late(39) > 0
+        assert self.late(12) > 0
 
     def test_a_switch_that_does_not_answer_holds_nobody_else_up(self) -> None:
         fabric = running([*RING, (3, 4)])
