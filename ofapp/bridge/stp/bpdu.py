@@ -130,7 +130,6 @@ _FLAG_NAMES = (
     "agreement",
     "topology_change_ack",
 )
-_FLAG_BITS = (0x01, 0x02, 0x10, 0x20, 0x40, 0x80)
 
 
 def _ticks(seconds: float) -> int:
@@ -138,8 +137,13 @@ def _ticks(seconds: float) -> int:
 
 
 def _flag_octet(bpdu: Bpdu) -> int:
-    octet = sum(
-        bit for name, bit in zip(_FLAG_NAMES, _FLAG_BITS, strict=True) if getattr(bpdu, name)
+    octet = (
+        bpdu.topology_change
+        | bpdu.proposal << 1
+        | bpdu.learning << 4
+        | bpdu.forwarding << 5
+        | bpdu.agreement << 6
+        | bpdu.topology_change_ack << 7
     )
     if bpdu.type is BpduType.RST:
         return octet | bpdu.role.value << 2

@@ -18,7 +18,10 @@ class Phase(Enum):
     @property
     def runs(self) -> bool:
         """Whether protocols run."""
-        return self in (Phase.RUNNING, Phase.LEARNING, Phase.IN_LINE)
+        return self in _RUNNING
+
+
+_RUNNING = (Phase.RUNNING, Phase.LEARNING, Phase.IN_LINE)
 
 
 class Step(Enum):
