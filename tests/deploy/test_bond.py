@@ -14,7 +14,15 @@ import yaml
 
 from tests.deploy.runner import Runner
 from tests.deploy.site import CONFIG, Site, running
-from tests.support.bonds import BOND, HOST_PORT, OFFLOADS, Mode, NormalSide, cable
+from tests.support.bonds import (
+    BOND,
+    HOST_PORT,
+    OFFLOADS,
+    Mode,
+    NormalSide,
+    OfappSide,
+    cable,
+)
 from tests.support.lab import sh
 from tests.support.waiting import wait_for
 
@@ -23,11 +31,12 @@ FAST = Mode("active", "fast")
 
 
 class BondedSite(Site):
-    """A host with two NICs on a switch that has a bond for them."""
+    """A host with two NICs on a switch that has a bond for them, and a router there."""
 
-    def __init__(self) -> None:
+    def __init__(self, switch: NormalSide | OfappSide, mode: Mode) -> None:
         super().__init__()
-        self.switch = NormalSide(9)
+        self.switch = switch
+        self._mode = mode
 
     def cables(self) -> None:
         far = self.switch.namespace
@@ -44,16 +53,11 @@ class BondedSite(Site):
             sh("ip", "netns", "exec", namespace, "ethtool", "-K", interface, *OFFLOADS)
         sh("ip", "-n", self.router, "link", "set", "r0", "up")
         self.switch.switch.add_port("r0x", HOST_PORT + 1)
-        self.switch.take(ends, FAST)
-        self.switch.switch.vsctl(
-            *("set", "Port", BOND, "other_config:lacp-fallback-ab=true"),
-            f"other_config:bond-primary={ends[0].interface}",
-        )
+        self.switch.take(ends, self._mode)
 
     def bonded(self) -> bool:
-        """Whether the switch uses both cables, by LACP."""
-        told = self.switch.switch.appctl("bond/show", BOND)
-        return "negotiated" in told and self.switch.used() == {e.interface for e in self.uplinks}
+        """Whether the switch uses both cables."""
+        return self.switch.used() == {end.interface for end in self.uplinks}
 
     def file(self) -> str:
         """The controller's file."""
@@ -64,9 +68,44 @@ class BondedSite(Site):
         self.switch.close()
 
 
+class LacpSite(BondedSite):
+    """A switch that wants LACP, and passes frames over the first cable while nobody speaks it."""
+
+    def __init__(self) -> None:
+        super().__init__(NormalSide(9), FAST)
+
+    def cables(self) -> None:
+        super().cables()
+        self.switch.switch.vsctl(
+            *("set", "Port", BOND, "other_config:lacp-fallback-ab=true"),
+            f"other_config:bond-primary={self.uplinks[0].interface}",
+        )
+
+    def bonded(self) -> bool:
+        return super().bonded() and "negotiated" in self.switch.told()
+
+
+class StaticSite(BondedSite):
+    """A switch with a static bond of both cables: another of ofapp's, as Open vSwitch's own modes
+    without LACP take broadcasts from one member alone."""
+
+    def __init__(self) -> None:
+        super().__init__(OfappSide(9, config=CONFIG), Mode("off"))
+
+    def start(self) -> None:
+        """The host has an address that the switch's hash finds by the first cable."""
+        super().start()
+        for number in range(16):
+            self.run("ip", "link", "set", "eth0", "address", f"02:0d:00:00:00:{number:02x}")
+            sh("ip", "-n", self.router, "neigh", "flush", "all")
+            if self.reachable():
+                return
+        raise AssertionError("the hash finds the host by the second cable, whatever its address")
+
+
 @pytest.fixture(scope="module")
 def house() -> Iterator[BondedSite]:
-    with running(BondedSite()) as site:
+    with running(LacpSite()) as site:
         wait_for(site.reachable, "the host to be reached", seconds=20)
         yield site
 
@@ -175,3 +214,29 @@ def test_revert_is_killed_and_goes_on(bonded: BondedSite, hand: Runner) -> None:
         assert outcome.signal == signal.SIGKILL
         _put_back(bonded)
         wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
+
+
+@pytest.mark.thorough
+def test_two_nics_become_a_static_aggregation() -> None:
+    """Nobody negotiates it: frames go and come by both cables as soon as it is applied."""
+    options = ("--nic", "eth0", "--nic", "eth1", "--bond", "static", "--confirm-within", 60)
+    with running(StaticSite()) as site:
+        before = site.layout()
+        site.deploy("apply", *options)
+        wait_for(site.reachable, "the host to be reached over both", seconds=20)
+        sent = [end.count("rx_packets") for end in site.uplinks]
+        for number in range(32):
+            flood = f"02:0e:00:00:00:{number:02x}"
+            sh("ip", "-n", site.router, "link", "set", "r0", "address", flood)
+            wait_for(site.reachable, f"the host to be reached by {flood}", seconds=20)
+        assert all(
+            end.count("rx_packets") > was for end, was in zip(site.uplinks, sent, strict=True)
+        )
+        site.deploy("confirm")
+        (lag,) = yaml.safe_load(site.file())["bridges"]["br0"]["lags"].values()
+        assert (lag["members"], lag["lacp"]) == (["eth0", "eth1"], "off")
+        assert "nothing is wrong" in site.ofapp("doctor", "--db", site.database)
+        site.deploy("revert")
+        wait_for(site.reachable, "the host to be reached as before", seconds=20)
+        assert site.layout() == before
+        assert site.file() == CONFIG
