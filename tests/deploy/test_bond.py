@@ -17,6 +17,7 @@ from tests.deploy.site import CONFIG, Site, running
 from tests.support.bonds import (
     BOND,
     HOST_PORT,
+    LAG,
     OFFLOADS,
     Mode,
     NormalSide,
@@ -90,17 +91,28 @@ class StaticSite(BondedSite):
     without LACP take broadcasts from one member alone."""
 
     def __init__(self) -> None:
+        self.switch: OfappSide
         super().__init__(OfappSide(9, config=CONFIG), Mode("off"))
 
+    def cables(self) -> None:
+        super().cables()
+        self.switch.configure({LAG: self.uplinks}, Mode("off"), hash="layer2")
+
     def start(self) -> None:
-        """The host has an address that the switch's hash finds by the first cable."""
+        """The router has an address from which the switch's hash takes the first cable."""
         super().start()
-        for number in range(16):
-            self.run("ip", "link", "set", "eth0", "address", f"02:0d:00:00:00:{number:02x}")
-            sh("ip", "-n", self.router, "neigh", "flush", "all")
+        for number in range(100):
+            self.call_router(number)
             if self.reachable():
                 return
-        raise AssertionError("the hash finds the host by the second cable, whatever its address")
+        raise AssertionError("the host is not reached by the first cable alone")
+
+    def call_router(self, number: int) -> None:
+        """Another MAC address, so that what it sends may leave by another cable."""
+        address = f"02:0e:00:00:00:{number:02x}"
+        sh("ip", "-n", self.router, "link", "set", "r0", "address", address)
+        sh("ip", "-n", self.router, "neigh", "flush", "all")
+        self.run("ip", "neigh", "flush", "all")
 
 
 @pytest.fixture(scope="module")
@@ -224,13 +236,12 @@ def test_two_nics_become_a_static_aggregation() -> None:
         before = site.layout()
         site.deploy("apply", *options)
         wait_for(site.reachable, "the host to be reached over both", seconds=20)
-        sent = [end.count("rx_packets") for end in site.uplinks]
-        for number in range(32):
-            flood = f"02:0e:00:00:00:{number:02x}"
-            sh("ip", "-n", site.router, "link", "set", "r0", "address", flood)
-            wait_for(site.reachable, f"the host to be reached by {flood}", seconds=20)
+        sent = [end.count("tx_packets") for end in site.uplinks]
+        for number in range(12):
+            site.call_router(number)
+            wait_for(site.reachable, f"the host to be reached by router {number}", seconds=20)
         assert all(
-            end.count("rx_packets") > was for end, was in zip(site.uplinks, sent, strict=True)
+            end.count("tx_packets") > was for end, was in zip(site.uplinks, sent, strict=True)
         )
         site.deploy("confirm")
         (lag,) = yaml.safe_load(site.file())["bridges"]["br0"]["lags"].values()
