@@ -53,13 +53,15 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         member = cluster.settings(config.cluster, file.parent if file is not None else Path())
         state: State
         owners: Owners
+        surface = None
         if member is None:
             state, owners = State(directory, events.tell), Alone(identity(conf.state_dir))
         else:
             state, owners = cluster.join(member, directory, events.tell)
+            surface = cluster.surface(member, owners)
         self.network = Network(config, state, events, owners, config_file)
         self.network.access.rules = api.rules()
-        self._api = ApiServer(self.network, api.place())
+        self._api = ApiServer(self.network, api.place(), surface)
 
     def start(self) -> Any:
         """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from flask import Response, request
 from flask_openapi3.models.info import Info
@@ -14,6 +15,7 @@ import ofapp
 from ofapp.api import (
     acls,
     bridges,
+    cluster,
     config,
     docs,
     events,
@@ -43,18 +45,23 @@ from ofapp.api.problems import ProblemError, field_problem
 from ofapp.api.roles import viewer
 from ofapp.controller.network import Network
 
+if TYPE_CHECKING:
+    from ofapp.controller.cluster.surface import Surface
+
 
 def create_app(
     network: Network,
     local_only: bool = True,
     streams: Streams | None = None,
     ended: Mapping[str, int] | None = None,
+    surface: Surface | None = None,
 ) -> OpenAPI:
     """The application.
 
     local_only: it is served on loopback, so nobody knows it by a DNS name.
     streams: through which a server ends the streams.
     ended: connections that the server has ended, by why.
+    surface: of the cluster that this controller is a member of, if it is one.
     """
     app = OpenAPI(
         "ofapp.api",
@@ -77,7 +84,7 @@ def create_app(
     problems.install(app)
 
     transfer.install(app)
-    Gate(app, network.access, network.audit, local_only)
+    gate = Gate(app, network.access, network.audit, local_only)
 
     @app.before_request
     def check() -> None:
@@ -100,12 +107,13 @@ def create_app(
         config,
     ):
         app.register_api(routes.blueprint(network))
-    app.register_api(metrics.blueprint(network, {} if ended is None else ended))
+    app.register_api(metrics.blueprint(network, {} if ended is None else ended, surface))
     app.register_api(events.blueprint(network, streams or Streams()))
     app.register_api(tokens.blueprint(network.access))
     known = vendors.Vendors()
     app.register_api(search.blueprint(network, known))
     app.register_api(vendors.blueprint(known))
+    app.register_api(cluster.blueprint(network, surface))
 
     @app.get("/openapi.json", doc_ui=False)
     @viewer
@@ -114,7 +122,11 @@ def create_app(
 
     docs.install(app)
     page.install(app)
+    if surface is not None:
+        from ofapp.api import elsewhere
 
+        gate.member = partial(elsewhere.admit, surface)
+        elsewhere.Elsewhere(app, network, surface)
     return app
 
 

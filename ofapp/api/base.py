@@ -156,6 +156,18 @@ class PortRef(BaseModel):
     name: str
 
 
+class Silent(BaseModel):
+    """A member of the cluster whose part of a list is missing."""
+
+    member: str
+    reason: str
+
+
+SilentMembers = Annotated[
+    list[Silent], Field(description="members of the cluster whose bridges are missing here")
+]
+
+
 class Flushed(BaseModel):
     """What a flush did."""
 

@@ -11,7 +11,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import BridgePath, DatapathId, NoQuery
+from ofapp.api.base import BridgePath, DatapathId, NoQuery, SilentMembers
 from ofapp.api.lookup import find_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.api.roles import admin, viewer
@@ -84,6 +84,7 @@ class BridgeList(BaseModel):
     """All bridges."""
 
     bridges: list[Bridge]
+    silent: SilentMembers = []
 
 
 def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:

@@ -65,12 +65,16 @@ class Stage(Enum):
 
 @dataclass(eq=False)
 class Guest:
-    """A connection; since: when its stage began, monotonic; user: at a UNIX socket's other end."""
+    """A connection; since: when its stage began, monotonic; user: at a UNIX socket's other end.
+
+    inside: it came by the listener that is for the cluster's members.
+    """
 
     socket: Any
     peer: str
     user: User | None = None
     tls: Tls | None = None
+    inside: bool = False
     since: float = field(default_factory=time.monotonic)
     stage: Stage = Stage.IDLE
     environ: dict[str, Any] = field(default_factory=dict)
@@ -84,6 +88,13 @@ class Guest:
         """Whether this takes too long."""
         return now - self.since > self.stage.value and not self.environ.get(LASTING)
 
+    def certified(self) -> list[str] | None:
+        """Whom the certificate names that it has shown; None without TLS."""
+        if self.tls is None:
+            return None
+        names = (self.socket.getpeercert() or {}).get("subjectAltName", ())
+        return [name for kind, name in names if kind == "DNS"]
+
     def dismiss(self, farewell: bytes) -> None:
         """End the connection, whoever is reading or writing there."""
         self.dismissed = True
@@ -94,8 +105,10 @@ class Door:
     """A listening socket, as eventlet's server uses one.
 
     counts: gets the connections that were ended, `late`, `displaced`, `refused` or `insecure`.
-    tls: for a listener of HTTPS.
+    tls: for a listener of HTTPS; inside: it is for the cluster's members.
     """
+
+    inside = False
 
     def __init__(
         self,
@@ -133,6 +146,7 @@ class Door:
             except OSError:  # it has gone again
                 client.close()
                 continue
+            guest.inside = self.inside
             if self._make_room(guest.peer):
                 self._guests[address] = guest
                 return guest.socket, address

@@ -25,6 +25,7 @@ from ofapp.api.base import (
     PageSize,
     PortRef,
     PortText,
+    SilentMembers,
     Vid,
 )
 from ofapp.api.lookup import find_bridge, find_port, known_port, port_ref
@@ -119,6 +120,7 @@ class BridgeEntryPage(BaseModel):
 
     entries: list[BridgeEntry]
     next: str | None = Field(description="`cursor` of the page after this one; null on the last")
+    silent: SilentMembers = []
 
 
 class Held(BaseModel):
@@ -243,7 +245,7 @@ def blueprint(network: Network) -> APIBlueprint:
             if len(rows) > room:
                 cursor = encode_cursor(datapath_id, _key(rows[room - 1]) if room else START)
                 break
-        return listing("entries", found, _bridge_entries, {"next": cursor})
+        return listing("entries", found, _bridge_entries, {"next": cursor, "silent": []})
 
     @api.put(
         "/bridges/<dpid>/fdb/<vlan>/<mac>",

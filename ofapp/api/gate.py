@@ -7,6 +7,7 @@ learns nothing, not even which routes there are.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from typing import cast
 
 from flask import Flask, Response, g, request
@@ -24,7 +25,13 @@ _LONGEST = 500
 
 
 class Gate:
-    """Of one application.  local: it is served on loopback, so nobody knows it by a DNS name."""
+    """Of one application.  local: it is served on loopback, so nobody knows it by a DNS name.
+
+    member: for whom a member of the cluster asks; RejectedError.  Where there is no cluster there
+    is no listener for members either.
+    """
+
+    member: Callable[[], Caller] | None = None
 
     def __init__(self, app: Flask, access: Access, audit: Audit, local: bool) -> None:
         self._access = access
@@ -35,6 +42,26 @@ class Gate:
         app.after_request(self._part)
 
     def _admit(self) -> None:
+        own = guest()
+        if own is not None and own.inside:
+            self._admit_member()
+        else:
+            self._admit_client()
+
+    def _admit_member(self) -> None:
+        """Nothing counts here but what a member has signed: neither tokens nor an open API."""
+        try:
+            if self.member is None:
+                raise RejectedError("this is for members of a cluster, and there is none")
+            caller = self.member()
+        except RejectedError as error:
+            raise _rejection(error) from None
+        self._check_role(caller)
+        g.caller = caller
+        if request.method in _CHANGING:
+            self._audit.begin()
+
+    def _admit_client(self) -> None:
         knock = _knock()
         if self._local and knock.user is None and not self._access.closed:
             _check_host(request.host)

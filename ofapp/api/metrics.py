@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -28,15 +29,21 @@ from ofapp.bridge.answers import fdb_counts, vlan_limits
 from ofapp.common.printable import printable
 from ofapp.controller.network import Network
 
+if TYPE_CHECKING:
+    from ofapp.controller.cluster.surface import Surface
+
 TAG = Tag(name="metrics", description="For Prometheus.")
 
 
 class NetworkCollector(Collector):
     """Metrics of a network; it counts nothing itself."""
 
-    def __init__(self, network: Network, ended: Mapping[str, int]) -> None:
+    def __init__(
+        self, network: Network, ended: Mapping[str, int], surface: Surface | None = None
+    ) -> None:
         self._network = network
         self._ended = ended
+        self._surface = surface
 
     def collect(self) -> Iterator[Metric]:
         """All families, with labels that can be shown."""
@@ -56,6 +63,10 @@ class NetworkCollector(Collector):
         yield from metrics_acl.families(self._network)
         yield from metrics_lag.families(self._network)
         yield from metrics_lldp.families(self._network)
+        if self._surface is not None:
+            from ofapp.api import metrics_cluster
+
+            yield from metrics_cluster.families(self._surface)
         events = CounterMetricFamily(
             "ofapp_events", "What has happened since the start, told or not.", labels=["kind"]
         )
@@ -145,11 +156,16 @@ class NetworkCollector(Collector):
         yield from (held, in_vlan, vlan_refused, standby)
 
 
-def blueprint(network: Network, ended: Mapping[str, int]) -> APIBlueprint:
-    """The route on a network; ended: connections that the API's server has ended, by why."""
+def blueprint(
+    network: Network, ended: Mapping[str, int], surface: Surface | None = None
+) -> APIBlueprint:
+    """The route on a network; ended: connections that the API's server has ended, by why.
+
+    surface: of the cluster, where there is one.
+    """
     api = APIBlueprint("metrics", __name__, abp_tags=[TAG], abp_responses=COMMON)
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(NetworkCollector(network, ended))
+    registry.register(NetworkCollector(network, ended, surface))
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
 

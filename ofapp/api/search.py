@@ -15,7 +15,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import DatapathId, Input, PortRef
+from ofapp.api.base import DatapathId, Input, PortRef, SilentMembers
 from ofapp.api.lookup import by_number
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
@@ -73,6 +73,7 @@ class Found(BaseModel):
     ports: list[FoundPort]
     hosts: list[FoundHost]
     more: bool = Field(description="there is more than that, of some kind")
+    silent: SilentMembers = []
 
 
 def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:

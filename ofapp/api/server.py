@@ -8,7 +8,7 @@ import socket
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ofapp.api import local
 from ofapp.api.app import create_app
@@ -17,6 +17,9 @@ from ofapp.api.events import Streams
 from ofapp.api.tls import Tls, TlsFiles
 from ofapp.common import hub
 from ofapp.controller.network import Network
+
+if TYPE_CHECKING:
+    from ofapp.controller.cluster.surface import Surface
 
 LOG = logging.getLogger(__name__)
 
@@ -42,14 +45,19 @@ class Place:
 
 
 class ApiServer:
-    """The API of a network in one place; `port` tells which it is."""
+    """The API of a network in one place; `port` tells which it is.
 
-    def __init__(self, network: Network, place: Place) -> None:
+    surface: of the cluster, where there is one: its members are served as well.
+    """
+
+    def __init__(self, network: Network, place: Place, surface: Surface | None = None) -> None:
         self.port = place.port
         self._place = place
+        self._surface = surface
         self._streams = Streams()
         self._ended: Counter[str] = Counter()
-        self._app = create_app(network, is_loopback(place.host), self._streams, self._ended)
+        local_only = is_loopback(place.host)
+        self._app = create_app(network, local_only, self._streams, self._ended, surface)
         self._tell = network.events.tell
         self._sockets: list[Any] = []
         self._threads: list[Any] = []
@@ -66,7 +74,21 @@ class ApiServer:
         self.port = listening.getsockname()[1]
         if place.path is not None:
             self._serve_locally(place.path)
+        if self._surface is not None:
+            self._serve_members(self._surface)
         return self._serve(listening, self._tls)
+
+    def _serve_members(self, surface: Surface) -> None:
+        own, tls = surface.place, None
+        if (files := own.credentials) is not None:
+            tls = Tls(TlsFiles(files.key, files.certificate, files.authority), self._tell)
+            self._threads.append(hub.spawn(tls.watch))
+        family = socket.AF_INET6 if ":" in own.host else socket.AF_INET
+        listening = hub.listen((own.host, own.port), family)
+        self._serve(listening, tls, inside=True)
+        host = f"[{own.host}]" if ":" in own.host else own.host
+        scheme = "http" if tls is None else "https"
+        surface.announce(f"{scheme}://{host}:{listening.getsockname()[1]}")
 
     def _serve_locally(self, path: Path) -> None:
         try:
@@ -76,11 +98,12 @@ class ApiServer:
             return
         self._serve(listening, None)
 
-    def _serve(self, listening: Any, tls: Tls | None) -> Any:
+    def _serve(self, listening: Any, tls: Tls | None, inside: bool = False) -> Any:
         """The serving greenlet.  Each listener has a door of its own: who crowds one shuts nobody
         out of the other."""
         self._sockets.append(listening)
         door = Door(listening, self._tell, self._ended, tls)
+        door.inside = inside
         serving = hub.spawn(
             hub.wsgi_server,
             door,

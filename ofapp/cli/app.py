@@ -11,6 +11,7 @@ from ofapp.cli import (
     acl,
     bench,
     bridges,
+    cluster,
     completion,
     config,
     deploy,
@@ -52,6 +53,7 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(deploy.app, name="deploy")
 app.add_typer(config.app, name="config")
 app.add_typer(token.app, name="token")
+app.add_typer(cluster.app, name="cluster")
 app.command("events")(events.events)
 app.command("doctor")(doctor.doctor)
 app.command("completion")(completion.completion)

@@ -75,13 +75,16 @@ class Client:
         while True:
             page = self.get(path, {**query, "limit": PAGE, "cursor": cursor})
             yield from page["entries"]
+            _tell_silent(page)
             cursor = page["next"]
             if cursor is None:
                 return
 
     def bridges(self, name: str | None = None) -> list[Json]:
         """All bridges, or the one with this datapath id or name; ApiError when it is not one."""
-        known: list[Json] = self.get("/v1/bridges")["bridges"]
+        answer = self.get("/v1/bridges")
+        _tell_silent(answer)
+        known: list[Json] = answer["bridges"]
         if name is None:
             return known
         found = [bridge for bridge in known if bridge["datapath_id"] == name.lower()]
@@ -170,6 +173,12 @@ def path_of(bridge: Json, *below: str | int) -> str:
     """The API's path of a bridge, or of what is below it: a port may be called `a#b`."""
     parts = ("v1", "bridges", bridge["datapath_id"], *below)
     return "".join(f"/{quote(str(part), safe=':')}" for part in parts)
+
+
+def _tell_silent(answer: Json) -> None:
+    """Whose part of a list is missing."""
+    for one in answer.get("silent", ()):
+        say(f"ofapp: without the bridges of member {one['member']}: {one['reason']}", err=True)
 
 
 def _given(query: Query) -> dict[str, str | int]:

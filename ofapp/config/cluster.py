@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Annotated, Self
 
@@ -37,16 +38,47 @@ def member_name(given: str) -> str:
     return given
 
 
+def listener(given: str) -> str:
+    """ADDRESS or ADDRESS:PORT, an IPv6 address with a port in brackets; ValueError."""
+    host, port = split_listener(given)
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        raise ValueError(f"{given!r} begins with no IP address, as in 192.0.2.1:6654") from None
+    if address.is_unspecified:
+        raise ValueError(f"{given!r} is no address that others could be told of")
+    if not 0 <= port <= 65535:
+        raise ValueError(f"{given!r} ends in no port up to 65535, as in 192.0.2.1:6654")
+    return given
+
+
+def split_listener(given: str) -> tuple[str, int]:
+    """Address and port of such a text; 0 where it has none, -1 where that is no port."""
+    found = re.fullmatch(
+        r"\[(?P<six>[^]]*)\](:(?P<port>.*))?|(?P<four>[^:]*)(:(?P<other>.*))?", given
+    )
+    if found is None:  # an IPv6 address alone
+        return given, 0
+    port = found["port"] if found["six"] is not None else found["other"]
+    host = found["six"] if found["six"] is not None else found["four"]
+    if port is None:
+        return host, 0
+    return host, int(port) if re.fullmatch("[0-9]{1,5}", port) else -1
+
+
 Endpoint = Annotated[StrictStr, AfterValidator(endpoint)]
+Listen = Annotated[StrictStr, AfterValidator(listener)]
 Name = Annotated[StrictStr, AfterValidator(member_name)]
 
 
 class EtcdTls(Model):
-    """Files for etcd over TLS; relative to this file."""
+    """Files for TLS with etcd, and with members where `cert` is given; relative to this file."""
 
-    ca: StrictStr = Field(description="who signed etcd's certificates, PEM")
+    ca: StrictStr = Field(description="who signed the certificates of etcd and of members, PEM")
     cert: StrictStr | None = Field(
-        None, description="our certificate, PEM, where etcd asks for one"
+        None,
+        description="our certificate, PEM, for etcd and for other members, who look for this"
+        " member's name in it (subjectAltName DNS)",
     )
     key: StrictStr | None = Field(None, description="its private key, PEM, without a password")
 
@@ -68,10 +100,10 @@ class Cluster(Model):
     member: Name | None = Field(
         None, description="name of this member, which no other has; the host's without it"
     )
-    address: StrictStr | None = Field(
+    listen: Listen | None = Field(
         None,
-        description="URL of this member's REST API, as other members reach it;"
-        " without it from `api`",
+        description="where other members reach this one: an address of this machine, and a port if"
+        " it shall be a fixed one; without it the address that etcd is reached from",
     )
     lease: Annotated[Number, Field(ge=LEASE_SECONDS[0], le=LEASE_SECONDS[1])] = Field(
         2, description="seconds until the switches of a member that is silent are another's"

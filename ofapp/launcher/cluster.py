@@ -8,19 +8,21 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ofapp.common.files import read_regular
-from ofapp.config.cluster import Cluster, endpoint, member_name
-from ofapp.controller.owners import Owners
+from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
 from ofapp.controller.state.keeper import Tell
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
 
 if TYPE_CHECKING:
+    from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.state import SharedState
+    from ofapp.controller.cluster.surface import Surface
 
 MOST_PASSWORD = 4096
 """Bytes of its file."""
@@ -70,7 +72,7 @@ def settings(filed: Cluster | None, directory: Path) -> ClusterSettings | None:
     return ClusterSettings(cluster, _member(cluster), ca, cert, key, password)
 
 
-def join(settings: ClusterSettings, directory: Path, tell: Tell) -> tuple[SharedState, Owners]:
+def join(settings: ClusterSettings, directory: Path, tell: Tell) -> tuple[SharedState, Member]:
     """What this controller keeps, and who decides what it looks after, as a member; EtcdError."""
     from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.cluster import Membership
@@ -85,6 +87,37 @@ def join(settings: ClusterSettings, directory: Path, tell: Tell) -> tuple[Shared
     state = SharedState(directory, tell, etcd, keys)
     own = Membership(keys, settings.member, float(cluster.lease))
     return state, Member(etcd, own, state, tell)
+
+
+def surface(settings: ClusterSettings, member: Member) -> Surface:
+    """What the API needs of it; StartError where nobody could reach this member."""
+    from ofapp.controller.cluster.peers import Credentials
+    from ofapp.controller.cluster.surface import Place, Surface
+
+    credentials = None
+    if settings.ca is not None and settings.cert is not None and settings.key is not None:
+        credentials = Credentials(settings.key, settings.cert, settings.ca)
+    listen = settings.cluster.listen
+    host, port = split_listener(listen) if listen else (_towards(settings.cluster.etcd), 0)
+    return Surface(member, Place(host, port, credentials))
+
+
+def _towards(endpoints: Iterable[str]) -> str:
+    """The address that this machine reaches etcd from; nothing is sent."""
+    reasons = []
+    for place in endpoints:
+        host, _, port = place.rpartition(":")
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)
+            with socket.socket(found[0][0], socket.SOCK_DGRAM) as probe:
+                probe.connect(found[0][4])
+                return str(probe.getsockname()[0])
+        except OSError as error:
+            reasons.append(f"{place}: {error.strerror or error}")
+    raise StartError(
+        "where other members reach this one is not known, as there is no way to etcd"
+        f" ({'; '.join(reasons)}): say cluster.listen in the file"
+    )
 
 
 def _endpoints(given: str) -> list[str]:

@@ -101,6 +101,11 @@ class Switch(OwnSwitch):
             settings = ("max_backoff=1000", "inactivity_probe=2000", "connection_mode=out-of-band")
             self.vsctl("set", "Controller", row, *settings)
 
+    def controllers(self) -> int:
+        """How many are connected."""
+        told = self.vsctl("--bare", "--columns=is_connected", "list", "Controller")
+        return told.split().count("true")
+
     def write(self) -> None:
         """Change a flow, as somebody who asks nobody."""
         self._run("ovs-ofctl", "-O", "OpenFlow13", "add-flow", BRIDGE, "table=250,actions=drop")
@@ -171,13 +176,23 @@ class Site:
     members: list[Member]
     switches: list[Switch]
 
-    def member(self, peer: str) -> Member:
-        """Whose address that is: tcp:HOST:PORT."""
-        return next(one for one in self.members if one.target == peer)
+    def name(self, peer: str) -> str:
+        """Whose connection that is: tcp:HOST:PORT."""
+        return next((one.name for one in self.members if one.target == peer), peer or "nobody")
 
-    def asked(self) -> Member:
-        """One that runs, to be asked what all know."""
-        return next(one for one in self.members if one.alive)
+    def owner(self, switch: Switch) -> Member:
+        """Who is MASTER, as the switch has it."""
+        master = switch.log.master()
+        return next(one for one in self.members if one.target == master)
+
+    def served(self, switch: Switch) -> bool:
+        """Whether its MASTER has it in line."""
+        master = switch.log.master()
+        return any(one.target == master and self.in_line(one, switch) for one in self.members)
+
+    def whole(self) -> bool:
+        """Whether every member is connected to every switch."""
+        return all(switch.controllers() == len(self.members) for switch in self.switches)
 
     def in_line(self, member: Member, switch: Switch) -> bool:
         """Whether that member says so of the switch."""

@@ -17,6 +17,7 @@ _LINE = re.compile(
     r"^(?P<time>[0-9T:.-]+)Z\|\d+\|vconn\|DBG\|(?P<peer>\S+): (?P<way>received|sent \(Success\)):"
     r" OFP[TSR]+_(?P<kind>\w+)(?: reply)? \(OF1[.]3\) \(xid=(?P<xid>0x[0-9a-f]+)\):(?P<rest>.*)"
 )
+_CONNECTED = re.compile(r"\|rconn\|INFO\|[^|]*<->(?P<peer>\S+): connected$")
 _WRITES = frozenset(
     ("FLOW_MOD", "GROUP_MOD", "METER_MOD", "PORT_MOD", "TABLE_MOD", "PACKET_OUT", "BUNDLE_CONTROL")
 )
@@ -58,14 +59,26 @@ class Log:
         """How long it is now: what `read` begins after."""
         return self._path.stat().st_size
 
+    def master(self) -> str | None:
+        """Whose connection is MASTER now, as the switch has told it last."""
+        return self._read(0)[2]
+
     def read(self, after: int = 0) -> tuple[list[Write], list[Granted]]:
-        """All writes, and all roles, since."""
+        """All writes that were taken, and all roles that were given, since."""
+        writes, roles, _ = self._read(after)
+        return writes, roles
+
+    def _read(self, after: int) -> tuple[list[Write], list[Granted], str | None]:
         roles: list[Granted] = []
         master: tuple[str | None, int] = (None, 0)
         writes: dict[tuple[str, str], list[Write]] = {}
         order: list[Write] = []
         refused: set[int] = set()
         for at, found in self._lines():
+            if found.re is _CONNECTED:
+                if master[0] == found["peer"]:
+                    master = (None, master[1])  # a new connection is nobody's yet
+                continue
             peer, kind, key = found["peer"], found["kind"], (found["peer"], found["xid"])
             if found["way"] == "received":
                 if kind in _WRITES and at >= after:
@@ -85,15 +98,18 @@ class Log:
                     master = (None, term)
                 if at >= after:
                     roles.append(Granted(moment, peer, role["role"], term))
-        return [one for one in order if id(one) not in refused], roles
+        return [one for one in order if id(one) not in refused], roles, master[0]
 
     def _lines(self) -> Iterator[tuple[int, re.Match[str]]]:
         at = 0
         with self._path.open("rb") as log:
             for line in log:
-                if b"|vconn|DBG|" in line and (
-                    found := _LINE.match(line.decode("utf-8", "replace"))
-                ):
+                text = line.decode("utf-8", "replace").rstrip()
+                if "|vconn|DBG|" in text:
+                    found = _LINE.match(text)
+                else:
+                    found = _CONNECTED.search(text)
+                if found:
                     yield at, found
                 at += len(line)
 

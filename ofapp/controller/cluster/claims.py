@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -57,6 +58,8 @@ class Claims:
         self._revisions: dict[int, int] = {}  # of the last that is known of each switch
         self._former: dict[int, str] = {}
         self._heeds: list[Heed] = []
+        self.counts: Counter[str] = Counter()
+        """Claims of this member's that were granted, by whose the switch was before."""
         self.known = False
         """Whether etcd has told who has what."""
 
@@ -89,6 +92,7 @@ class Claims:
         key, value = self._keys.owner(datapath_id), _encode(member, reason)
         outcome = self._etcd.transact([absent(key)], [Put(key, value, lease)])
         if outcome.done:
+            self.counts[self.former(datapath_id) or "nobody"] += 1
             made = Record(key, value, outcome.revision, outcome.revision, lease)
             self._know(datapath_id, made, outcome.revision)
         else:

@@ -67,7 +67,7 @@ class Cluster:
 
     def __init__(self, etcd: Etcd, own: Membership, state: SharedState, tell: Tell) -> None:
         keys = own.keys
-        self.name = own.name
+        self.name, self.cluster = own.name, keys.cluster
         self.members = Members(etcd, keys.root, own.name, tell)
         self.claims = Claims(etcd, keys)
         self.lessee = Lessee(etcd, own.lease, self)

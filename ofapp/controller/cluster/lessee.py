@@ -48,6 +48,8 @@ class Lessee:
         self._seconds = seconds
         self._heeds = heeds
         self._holds = False
+        self.renewed: float | None = None
+        """When etcd was asked for what it has granted last, by `clock`; None without a lease."""
 
     @property
     def holds(self) -> bool:
@@ -76,7 +78,7 @@ class Lessee:
                 self._begin()
         except LostError:
             self.held.tenure.end()
-            self.held = Held(0, Tenure())
+            self.held, self.renewed = Held(0, Tenure()), None
         except EtcdError as error:
             LOG.info("the lease was not renewed: %s", error)
             why = str(error)
@@ -95,13 +97,14 @@ class Lessee:
         held = Held(number, Tenure())
         self._heeds.leased(number)
         held.tenure.renewed(asked, seconds)
-        self.held = held
+        self.held, self.renewed = held, asked
         self._holds = True
 
     def _renew(self) -> None:
         number, tenure = self.held
         asked = clock()
         tenure.renewed(asked, self._etcd.renew(number, self._seconds / 2))
+        self.renewed = asked
 
     def _look(self, why: str) -> None:
         before, self._holds = self._holds, self.holds

@@ -15,6 +15,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.cluster.etcd import Changes, Etcd, Put, Record, absent
@@ -48,7 +49,7 @@ class Member:
     gone: float | None = None
 
     @property
-    def state(self) -> str:
+    def state(self) -> Literal["ready", "drained", "gone"]:
         """In one word."""
         if self.gone is not None:
             return "gone"
@@ -123,6 +124,10 @@ class Members:
     def undrain(self, name: str) -> None:
         """Have it take its share again; EtcdError."""
         self._etcd.delete(f"{self._prefix}drained/{name}")
+
+    def is_drained(self, name: str) -> bool:
+        """Whether somebody has drained a member, be it there or not."""
+        return name in self._drained
 
     def secret(self) -> bytes:
         """What members sign with; made by the first that asks for it.  EtcdError."""

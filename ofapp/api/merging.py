@@ -1,0 +1,77 @@
+"""Lists of several members put together to one, in the order that one member's would have.
+
+What a bridge's owner says of it counts; what others still know of it is left out.  Each takes the
+answers by the member that gave them, and whose word counts about a datapath id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import request
+
+from ofapp.api.pagination import EVERY_VLAN, START, decode_cursor, encode_cursor
+from ofapp.api.search import MOST
+from ofapp.bridge.mac import parse_mac
+
+Answers = Mapping[str, dict[str, Any]]
+Claimed = Callable[[str], str | None]
+Place = tuple[int, tuple[int, int]]
+
+DEFAULT_PAGE = 1000
+END: Place = (1 << 64, START)
+
+
+def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """`BridgeList`s.  Of one that is nobody's, what knows who has its switch connected counts."""
+    found: dict[str, dict[str, Any]] = {}
+    for member, answer in sorted(answers.items()):
+        for bridge in answer["bridges"]:
+            datapath_id = bridge["datapath_id"]
+            if claimed(datapath_id) in (None, member):
+                before = found.get(datapath_id)
+                if before is None or (bridge["connected"] and not before["connected"]):
+                    found[datapath_id] = bridge
+    return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
+
+
+def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """`BridgeEntryPage`s.  A page ends where the first member's does, which may have more."""
+    limit = int(request.args.get("limit", DEFAULT_PAGE))
+    ends = [decode_cursor(answer["next"]) for answer in answers.values() if answer["next"]]
+    end = min(ends, default=END)
+    found: dict[Place, dict[str, Any]] = {}
+    for member, answer in sorted(answers.items()):
+        for entry in answer["entries"]:
+            at = _place(entry)
+            if at <= end and claimed(entry["datapath_id"]) in (None, member):
+                found.setdefault(at, entry)
+    places = sorted(found)
+    if len(places) > limit:
+        places = places[:limit]
+        end = places[-1]
+    cursor = None if end == END else encode_cursor(*end)
+    return {"entries": [found[at] for at in places], "next": cursor}
+
+
+def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """`Found`s."""
+    found: dict[str, dict[Any, dict[str, Any]]] = {"bridges": {}, "ports": {}, "hosts": {}}
+    for member, answer in sorted(answers.items()):
+        for kind in ("bridges", "ports"):
+            for item in answer[kind]:
+                if claimed(item["datapath_id"]) in (None, member):
+                    key = item["datapath_id"], item.get("port", {}).get("number")
+                    found[kind].setdefault(key, item)
+        for host in answer["hosts"]:
+            found["hosts"].setdefault((host["vlan"], host["mac"]), host)
+    more = any(answer["more"] for answer in answers.values())
+    lists = {kind: [items[key] for key in sorted(items)] for kind, items in found.items()}
+    more = more or any(len(items) > MOST for items in lists.values())
+    return {kind: items[:MOST] for kind, items in lists.items()} | {"more": more}
+
+
+def _place(entry: Mapping[str, Any]) -> Place:
+    vlan = EVERY_VLAN if entry["vlan"] is None else int(entry["vlan"])
+    return int(entry["datapath_id"], 16), (vlan, parse_mac(entry["mac"]))

@@ -1,0 +1,73 @@
+"""ofapp cluster: its members, who looks after which switch, and who is to give up theirs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
+from ofapp.cli.client import Client, Json
+from ofapp.cli.output import print_json, print_table, say
+
+app = typer.Typer(help="Several controllers that serve one network.", no_args_is_help=True)
+
+MemberArgument = Annotated[str, typer.Argument(metavar="MEMBER", help="Name of a member.")]
+
+
+@app.command("show")
+def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
+    """Show the members, and who of them looks after which switch."""
+    cluster = Client(api).get("/v1/cluster")
+    if json:
+        print_json(cluster)
+        return
+    if cluster["name"] is None:
+        say(cluster["told"])
+        return
+    age = cluster["renewed"]
+    renewed = "it has no lease" if age is None else f"renewed {age:.1f} s ago"
+    say(f"cluster {cluster['name']}, seen by {cluster['member']} ({renewed}): {cluster['told']}")
+    say()
+    header = ["MEMBER", "STATE", "SWITCHES", "LEASE", "ADDRESS", "SINCE"]
+    print_table(header, [_member_row(member) for member in cluster["members"]])
+    say()
+    header = ["DATAPATH ID", "OWNER", "SINCE", "REASON"]
+    print_table(header, [_owner_row(owner) for owner in cluster["bridges"]])
+
+
+@app.command("drain")
+def drain_member(member: MemberArgument, api: ApiOption = DEFAULT_URL) -> None:
+    """Have a member give its switches to the others, and take none until it is undrained.
+
+    What cannot be given to another member, as none is connected to the switch, stays.
+    """
+    _mark(Client(api), member, "drain")
+    say(f"{member} is drained: ofapp cluster show tells what it still looks after")
+
+
+@app.command("undrain")
+def undrain_member(member: MemberArgument, api: ApiOption = DEFAULT_URL) -> None:
+    """Have a drained member take its share again."""
+    _mark(Client(api), member, "undrain")
+    say(f"{member} takes its share again")
+
+
+def _mark(client: Client, member: str, what: str) -> None:
+    client.post(f"/v1/cluster/members/{quote(member, safe='')}/{what}")
+
+
+def _member_row(member: Json) -> list[str]:
+    return [
+        member["name"],
+        member["state"],
+        str(member["bridges"]),
+        member["lease"],
+        member["address"] or "-",
+        member["since"],
+    ]
+
+
+def _owner_row(owner: Json) -> list[str]:
+    return [owner["datapath_id"], owner["owner"], owner["since"], owner["reason"]]

@@ -1,0 +1,118 @@
+"""What must not happen whatever befalls a member, watched while it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from tests.cluster.site import HELLO, Hellos, Newcomer, Site, Switch, streams
+from tests.cluster.writers import by_nobodys_leave
+from tests.support.waiting import wait_for
+
+
+@dataclass
+class Seen:
+    """lost: frames between known hosts; silence: seconds without a hello at most, of each switch;
+    learned: seconds until the newcomer was; taken: by whom switches were written to, in order."""
+
+    lost: int = 0
+    doubled: int = 0
+    silence: float = 0.0
+    learned: list[float] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+    trees: list[str] = field(default_factory=list)
+    refused: int = 0
+
+    def __str__(self) -> str:
+        learned = " ".join(f"{each:.1f}" for each in self.learned)
+        return (
+            f"{self.lost} lost, {len(self.strangers)} written out of turn, longest silence"
+            f" {self.silence:.1f} s, newcomers learned after {learned} s"
+        )
+
+
+class Watch:
+    """While it is open; `seen` afterwards."""
+
+    _numbers = iter(range(1, 60_000))
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.seen = Seen()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        site = self.site
+        self._before = {switch: site.tree(site.owner(switch), switch) for switch in site.switches}
+        self._logs = {switch: switch.log.size() for switch in site.switches}
+        self._hellos = [self._stack.enter_context(Hellos(own.listener)) for own in site.switches]
+        self._streams = [self._stack.enter_context(stream) for stream in streams(site)]
+        self.more(200)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._stack:
+            if error is None:
+                self._look()
+
+    def more(self, frames: int) -> None:
+        """So many more frames are sent on each stream."""
+        for stream in self._streams:
+            stream.more(frames)
+
+    def newcomers(self, *switches: Switch, seconds: float = 60) -> None:
+        """A new host speaks at each of these switches: wait until all are known."""
+        with ExitStack() as stack:
+            new = [stack.enter_context(Newcomer(own, next(self._numbers))) for own in switches]
+            self.seen.learned += [each.learned(seconds) for each in new]
+
+    def settled(self, seconds: float = 60) -> None:
+        """Wait until each switch is in line with some member."""
+        site = self.site
+        for switch in site.switches:
+            wait_for(lambda own=switch: site.served(own), "an owner in line", seconds=seconds)
+
+    def _look(self) -> None:
+        site, seen = self.site, self.seen
+        self.settled()
+        self.more(100)
+        seen.lost = sum(stream.lost() for stream in self._streams)
+        seen.doubled = sum(stream.doubled() for stream in self._streams)
+        seen.silence = max(hellos.longest() for hellos in self._hellos)
+        for switch, before in self._before.items():
+            after = site.tree(site.owner(switch), switch)
+            if after != before:
+                seen.trees.append(f"switch {switch.number}: {before} -> {after}")
+            writes, _ = switch.log.read(self._logs[switch])
+            for write in by_nobodys_leave(writes):
+                seen.strangers.append(
+                    f"switch {switch.number}: {site.name(write.peer)} wrote {write.kind}"
+                    f" {write.said[:60]} while {site.name(write.master or '')} was master"
+                )
+
+    def assert_unharmed(self) -> None:
+        """What the issue asks for, but for what a busy machine decides."""
+        seen = self.seen
+        assert not seen.strangers, seen.strangers[:5]
+        assert not seen.trees, seen.trees
+        assert seen.lost == 0, seen
+        assert seen.doubled == 0, seen
+
+
+def timed(action: Callable[[], object]) -> float:
+    """How long it took."""
+    begun = time.monotonic()
+    action()
+    return time.monotonic() - begun
+
+
+MOST_SILENCE = 2 * HELLO
