@@ -181,7 +181,8 @@ class Site:
         return next((one.name for one in self.members if one.target == peer), peer or "nobody")
 
     def owner(self, switch: Switch) -> Member:
-        """Who is MASTER, as the switch has it."""
+        """Who is MASTER, as the switch has it; waits until somebody is, and has it in line."""
+        wait_for(lambda: self.served(switch), "an owner in line", seconds=60)
         master = switch.log.master()
         return next(one for one in self.members if one.target == master)
 

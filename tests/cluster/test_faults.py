@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 
-from tests.cluster.site import Member, Site, clustered
+from tests.cluster.site import Member, Site
 from tests.cluster.watching import MOST_SILENCE, Watch
 from tests.support.waiting import wait_for
 
@@ -22,15 +22,6 @@ TURNS = int(os.environ.get("OFAPP_TURNS") or (20 if THOROUGH else 1))
 LEASE = 2.0
 LEARNED = LEASE + 1.0
 """Seconds until a new host is learned again."""
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with closing(clustered()) as site:
-        for switch in site.switches:
-            wait_for(lambda own=switch: site.served(own), "an owner in line", seconds=60)
-            wait_for(switch.forwards, "the hosts to meet", seconds=60)
-        yield site
 
 
 @contextmanager
@@ -94,6 +85,8 @@ def test_the_owner(
         watch = Watch(site)
         with watch, fault(owner):
             watch.newcomers(switch)
+            if fault is not stopped_for_a_second:
+                watch.taken(switch, owner)
         figure(f"{fault_name(fault)} {turn + 1}: {watch.seen}")
         watch.assert_unharmed()
         if THOROUGH:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from tests.cluster.site import HELLO, Hellos, Newcomer, Site, Switch, streams
+from tests.cluster.site import HELLO, Hellos, Member, Newcomer, Site, Switch, streams
 from tests.cluster.writers import by_nobodys_leave
 from tests.support.waiting import wait_for
 
@@ -74,6 +74,15 @@ class Watch:
         with ExitStack() as stack:
             new = [stack.enter_context(Newcomer(own, next(self._numbers))) for own in switches]
             self.seen.learned += [each.learned(seconds) for each in new]
+
+    def taken(self, switch: Switch, owner: Member) -> None:
+        """Wait until another member is MASTER there, and has the switch in line."""
+
+        def by_another() -> bool:
+            return switch.log.master() not in (None, owner.target) and self.site.served(switch)
+
+        wait_for(by_another, f"another member than {owner.name} to take over", seconds=60)
+        self.newcomers(switch)
 
     def settled(self, seconds: float = 60) -> None:
         """Wait until each switch is in line with some member."""

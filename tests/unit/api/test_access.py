@@ -23,6 +23,7 @@ IDS = {
     "group": "239.1.1.1",
     "name": "viewer",
     "lag": "bond0",
+    "member": "m1",
 }
 """What there is: with these no answer is a 404 for want of a bridge or a port."""
 
@@ -32,6 +33,8 @@ ADMINS = {
     ("GET", "/v1/tokens"),
     ("POST", "/v1/tokens"),
     ("DELETE", "/v1/tokens/<name>"),
+    ("POST", "/v1/cluster/members/<member>/drain"),
+    ("POST", "/v1/cluster/members/<member>/undrain"),
 }
 READERS = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
 OPEN = {"/healthz", "/readyz", "/", "/page/<path:name>"}

@@ -1,0 +1,156 @@
+"""Every member answers for every bridge, and tells who looks after it."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.cluster.site import Member, Site, Switch
+from tests.support.lab import _in_namespace
+from tests.support.waiting import wait_for
+
+
+def others(site: Site, switch: Switch) -> list[Member]:
+    owner = site.owner(switch)
+    return [member for member in site.members if member is not owner]
+
+
+def test_all_tell_the_same_of_the_cluster(site: Site) -> None:
+    for member in site.members:
+        told = member.get("/v1/cluster")
+        assert told["member"] == member.name
+        assert [one["name"] for one in told["members"]] == ["m1", "m2", "m3"]
+        assert {one["state"] for one in told["members"]} == {"ready"}
+        assert 0 <= told["renewed"] < 60
+        owners = {one["datapath_id"]: one["owner"] for one in told["bridges"]}
+        assert owners == {own.bridge.dpid16: site.owner(own).name for own in site.switches}
+        assert all(one["reason"] for one in told["bridges"])
+
+
+def test_each_answers_for_each_bridge(site: Site) -> None:
+    for switch in site.switches:
+        dpid, owner = switch.bridge.dpid16, site.owner(switch)
+        one = switch.pair[0]
+        for member in site.members:
+            told = member.get(f"/v1/bridges/{dpid}")
+            assert told["connected"], member.name
+            assert told["in_line"], member.name
+            assert [own["datapath_id"] for own in member.get("/v1/bridges")["bridges"]] == [
+                each.bridge.dpid16 for each in site.switches
+            ]
+            where = {
+                found["datapath_id"]: found["port"]["name"]
+                for found in member.get("/v1/fdb", mac=one.mac)["entries"]
+            }
+            assert where[dpid] == one.plug, (member.name, owner.name)
+
+
+def test_what_is_changed_by_another_is_changed_at_the_owner(site: Site) -> None:
+    switch = site.switches[0]
+    path = f"/v1/bridges/{switch.bridge.dpid16}/fdb/0/02:0d:00:00:00:01"
+    first, second = others(site, switch)
+    assert first.api("PUT", path, {"port": switch.hosts[0].plug}).status == 201
+    found = second.fdb(switch.bridge, mac="02:0d:00:00:00:01")
+    assert [entry["type"] for entry in found] == ["static"]
+    (changed,) = site.owner(switch).events("audit.change")[-1:]
+    assert f"by way of {first.name}" in changed["message"]
+    assert second.api("DELETE", path).status == 204
+    refused = second.api("DELETE", path)
+    assert refused.status == 404
+    assert "static" in refused.body["detail"]
+
+
+def test_pages_over_all_members_tell_each_entry_once(site: Site) -> None:
+    member = site.members[0]
+    whole = member.get("/v1/fdb", limit=1000)["entries"]
+    paged, cursor = [], None
+    while True:
+        more = {} if cursor is None else {"cursor": cursor}
+        page = member.get("/v1/fdb", limit=3, **more)
+        assert len(page["entries"]) <= 3
+        paged += page["entries"]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    keys = [(one["datapath_id"], one["vlan"], one["mac"]) for one in whole]
+    assert [(one["datapath_id"], one["vlan"], one["mac"]) for one in paged] == keys
+    assert {one["datapath_id"] for one in whole} == {own.bridge.dpid16 for own in site.switches}
+
+
+def test_who_is_no_member_gets_nothing(site: Site) -> None:
+    asked, asking = site.members[0], site.members[1]
+    (address,) = (
+        one["address"] for one in asking.get("/v1/cluster")["members"] if one["name"] == asked.name
+    )
+    for header in ("", "Bearer x", "Ofapp-Member x.y"):
+        for path in ("/healthz", "/v1/bridges", "/v1/cluster"):
+            assert _status(asking, address + path, header) == 401, (header, path)
+    # And the signature of one counts nowhere but there.
+    own = f"http://127.0.0.1:{asked.api_port}/v1/cluster"
+    assert _status(asked, own, "Ofapp-Member x.y", {"Ofapp-Caller": "root"}) == 200  # it is open
+
+
+def _status(
+    member: Member, url: str, authorization: str, headers: dict[str, str] | None = None
+) -> int:
+    request = urllib.request.Request(url, headers=headers or {})
+    if authorization:
+        request.add_header("Authorization", authorization)
+
+    def ask() -> int:
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            with error:
+                json.loads(error.read())
+            return error.code
+
+    return _in_namespace(member.space, ask)
+
+
+def test_a_silent_member_is_named_and_holds_nobody_up(site: Site) -> None:
+    switch = site.switches[0]
+    owner = site.owner(switch)
+    asked = others(site, switch)[0]
+    owner.pause()
+    try:
+        told = asked.get("/v1/bridges")
+        assert [one["member"] for one in told["silent"]] in ([owner.name], [])
+    finally:
+        owner.resume()
+    wait_for(lambda: site.served(switch), "an owner in line", seconds=60)
+    wait_for(site.whole, "all members to be there", seconds=60)
+
+
+@pytest.fixture
+def drained(site: Site) -> str:
+    return site.owner(site.switches[0]).name
+
+
+def test_a_drained_member_gives_up_its_switches(site: Site, drained: str) -> None:
+    asked = next(member for member in site.members if member.name != drained)
+    assert asked.api("POST", f"/v1/cluster/members/{drained}/drain").status == 200
+    try:
+        wait_for(
+            lambda: all(one["owner"] != drained for one in asked.get("/v1/cluster")["bridges"]),
+            "the drained member to have nothing",
+            seconds=30,
+        )
+        states = {one["name"]: one["state"] for one in asked.get("/v1/cluster")["members"]}
+        assert states[drained] == "drained"
+    finally:
+        assert asked.api("POST", f"/v1/cluster/members/{drained}/undrain").status == 200
+    wait_for(
+        lambda: any(one["owner"] == drained for one in asked.get("/v1/cluster")["bridges"]),
+        "it to have its share again",
+        seconds=30,
+    )
+    for switch in site.switches:
+        wait_for(lambda own=switch: site.served(own), "an owner in line", seconds=30)
+    missing = asked.api("POST", "/v1/cluster/members/m9/drain")
+    assert missing.status == 404
+    assert "m1, m2, m3" in missing.body["detail"]
