@@ -25,7 +25,7 @@ from ofapp.api.server import ApiServer
 from ofapp.config import load_config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.owners import Alone, Owners
+from ofapp.controller.owners import Alone
 from ofapp.controller.state import State
 from ofapp.launcher import api, cluster
 from ofapp.launcher.exposure import exposures
@@ -51,15 +51,16 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         file = config_file()
         config = load_config(file)
         member = cluster.settings(config.cluster, file.parent if file is not None else Path())
-        state: State
-        owners: Owners
         surface = None
         if member is None:
             state, owners = State(directory, events.tell), Alone(identity(conf.state_dir))
+            self.network = Network(config, state, events, owners, config_file)
         else:
-            state, owners = cluster.join(member, directory, events.tell)
-            surface = cluster.surface(member, owners)
-        self.network = Network(config, state, events, owners, config_file)
+            joined = cluster.join(member, directory, events.tell)
+            config = joined.configuration.begin() or config
+            self.network = Network(config, joined.state, events, joined.owners, config_file)
+            joined.share(self.network)
+            surface = cluster.surface(member, joined.owners)
         self.network.access.rules = api.rules()
         self._api = ApiServer(self.network, api.place(), surface)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import time
+import zlib
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -13,14 +16,23 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, NoQuery
+from ofapp.api.gate import caller
 from ofapp.api.problems import COMMON, ProblemError, documented
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
+from ofapp.common.printable import printable
 from ofapp.config import ConfigError
 from ofapp.config.compare import differences
+from ofapp.config.document import MAX_BYTES
+from ofapp.controller.audit import record
 from ofapp.controller.network import Network
+from ofapp.controller.pushed import Pushed as Pushing
+from ofapp.controller.pushed import PushError
 from ofapp.controller.reload import BridgeReload, Reload
 from ofapp.controller.running import RunningConfiguration
+
+_GZIP = 31
+"""zlib's window with gzip's header."""
 
 TAG = Tag(name="config", description="The configuration.")
 
@@ -31,6 +43,32 @@ class ReloadQuery(Input):
     dry_run: bool = Field(False, description="change nothing, tell what would change")
     force: bool = Field(False, description="also when most of what the file said before is gone")
     reset: bool = Field(False, description="take back whatever was set at run time")
+
+
+class PushQuery(Input):
+    """How to push."""
+
+    dry_run: bool = Field(False, description="change nothing, tell what would change here")
+    force: bool = Field(
+        False,
+        description="also when most of what was said before is gone, or a member cannot do so",
+    )
+
+
+class PushBody(Input):
+    """A configuration file."""
+
+    file: str = Field(max_length=4096, description="what it is called, for people")
+    data: str = Field(description="the file, compressed with gzip, in base64")
+
+
+class ConfigMember(BaseModel):
+    """What a member of the cluster says of the configuration."""
+
+    name: str
+    revision: int | None = Field(description="that it does as; null = its machine's own file")
+    error: str = Field(description="why it does not as the last one; empty when it does")
+    differs: bool = Field(description="the file of its machine says something else")
 
 
 class ConfigBridge(BaseModel):
@@ -50,6 +88,8 @@ class ConfigStatus(BaseModel):
     """What runs now."""
 
     file: str | None = Field(description="null without a configuration file")
+    revision: int | None = Field(description="of what was pushed to the cluster; null = the file's")
+    members: list[ConfigMember] = Field(description="the cluster's; empty where there is none")
     loaded: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
     watch: bool = Field(description="a change of the file is read by itself")
     warnings: list[str] = Field(description="what is valid in the file, but likely to surprise")
@@ -87,6 +127,15 @@ class Reloaded(BaseModel):
     warnings: list[str]
 
 
+class Pushed(BaseModel):
+    """What was pushed, or would be."""
+
+    dry_run: bool
+    revision: int | None = Field(description="etcd's; null of a dry run")
+    members: list[ConfigMember]
+    here: Reloaded = Field(description="what changes in the bridges of the member that was asked")
+
+
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network's configuration."""
     api = APIBlueprint(
@@ -98,10 +147,12 @@ def blueprint(network: Network) -> APIBlueprint:
     def show(query: NoQuery) -> Response:
         """What each bridge is told now, by the file and since."""
         reloader, config = network.reloader, network.running.config
-        path, known = reloader.find(), sorted(network.bridges.items())
+        known = sorted(network.bridges.items())
         return answer(
             ConfigStatus(
-                file=None if path is None else str(path),
+                file=reloader.place,
+                revision=None if reloader.pushed is None else reloader.pushed.revision,
+                members=_members(network),
                 loaded=datetime.fromtimestamp(reloader.loaded, UTC).isoformat(),
                 watch=config.watch,
                 warnings=list(config.warnings()),
@@ -122,11 +173,66 @@ def blueprint(network: Network) -> APIBlueprint:
             done = network.changes.reload(query.dry_run, query.force, query.reset)
             return answer(_reload(done))
         except ConfigError as error:
-            fields = [(fault.path or "file", str(fault)) for fault in error.faults]
-            detail = str(error)
-            raise ProblemError(409, detail, fields) from None
+            raise _invalid(error) from None
+
+    @api.post("/push", responses={200: Pushed, **documented(409)})
+    @admin
+    def push(query: PushQuery, body: PushBody) -> Response:
+        """Have all members of the cluster do as this file says, instead of their machines' files.
+
+        It is checked here and tried dry by each member; from then on one revision holds for all,
+        those too that come later.  409: it is not valid, a member cannot do as it says, most of
+        what was said before is gone, or there is no cluster; nothing has changed anywhere then.
+        """
+        reloader = network.reloader
+        if reloader.sharing is None:
+            place = reloader.place or "a file"
+            detail = (
+                "this controller is in no cluster, it does as its machine's file says: change"
+                f" {place} and reload it (ofapp config reload)"
+            )
+            raise ProblemError(409, detail)
+        pushed = Pushing(_unpacked(body.data), printable(body.file), caller().name, time.time())
+        try:
+            planned = reloader.check(pushed, query.force)
+            outcome = reloader.sharing.push(pushed, query.dry_run, query.force)
+        except ConfigError as error:
+            raise _invalid(error) from None
+        except PushError as error:
+            raise ProblemError(409, f"nothing has changed: {error}") from None
+        if not query.dry_run:
+            record(f"configuration: {pushed.file} pushed as revision {outcome.revision}")
+        return answer(
+            Pushed(
+                dry_run=query.dry_run,
+                revision=outcome.revision,
+                members=_members(network),
+                here=_reload(planned),
+            )
+        )
 
     return api
+
+
+def _invalid(error: ConfigError) -> ProblemError:
+    fields = [(fault.path or "file", str(fault)) for fault in error.faults]
+    return ProblemError(409, str(error), fields)
+
+
+def _unpacked(data: str) -> bytes:
+    """A file that was sent; no more of it is unpacked than a file may have."""
+    try:
+        packed = base64.b64decode(data, validate=True)
+        unpacked = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES + 1)
+    except (ValueError, zlib.error) as error:
+        detail = "data: not a file that is compressed with gzip, in base64"
+        raise ProblemError(400, detail, [("data", str(error))]) from None
+    return unpacked
+
+
+def _members(network: Network) -> list[ConfigMember]:
+    sharing = network.reloader.sharing
+    return [] if sharing is None else [ConfigMember(**m._asdict()) for m in sharing.members()]
 
 
 def _bridge(running: RunningConfiguration, bridge: Bridge) -> ConfigBridge:

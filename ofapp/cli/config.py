@@ -104,6 +104,58 @@ def reload(
     say(f"{'would be: ' if dry_run else ''}{told['message']}")
 
 
+@app.command()
+def push(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that all are to do as.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing, but say what would change.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Push it even if most of what was said before is gone, or a member cannot do so.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Have all members of a cluster do as this file says, instead of their machines' files.
+
+    Any member may be asked. All try it first, and take it at once, or nothing changes anywhere.
+    """
+    import base64
+    import gzip
+
+    try:
+        data = base64.b64encode(gzip.compress(file.read_bytes())).decode()
+    except OSError as error:
+        say(f"{file}: {error.strerror}", err=True)
+        raise typer.Exit(1) from None
+    wanted = {"dry_run": dry_run, "force": force}
+    query = {name: "true" for name, given in wanted.items() if given}
+    body = {"file": file.name, "data": data}
+    told = Client(api).post("/v1/config/push", query or None, body)
+    if as_json:
+        print_json(told)
+        return
+    for warning in told["here"]["warnings"]:
+        say(f"warning: {warning}", err=True)
+    for line in _member_lines(told["members"]):
+        say(line)
+    say(f"would be: {told['here']['message']}" if dry_run else f"revision {told['revision']} holds")
+
+
+def _member_lines(members: list[Json]) -> list[str]:
+    lines = []
+    for own in members:
+        does = "its machine's file" if own["revision"] is None else f"revision {own['revision']}"
+        differs = "; its machine's file says something else" if own["differs"] else ""
+        error = f"; it cannot do as the last one says: {own['error']}" if own["error"] else ""
+        lines.append(f"member {own['name']}: {does}{differs}{error}")
+    return lines
+
+
 _RUN_TIME = " (was set at run time, and is taken back)"
 
 
@@ -123,6 +175,7 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
 
     file = status["file"] or "no configuration file"
     lines = [_comment(f"{file}, read {status['loaded']}") + "\n"]
+    lines += [_comment(line) + "\n" for line in _member_lines(status["members"])]
     if not bridges:
         return [*lines, "bridges: {}\n"]
     lines.append("bridges:\n")

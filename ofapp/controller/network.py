@@ -31,6 +31,7 @@ from ofapp.controller.heartbeat import Heartbeat
 from ofapp.controller.lacp_memory import LacpMemory
 from ofapp.controller.lifetime import Lifetime
 from ofapp.controller.owners import Alone, Owners
+from ofapp.controller.pushed import Pushed
 from ofapp.controller.registry import Registry
 from ofapp.controller.reload import Reloader
 from ofapp.controller.running import RunningConfiguration
@@ -118,6 +119,11 @@ class Network:
         """Do as the configuration file says now; what is wrong with it is told as an event."""
         with self.audit.act(who, str(Role.ADMIN), "this machine", "reload"):
             self.reloader.try_reload()
+
+    def take(self, pushed: Pushed) -> None:
+        """Do as a configuration says that somebody has pushed to all members; ConfigError."""
+        with self.audit.act(pushed.by, str(Role.ADMIN), "the cluster", f"push {pushed.place}"):
+            self.reloader.take(pushed)
 
     def close(self) -> None:
         """The controller ends: let go of every switch, which keeps its flows."""

@@ -24,6 +24,7 @@ from ofapp.config.document import Place
 from ofapp.config.errors import Fault
 from ofapp.config.loss import extent, missing
 from ofapp.controller.audit import record
+from ofapp.controller.pushed import Pushed, Sharing
 from ofapp.controller.shared import Shared
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.transition import Transition
@@ -97,6 +98,7 @@ class Reloader:
     not cut short.
     find: the file's place, None while there is none; asked each time, as a file may be made later.
     loaded: when it was read last, in seconds since the epoch; valid: the last attempt took it.
+    pushed: what is done as instead of the file, in a cluster; sharing: with whom.
     """
 
     shared: Shared
@@ -105,6 +107,8 @@ class Reloader:
     find: Callable[[], Path | None]
     loaded: float = field(default_factory=time.time)
     valid: bool = True
+    pushed: Pushed | None = None
+    sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
         self._extent = extent(self.config)
@@ -120,25 +124,50 @@ class Reloader:
         Nobody may be there to ask, and bridges without a controller are worse.  It is told at each
         start until the file is whole again, or somebody says that this is meant.
         """
+        if self.pushed is not None:
+            return  # it was looked at when it was pushed
         before = self.accepted.load()
         doubt = None if before is None else missing(before, self._extent)
         if before is None or doubt is None:
             self.accepted.save(self._extent)
             return
         self._extent = before
-        message = f"{_place(self.find())}: {_refusal(doubt)}; meanwhile it holds as it is"
+        message = f"{_place(self.place)}: {_refusal(doubt)}; meanwhile it holds as it is"
         self.shared.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
+
+    def take(self, pushed: Pushed) -> Reload:
+        """Do as one says that was pushed, and no more as the file; ConfigError, told, too."""
+        before, self.pushed = self.pushed, pushed
+        try:
+            return self.reload(force=True)
+        except ConfigError:
+            self.pushed = before
+            raise
+
+    def check(self, pushed: Pushed, force: bool) -> Reload:
+        """What would change if one were pushed; ConfigError, as of a `reload`."""
+        config = pushed.config()
+        doubt = None if force else missing(self._extent, extent(config))
+        if doubt is not None:
+            raise _incomplete(pushed.place, doubt, "ofapp config push --force")
+        before, self.pushed = self.pushed, pushed
+        try:
+            return self.reload(dry_run=True, force=True)
+        finally:
+            self.pushed = before
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
+
+        Where one was pushed, that is read instead.
 
         force: also when it looks as if a part of it were missing; a dry run only warns of that.
         reset: whatever was set at run time is taken back.
         """
         begun = time.monotonic()
-        path = self.find()
+        path = self.place
         try:
-            config = load_config(path)
+            config = self._load()
             doubt = None if force else missing(self._extent, extent(config))
             if doubt is not None and not dry_run:
                 raise _incomplete(path, doubt)
@@ -153,11 +182,10 @@ class Reloader:
         if not dry_run:
             self._take(config, plans)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
-        file = None if path is None else str(path)
         doubts = () if doubt is None else (_refusal(doubt),)
         waited = [line for plan in plans for line in _waited_for(plan)]
         warnings = (*doubts, *config.warnings(), *waited)
-        outcome = Reload(dry_run, file, milliseconds, tuple(done), restart, warnings)
+        outcome = Reload(dry_run, path, milliseconds, tuple(done), restart, warnings)
         if not dry_run:
             self._tell(outcome)
         return outcome
@@ -176,7 +204,7 @@ class Reloader:
             if now is None or now == known or not settled:
                 continue
             known = now
-            if self.config.watch:
+            if self.config.watch and self.pushed is None:
                 reload()
 
     def try_reload(self) -> None:
@@ -186,7 +214,26 @@ class Reloader:
         except ConfigError:
             return
 
+    @property
+    def place(self) -> str | None:
+        """What is done as, for people; None while there is no file."""
+        if self.pushed is not None:
+            return self.pushed.place
+        path = self.find()
+        return None if path is None else str(path)
+
+    def filed(self) -> Config | None:
+        """What the machine's file says; None without one that is valid."""
+        path = self.find()
+        try:
+            return None if path is None else load_config(path)
+        except ConfigError:
+            return None
+
     # Inside
+
+    def _load(self) -> Config:
+        return load_config(self.find()) if self.pushed is None else self.pushed.config()
 
     def _bridges(self) -> list[Bridge]:
         return [bridge for _, bridge in sorted(self.shared.registry.bridges.items())]
@@ -217,7 +264,8 @@ class Reloader:
     def _take(self, config: Config, plans: list[_Plan]) -> None:
         self.shared.running.config = config
         self._extent = extent(config)
-        self.accepted.save(self._extent)
+        if self.pushed is None:
+            self.accepted.save(self._extent)
         self.loaded = time.time()
         self.valid = True
         for plan in plans:
@@ -268,16 +316,19 @@ def _waited_for(plan: _Plan) -> Iterator[str]:
             yield f"{plan.bridge.name}: lags.{name}: {what}"
 
 
-def _refusal(doubt: str) -> str:
-    return f"{doubt}; if that is meant: ofapp config reload --force"
+_FORCED = "ofapp config reload --force"
 
 
-def _incomplete(path: Path | None, doubt: str) -> ConfigError:
-    return ConfigError([Fault(_place(path), Place(), "", _refusal(doubt))])
+def _refusal(doubt: str, forced: str = _FORCED) -> str:
+    return f"{doubt}; if that is meant: {forced}"
 
 
-def _place(path: Path | None) -> str:
-    return "no configuration file" if path is None else str(path)
+def _incomplete(place: str | None, doubt: str, forced: str = _FORCED) -> ConfigError:
+    return ConfigError([Fault(_place(place), Place(), "", _refusal(doubt, forced))])
+
+
+def _place(place: str | None) -> str:
+    return "no configuration file" if place is None else place
 
 
 def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:

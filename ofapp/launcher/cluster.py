@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ofapp.common.files import read_regular
 from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
@@ -21,8 +21,10 @@ from ofapp.launcher.options import CONF
 
 if TYPE_CHECKING:
     from ofapp.controller.cluster.cluster import Cluster as Member
+    from ofapp.controller.cluster.configuration import SharedConfiguration
     from ofapp.controller.cluster.state import SharedState
     from ofapp.controller.cluster.surface import Surface
+    from ofapp.controller.network import Network
 
 MOST_PASSWORD = 4096
 """Bytes of its file."""
@@ -72,10 +74,29 @@ def settings(filed: Cluster | None, directory: Path) -> ClusterSettings | None:
     return ClusterSettings(cluster, _member(cluster), ca, cert, key, password)
 
 
-def join(settings: ClusterSettings, directory: Path, tell: Tell) -> tuple[SharedState, Member]:
-    """What this controller keeps, and who decides what it looks after, as a member; EtcdError."""
+class Joined(NamedTuple):
+    """What this controller keeps, who decides what it looks after, and what it does as, as a
+    member."""
+
+    state: SharedState
+    owners: Member
+    configuration: SharedConfiguration
+
+    def share(self, network: Network) -> None:
+        """Have the network do as a configuration that is pushed, from now on."""
+        from ofapp.controller.cluster.configuration import Takes
+
+        reloader, lessee = network.reloader, self.owners.lessee
+        takes = Takes(network.take, reloader.check, reloader.filed, lambda: lessee.held.number)
+        reloader.sharing, reloader.pushed = self.configuration, self.configuration.taken
+        self.configuration.start(takes)
+
+
+def join(settings: ClusterSettings, directory: Path, tell: Tell) -> Joined:
+    """Become a member; EtcdError."""
     from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.cluster import Membership
+    from ofapp.controller.cluster.configuration import SharedConfiguration
     from ofapp.controller.cluster.gateway import Access, Gateway
     from ofapp.controller.cluster.keys import Keys
     from ofapp.controller.cluster.state import SharedState
@@ -86,7 +107,8 @@ def join(settings: ClusterSettings, directory: Path, tell: Tell) -> tuple[Shared
     keys = Keys(cluster.name)
     state = SharedState(directory, tell, etcd, keys)
     own = Membership(keys, settings.member, float(cluster.lease))
-    return state, Member(etcd, own, state, tell)
+    configuration = SharedConfiguration(etcd, keys, settings.member, tell)
+    return Joined(state, Member(etcd, own, state, tell), configuration)
 
 
 def surface(settings: ClusterSettings, member: Member) -> Surface:

@@ -86,8 +86,8 @@ class FakeEtcd:
         for watch in [*self.watches]:
             watch.catch_up()
 
-    def apply(self, operations: Sequence[Put | Delete]) -> None:
-        """One revision for all; none where nothing changes."""
+    def apply(self, operations: Sequence[Put | Delete]) -> int:
+        """One revision for all; none where nothing changes.  Gives etcd's after it."""
         for operation in operations:
             if isinstance(operation, Put) and operation.lease not in (0, *self.leases):
                 raise LostError("requested lease not found")
@@ -104,8 +104,10 @@ class FakeEtcd:
             if old is not None or record is not None:
                 self.history.append(Change(operation.key, record, revision))
                 self.revision = revision
+        revision = self.revision  # whoever hears of it may change something, too
         if not self.delayed:
             self.deliver()
+        return revision
 
     def holds(self, condition: Condition) -> bool:
         """Whether it does now."""
@@ -133,20 +135,17 @@ class FakeClient:
         return self.found(prefix)
 
     def put(self, key: str, value: bytes, lease: int = 0) -> int:
-        self._change([Put(key, value, lease)])
-        return self.etcd.revision
+        return self._change([Put(key, value, lease)])
 
     def delete(self, key: str) -> int:
-        self._change([Delete(key)])
-        return self.etcd.revision
+        return self._change([Delete(key)])
 
     def transact(self, conditions: Sequence[Condition], then: Sequence[Put | Delete]) -> Outcome:
         if len({operation.key for operation in then}) < len(then):
             raise ValueError("a key comes twice in a transaction")
         self._reach()
         if all(map(self.etcd.holds, conditions)):
-            self.etcd.apply(then)
-            outcome = Outcome(True, self.etcd.revision)
+            outcome = Outcome(True, self.etcd.apply(then))
         else:
             keys = dict.fromkeys(condition.key for condition in conditions)
             held = tuple(self.etcd.records[key] for key in keys if key in self.etcd.records)
@@ -210,10 +209,11 @@ class FakeClient:
             raise LostError("requested lease not found")
         return self.etcd.leases[lease]
 
-    def _change(self, operations: Sequence[Put | Delete]) -> None:
+    def _change(self, operations: Sequence[Put | Delete]) -> int:
         self._reach()
-        self.etcd.apply(operations)
+        revision = self.etcd.apply(operations)
         self._answer()
+        return revision
 
     def _ask(self) -> None:
         self._reach()

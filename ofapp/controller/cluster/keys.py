@@ -5,7 +5,8 @@
 /ofapp/CLUSTER/bases/DPID                      what is added to the terms of a switch
 /ofapp/CLUSTER/state/bridges/DPID/entries...   what outlives a controller, of each bridge
 /ofapp/CLUSTER/state/common/tokens.json        and of all
-/ofapp/CLUSTER/configuration                   the file that all members do as
+/ofapp/CLUSTER/configuration/current           the file that all members do as
+/ofapp/CLUSTER/configuration/offered           and one that is to be
 /ofapp/CLUSTER/running/MEMBER                  which revision of it a member runs
 """
 
@@ -59,8 +60,18 @@ class Keys(NamedTuple):
 
     @property
     def configuration(self) -> str:
-        """The configuration that was pushed."""
-        return f"{self.root}configuration"
+        """What is about the configuration that is pushed begins so."""
+        return f"{self.root}configuration/"
+
+    @property
+    def current(self) -> str:
+        """The one that all members do as."""
+        return f"{self.configuration}current"
+
+    @property
+    def offered(self) -> str:
+        """One that all members are to try."""
+        return f"{self.configuration}offered"
 
     @property
     def running(self) -> str:

@@ -1,0 +1,228 @@
+"""A configuration that is pushed: all members take it, or nothing changes anywhere."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import time
+from pathlib import Path
+
+import pytest
+
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.config import Config, load_config
+from ofapp.controller.cluster import configuration
+from ofapp.controller.cluster.configuration import SharedConfiguration, Takes
+from ofapp.controller.cluster.etcd import Put
+from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.events import EventLog
+from ofapp.controller.network import Network
+from ofapp.controller.pushed import Pushed, PushError
+from ofapp.controller.state import State
+from tests.support.etcd import FakeClient, FakeEtcd
+from tests.support.waiting import wait_for
+from tests.unit.api.clients import Clients
+from tests.unit.api.network import add_bridge
+
+KEYS = Keys("test")
+TEXT = "bridges: {1: {ageing_time: 60}}\n"
+OTHER = "bridges: {1: {ageing_time: 90}}\n"
+
+
+class Member:
+    """A member of the cluster, with a bridge."""
+
+    def __init__(self, name: str, etcd: FakeEtcd, file: Path | None = None) -> None:
+        self.etcd: FakeClient = etcd.client()
+        self.told: list[Event] = []
+        self.shared = SharedConfiguration(self.etcd, KEYS, name, self._tell)
+        config = self.shared.begin() or load_config(file)
+        self.network = Network(config, State(None), EventLog(), find=lambda: file)
+        self.bridge = add_bridge(self.network)
+        reloader = self.network.reloader
+        lease = self.etcd.grant(10).number
+        reloader.sharing, reloader.pushed = self.shared, self.shared.taken
+        self.shared.start(Takes(self.network.take, reloader.check, reloader.filed, lambda: lease))
+
+    def _tell(self, _bridge: int | None, event: Event) -> None:
+        self.told.append(event)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.told]
+
+    @property
+    def ageing(self) -> float | None:
+        return self.network.running.of(1).ageing_time
+
+    def push(self, text: str, dry_run: bool = False, force: bool = False) -> int | None:
+        pushed = Pushed(text.encode(), "ofapp.yaml", "anna", time.time())
+        return self.shared.push(pushed, dry_run, force).revision
+
+
+@pytest.fixture
+def etcd() -> FakeEtcd:
+    return FakeEtcd()
+
+
+@pytest.fixture(scope="module")
+def clients() -> Clients:
+    return Clients()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(configuration, "PATIENCE", 0.2)
+    monkeypatch.setattr(configuration, "REPEAT", 0.02)
+
+
+def test_all_members_take_it_at_once_and_so_does_one_that_comes_later(etcd: FakeEtcd) -> None:
+    a, b = Member("a", etcd), Member("b", etcd)
+    revision = a.push(TEXT)
+    assert revision is not None
+    assert (a.ageing, b.ageing) == (60, 60)
+    late = Member("c", etcd)
+    assert late.ageing == 60
+    for member in (a, b, late):
+        wait_for(lambda m=member: len(m.shared.members()) == 3, "all of them", sleep=hub.sleep)
+        assert {each.revision for each in member.shared.members()} == {revision}
+        assert "config.differs" not in member.kinds
+    assert b.push(OTHER) != revision
+    assert [member.ageing for member in (a, b, late)] == [90, 90, 90]
+
+
+def test_a_dry_run_changes_nothing(etcd: FakeEtcd) -> None:
+    a, b = Member("a", etcd), Member("b", etcd)
+    before = a.ageing
+    assert a.push(TEXT, dry_run=True) is None
+    assert (a.ageing, b.ageing) == (before, before)
+    assert not [key for key in etcd.records if key.startswith(KEYS.configuration)]
+
+
+def test_what_one_member_cannot_do_changes_nothing_anywhere(
+    etcd: FakeEtcd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = Member("a", etcd), Member("b", etcd)
+    a.push(TEXT)
+
+    def check(pushed: Pushed, force: bool) -> None:
+        """As an earlier version that does not know an option."""
+        Pushed(b"unknown: 1", "ofapp.yaml", "", 0).config()
+
+    monkeypatch.setattr(
+        b.shared,
+        "_takes",
+        b.shared._takes.__class__(b.network.take, check, lambda: None, b.shared._takes.lease),
+    )  # type: ignore[union-attr]
+    with pytest.raises(PushError, match=r"member b cannot: .*unknown"):
+        a.push(OTHER)
+    assert (a.ageing, b.ageing) == (60, 60)
+
+
+def test_who_is_silent_is_told_and_who_is_gone_is_not_waited_for(etcd: FakeEtcd) -> None:
+    a, b = Member("a", etcd), Member("b", etcd)
+    b.etcd.cut = True
+    with pytest.raises(PushError, match="b is silent"):
+        a.push(TEXT)
+    etcd.advance(20)  # leases end, also a's
+    lease = a.etcd.grant(1000).number
+    a.shared._takes = Takes(a.network.take, a.network.reloader.check, lambda: None, lambda: lease)
+    wait_for(
+        lambda: [each.name for each in a.shared.members()] == ["a"], "a alone", sleep=hub.sleep
+    )
+    a.push(TEXT)
+    assert a.ageing == 60
+    b.etcd.cut = False
+    etcd.deliver()
+    assert b.ageing == 60, "it takes it when it is back"
+
+
+def test_two_who_push_at_once_do_not_undo_each_other(etcd: FakeEtcd) -> None:
+    a = Member("a", etcd)
+    a.push(TEXT)
+    other = Pushed(OTHER.encode(), "other.yaml", "berta", 0)
+    asked = a.shared._ask_all
+
+    def meanwhile(offer: int, force: bool) -> None:
+        asked(offer, force)
+        etcd.delayed = True
+        etcd.apply([Put(KEYS.current, configuration._value(other))])
+
+    a.shared._ask_all = meanwhile  # type: ignore[method-assign]
+    with pytest.raises(PushError, match="somebody else has pushed"):
+        a.push("bridges: {1: {ageing_time: 30}}\n")
+    etcd.delayed = False
+    etcd.deliver()
+    assert a.ageing == 90
+
+
+def test_a_member_that_cannot_goes_on_and_says_so(etcd: FakeEtcd) -> None:
+    a = Member("a", etcd)
+    first = a.push(TEXT)
+    bad = Pushed(b"bridges: {1: {ageing_time: -5}}", "ofapp.yaml", "a later version", 0)
+    etcd.apply([Put(KEYS.current, configuration._value(bad))])
+    assert a.ageing == 60
+    assert "config.behind" in a.kinds
+    (said,) = a.shared.members()
+    assert said.revision == first
+    assert "ageing_time" in said.error
+    later = Member("b", etcd)
+    assert later.shared.taken is None
+    assert "config.behind" in later.kinds
+
+
+def test_a_machine_whose_own_file_says_something_else_says_so(
+    etcd: FakeEtcd, tmp_path: Path
+) -> None:
+    same, other = tmp_path / "same.yaml", tmp_path / "other.yaml"
+    same.write_text(TEXT)
+    other.write_text(OTHER)
+    a, b = Member("a", etcd, same), Member("b", etcd, other)
+    assert b.ageing == 90
+    a.push(TEXT)
+    assert b.ageing == 60
+    assert a.kinds == []
+    assert b.kinds == ["config.differs"]
+    assert [each.differs for each in a.shared.members()] == [False, True]
+    other.write_text("bridges: {1: {ageing_time: 77}}\n")
+    b.network.reload("SIGHUP")
+    assert b.ageing == 60, "what was pushed holds"
+
+
+class TestApi:
+    def body(self, text: str) -> dict[str, str]:
+        data = base64.b64encode(gzip.compress(text.encode())).decode()
+        return {"file": "ofapp.yaml", "data": data}
+
+    def test_pushes_and_shows(self, etcd: FakeEtcd, clients: Clients) -> None:
+        a, b = Member("a", etcd), Member("b", etcd)
+        client = clients(a.network)
+        planned = client.post("/v1/config/push?dry_run=true", json=self.body(TEXT))
+        assert planned.status_code == 200
+        assert planned.json["revision"] is None
+        assert planned.json["here"]["bridges"][0]["changes"]
+        told = client.post("/v1/config/push", json=self.body(TEXT))
+        assert told.status_code == 200
+        assert {each["revision"] for each in told.json["members"]} == {told.json["revision"]}
+        assert b.ageing == 60
+        shown = clients(b.network).get("/v1/config").json
+        assert shown["revision"] == told.json["revision"]
+        assert shown["file"] == f"ofapp.yaml, revision {told.json['revision']}"
+        assert [each["name"] for each in shown["members"]] == ["a", "b"]
+        cut = client.post("/v1/config/push", json=self.body(""))
+        assert cut.status_code == 409
+        assert "ofapp config push --force" in cut.json["detail"]
+        wrong = client.post("/v1/config/push", json=self.body("bridges: {1: {ageing_time: no}}"))
+        assert wrong.status_code == 409
+        assert wrong.json["errors"]
+        none = client.post("/v1/config/push", json={"file": "x", "data": "no"})
+        assert none.status_code == 400
+
+    def test_says_what_to_do_where_there_is_no_cluster(self, clients: Clients) -> None:
+        network = Network(Config(), State(None), EventLog())
+        told = clients(network).post("/v1/config/push", json=self.body(TEXT))
+        assert told.status_code == 409
+        assert "ofapp config reload" in told.json["detail"]
+        shown = clients(network).get("/v1/config").json
+        assert (shown["revision"], shown["members"]) == (None, [])
