@@ -23,6 +23,7 @@ from ofapp.cli import (
     mdb,
     multicast,
     ports,
+    snmp,
     stp,
     token,
     topology,
@@ -54,6 +55,7 @@ app.add_typer(deploy.app, name="deploy")
 app.add_typer(config.app, name="config")
 app.add_typer(token.app, name="token")
 app.add_typer(cluster.app, name="cluster")
+app.add_typer(snmp.app, name="snmp")
 app.command("events")(events.events)
 app.command("doctor")(doctor.doctor)
 app.command("completion")(completion.completion)

@@ -39,6 +39,7 @@ FLOORS = [
 OUTBUILDINGS = {
     "deploy": ("common bridge", "config cli launcher app bench"),
     "bench": ("common deploy", "cli"),
+    "snmp": ("common", "cli"),
 }
 """Rooms beside the house: what they may import of it, and who may import them."""
 

@@ -1,0 +1,50 @@
+"""All that SNMP tells of a bridge, in the bridge's own context or without one."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+
+from ofapp.snmp import bridge_mib, if_mib, q_bridge
+from ofapp.snmp.answers import FRESH, FRESH_FDB, Answers, Json
+from ofapp.snmp.objects import Objects, Row, Section
+from ofapp.snmp.values import Oid
+
+SUBTREES: tuple[Oid, ...] = (bridge_mib.DOT1D,)
+"""What is registered without a context."""
+OWN_SUBTREES = (*SUBTREES, if_mib.INTERFACES, if_mib.IF_X_TABLE)
+"""What is registered in the context of a bridge."""
+
+
+def objects_of(answers: Answers, own_context: bool) -> Objects:
+    """own_context: with the bridge's ports as interfaces; without one those of the host are told,
+    and ports are referred to by the numbers that the host has for interfaces of their names."""
+
+    def indices() -> dict[int, int]:
+        return {} if own_context else _host_indices(answers.ports())
+
+    def section(prefix: Oid, make: Callable[[], Sequence[Row]], fresh: float = FRESH) -> Section:
+        return Section(prefix, lambda: answers.kept(f"rows of {prefix}", fresh, make))
+
+    sections = [
+        section(bridge_mib.BASE, lambda: bridge_mib.base(answers, indices())),
+        section(bridge_mib.STP, lambda: bridge_mib.stp(answers)),
+        section(bridge_mib.TP, lambda: bridge_mib.tp(answers), FRESH_FDB),
+        section(q_bridge.BASE, lambda: q_bridge.base(answers)),
+        section(q_bridge.TP, lambda: q_bridge.tp(answers), FRESH_FDB),
+        section(q_bridge.VLAN, lambda: q_bridge.vlans(answers)),
+    ]
+    if own_context:
+        sections.append(section(if_mib.INTERFACES, lambda: if_mib.interfaces(answers)))
+        sections.append(section(if_mib.IF_X_TABLE, lambda: if_mib.extended(answers)))
+    return Objects(sections)
+
+
+def _host_indices(ports: list[Json]) -> dict[int, int]:
+    found = {}
+    for port in ports:
+        try:
+            found[port["number"]] = socket.if_nametoindex(port["name"])
+        except OSError:
+            continue
+    return found
