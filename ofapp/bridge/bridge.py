@@ -232,6 +232,11 @@ class Bridge(BridgeQueries):
             return []
         return self.followed(self.spanning_tree.bpdus(frames, now), now)
 
+    def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
+        """BPDUs have been sent: (port, `SendFrame.bpdu`).  It may be due sooner than before."""
+        if self.spanning_tree is not None:
+            self.spanning_tree.bpdus_left(left, now)
+
     def lacpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
         """LACPDUs and markers that arrived together, by the members that they came in by."""
         return self._folded(self.lags.hear(frames, now), now)

@@ -6,7 +6,7 @@ into the other parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ofapp.bridge import stp
@@ -32,6 +32,7 @@ from ofapp.bridge.spanning_tree import BridgeSpanningTree
 from ofapp.bridge.static_entries import StaticEntries
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.stp_control import StpControl
+from ofapp.common.portions import AT_ONCE, Portions
 
 
 class BridgeQueries:
@@ -104,6 +105,10 @@ class BridgeQueries:
         """All of it, as things are; params: as if these were set, but for what protocols do."""
         return Asked(self, params).whole()
 
+    def desired_as_of_now(self) -> Callable[[Portions], Desired]:
+        """The same, made later: see `Asked.as_of_now`."""
+        return Asked(self).as_of_now()
+
     def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
         """The part of one port, in its own state or in this one."""
         return Asked(self).port(number, state or self.relay.states.get(number))
@@ -154,9 +159,9 @@ class BridgeQueries:
         """Who is behind the ports, as the spanning tree hears; None for a bridge without one."""
         return None if self.spanning_tree is None else self.spanning_tree.around()
 
-    def dump_stp(self) -> dict[str, Any] | None:
+    def dump_stp(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:
         """The spanning tree as JSON-serialisable data; None for a bridge that runs none."""
-        return None if self.spanning_tree is None else self.spanning_tree.dump()
+        return None if self.spanning_tree is None else self.spanning_tree.dump(portions)
 
     def lldp_status(self, now: float) -> tuple[AgentStatus, ...]:
         """How LLDP stands on each port of the switch where it runs."""

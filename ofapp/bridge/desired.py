@@ -8,7 +8,7 @@ one at a time, so a port is a value of its own, made without the others.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +30,7 @@ from ofapp.bridge.spanning_tree import BridgeSpanningTree
 from ofapp.bridge.static_entries import StaticEntries
 from ofapp.bridge.stp import PortState
 from ofapp.bridge.vlan import PortVlans
+from ofapp.common.portions import AT_ONCE, Portions
 
 AccessLists = Mapping[str, tuple[AclRule, ...]]
 
@@ -144,21 +145,41 @@ class Asked:
 
     def whole(self) -> Desired:
         """All of it."""
+        return self.as_of_now()(AT_ONCE)
+
+    def as_of_now(self) -> Callable[[Portions], Desired]:
+        """All of it, which is made later, in portions.
+
+        The states, addresses and entries are those of now.  What else changes of a port until it
+        is made may be in it or not, and follows in any case.
+        """
         parts, policies = self._parts, self._port_policies
         lists = used_lists(self._params)
-        return Desired(
-            policies,
-            tuple(port.number for port in self._ports),
-            tuple(self.port(number, state) for number, state in sorted(self._states())),
-            tuple(parts.static_entries),
-            tuple(held.effect for held in parts.learning.move_guard.held.values()),
-            lists,
-            dict(_mirrors(lists, self._ports)),
-            self._snooping is not None,
-            () if self._snooping is None else tuple(self._snooping.desired()),
-            self._lags,
-            self._heard(),
-        )
+        states = sorted(self._states())
+        numbers = tuple(port.number for port in self._ports)
+        statics = tuple(parts.static_entries)
+        holds = tuple(held.effect for held in parts.learning.move_guard.held.values())
+        mirrors = dict(_mirrors(lists, self._ports))
+        entries = () if self._snooping is None else tuple(self._snooping.desired())
+
+        heard = self._heard()
+
+        def made(portions: Portions) -> Desired:
+            return Desired(
+                policies,
+                numbers,
+                tuple(self.port(number, state) for number, state in portions.of(states)),
+                statics,
+                holds,
+                lists,
+                mirrors,
+                self._snooping is not None,
+                entries,
+                self._lags,
+                heard,
+            )
+
+        return made
 
     def port(self, number: int, state: PortState | None) -> DesiredPort:
         """One port, in this state."""

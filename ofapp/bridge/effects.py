@@ -90,10 +90,14 @@ class ClosePort:
 
 @dataclass(frozen=True, slots=True)
 class SendFrame:
-    """Send a complete frame, without FCS, out of ports, whatever their state."""
+    """Send a complete frame, without FCS, out of ports, whatever their state.
+
+    bpdu: its number; the bridge is told when it has been sent (`Bridge.bpdus_left`).  0: another's.
+    """
 
     ports: frozenset[int]
     frame: bytes
+    bpdu: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from ofapp.bridge.stp import (
 )
 from ofapp.bridge.stp.dumped import whole
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
+from ofapp.common.portions import AT_ONCE, Portions
 
 _FORWARDING = PortState.FORWARDING
 _ALONE = "no other port is up that it could relay to"
@@ -115,9 +116,9 @@ class BridgeSpanningTree:
         revived._early = revived._alone()
         return revived
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any]:
         """The tree and its ports' names as JSON-serialisable data."""
-        return {"names": [*self.ports.items()], "tree": dump.dump(self.tree)}
+        return {"tree": dump.dump(self.tree, portions), "names": [*self.ports.items()]}
 
     def behind(self) -> dict[str, int]:
         """Who is behind the ports, as in `Unsettled`."""
@@ -234,6 +235,12 @@ class BridgeSpanningTree:
             effects += self._relay.heard_bridge(port)
         return effects + self._carry_out(self.tree.receive_all(heard, self._time(now)))
 
+    def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
+        """BPDUs have been sent: (port, number)."""
+        at = self.clock.at(now)
+        for port, number in left:
+            self.tree.left(port, number, at)
+
     def tick(self, now: float) -> list[Step]:
         """Let time pass."""
         return self._carry_out(self.tree.tick(self._time(now))) if self.clock.runs else []
@@ -341,7 +348,7 @@ class BridgeSpanningTree:
                 if not self.clock.runs:
                     continue  # said when it goes on
                 effects += self._confirmed()
-                effects.append(SendFrame(frozenset({effect.port}), effect.frame))
+                effects.append(SendFrame(frozenset({effect.port}), effect.frame, effect.number))
             else:
                 effects.append(effect)
         # At once, and not only before what waits for it: the answer shows how long closing takes.

@@ -37,6 +37,7 @@ class StpControl:
         self._trees = trees
         self._waits = False
         self._trace = False
+        self._hears_of_leaving = False
 
     @property
     def runs(self) -> bool:
@@ -61,7 +62,7 @@ class StpControl:
             self.running = BridgeSpanningTree(
                 params, address, self._relay, self._trees, self.remembered
             )
-            self.running.tree.trace = self._trace
+            self._begun(self.running)
             if self._waits:
                 self.running.clock.pause(now)
                 self.running.tree.leave()
@@ -109,7 +110,7 @@ class StpControl:
         self.running = BridgeSpanningTree.revive(
             params, data, self._relay, self._trees, port_params
         )
-        self.running.tree.trace = self._trace
+        self._begun(self.running)
 
     def pause(self, now: float) -> None:
         """The switch is away."""
@@ -151,6 +152,18 @@ class StpControl:
     def borders_on(self, address: int) -> bool:
         """Whether the tree has heard the bridge with this address behind a port."""
         return self.running is not None and address in self.running.tree.behind.values()
+
+    def hear_of_leaving(self) -> None:
+        """From now on somebody says when BPDUs have been sent (`Bridge.bpdus_left`); otherwise they
+        are as soon as they are said."""
+        self._hears_of_leaving = True
+        if self.running is not None:
+            self._begun(self.running)
+
+    def _begun(self, running: BridgeSpanningTree) -> None:
+        running.tree.trace = self._trace
+        if self._hears_of_leaving:
+            running.tree.hear_of_leaving()
 
     def set_trace(self, wanted: bool) -> None:
         """Have BPDUs told as events, which costs more than the protocol itself."""

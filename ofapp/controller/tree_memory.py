@@ -19,7 +19,9 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Unsettled
 from ofapp.bridge.stp_control import Stand
 from ofapp.common import hub
+from ofapp.common.portions import AT_ONCE, PORTION, Portions
 from ofapp.controller.state import Snapshots
+from ofapp.controller.state.snapshots import encoded
 
 SETTLING = 0.05
 """Seconds for which a tree has to be at rest until it is written down."""
@@ -94,9 +96,23 @@ class TreeMemory:
 
     def _confirmed(self, bridge: Bridge, stand: Stand) -> None:
         self._asked.pop(bridge.datapath_id, None)
-        tree = bridge.dump_stp() if bridge.stp.unwritten() == stand else None
-        if tree is not None:
-            self._snapshots.save(bridge.datapath_id, tree)
+        if len(bridge.ports) <= PORTION:
+            self._write(bridge, stand, AT_ONCE)
+        else:
+            hub.spawn(self._write, bridge, stand, Portions(partial(hub.sleep, 0)))
+
+    def _write(self, bridge: Bridge, stand: Stand, portions: Portions) -> None:
+        """Write the tree down, if it still stands so.
+
+        One of thousands of ports takes a while, and is none if it moves meanwhile.
+        """
+        document = None
+        if bridge.stp.unwritten() == stand:
+            document = encoded(bridge.dump_stp(portions), portions)
+        if self._bridges.get(bridge.datapath_id) is not bridge:
+            return
+        if document is not None and bridge.stp.unwritten() == stand:
+            self._snapshots.save(bridge.datapath_id, document)
             bridge.stp.written(stand)
         else:
             self._moving[bridge.datapath_id] = None

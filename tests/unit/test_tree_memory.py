@@ -12,6 +12,7 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import SetPortState
+from ofapp.common import hub
 from ofapp.controller.absentees import CAUTION, Absentees
 from ofapp.controller.state import State
 from ofapp.controller.tree_memory import TreeMemory
@@ -33,7 +34,7 @@ class Switch:
 class Kept:
     """A bridge whose tree has just begun, and its keeper."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, ports: int = 2) -> None:
         self.bridge = Bridge(1, STP)
         self.switch = Switch()
         self.sessions: dict[int, Switch] = {1: self.switch}
@@ -42,7 +43,7 @@ class Kept:
         self.snapshots = self.state.snapshots
         self.memory = TreeMemory(self.snapshots, {1: self.bridge}, self.sessions)
         local = Port(LOCAL_PORT, "br1", 0x020000000001, True)
-        self.told(self.bridge.set_ports([local, port(1), port(2)], 0.0))
+        self.told(self.bridge.set_ports([local, *map(port, range(1, ports + 1))], 0.0))
 
     def told(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
@@ -50,11 +51,15 @@ class Kept:
                 self.memory.heed(self.bridge, effect)
         return effects
 
+    def answer(self) -> None:
+        """The switch has carried out what it was told."""
+        self.sessions[1].asked.pop()()
+
     def rest(self) -> None:
         """Nothing moves until it is written down."""
         assert self.memory.confirm_settled()
         assert self.memory.confirm_settled()
-        self.switch.asked.pop()()
+        self.answer()
         assert not self.memory.confirm_settled()
 
     @property
@@ -77,9 +82,28 @@ class TestTreeMemory:
         assert kept.memory.confirm_settled()  # it has just moved
         assert not kept.switch.asked
         assert kept.memory.confirm_settled()
-        kept.switch.asked.pop()()
+        kept.answer()
         assert "tree" in kept.document
         assert not kept.memory.confirm_settled()
+
+    def test_one_of_many_ports_is_written_in_portions_if_it_does_not_move_meanwhile(
+        self, tmp_path: Path
+    ) -> None:
+        kept = Kept(tmp_path, ports=300)
+        for moves in (True, False):
+            assert kept.memory.confirm_settled()
+            assert kept.memory.confirm_settled()
+            kept.answer()
+            for _ in range(3):
+                hub.sleep(0)
+            assert kept.bridge.stp.unwritten() is not None, "others have their turn"
+            if moves:
+                kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
+            for _ in range(30):
+                hub.sleep(0)
+            assert ("tree" in kept.document) is not moves
+        ports = kept.document["tree"]["ports"]  # type: ignore[index]
+        assert len(ports) == 300
 
     def test_a_connection_that_ended_before_its_switch_confirmed_is_not_kept(
         self, tmp_path: Path
@@ -92,7 +116,7 @@ class TestTreeMemory:
         kept.switch = kept.sessions[1] = Switch()
         assert over() is None
         assert kept.memory.confirm_settled(), "its successor is asked"
-        kept.switch.asked.pop()()
+        kept.answer()
         assert "tree" in kept.document
 
     def test_it_is_struck_out_before_it_moves(self, tmp_path: Path) -> None:
@@ -118,7 +142,7 @@ class TestTreeMemory:
         assert kept.memory.confirm_settled()
         assert kept.memory.confirm_settled()
         kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
-        kept.switch.asked.pop()()
+        kept.answer()
         assert "tree" not in kept.document
 
     def test_a_switch_that_is_slow_is_asked_once(self, tmp_path: Path) -> None:
@@ -128,7 +152,7 @@ class TestTreeMemory:
         assert len(kept.switch.asked) == 1
         kept.sessions[1] = Switch()  # it comes again: the first answer never will
         assert kept.memory.confirm_settled()
-        kept.sessions[1].asked.pop()()
+        kept.answer()
         assert "tree" in kept.document
 
     def test_a_switch_that_is_away_is_not_asked(self, tmp_path: Path) -> None:

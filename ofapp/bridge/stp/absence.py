@@ -23,12 +23,14 @@ from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
 from ofapp.bridge.stp.information import update_received_info_while
 from ofapp.bridge.stp.params import MIGRATE_TIME
-from ofapp.bridge.stp.port import PAUSED, InfoIs, TreePort
+from ofapp.bridge.stp.port import EXPIRED, PAUSED, InfoIs, TreePort
 
 
 def come_back(core: Core, port: TreePort) -> None:
     """What changes for an enabled port when its bridge goes on."""
     port.new_info = True
+    if port.told_until == PAUSED:  # what was said last was sent long since, or never will be
+        port.told_until = EXPIRED
     if port.info_is is InfoIs.RECEIVED:
         update_received_info_while(core, port)
         port.unheard = True

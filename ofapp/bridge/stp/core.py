@@ -29,6 +29,7 @@ class Core:
         self.numbers: set[int] = set()
         self.now = 0.0
         self.trace = True
+        self.hears_of_leaving = False
         self.effects: list[Effect] = []
         self.before: dict[int, PortState | None] = {}
         self.marked: dict[int, TreePort] = {}

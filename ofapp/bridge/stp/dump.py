@@ -37,13 +37,14 @@ from ofapp.bridge.stp.vectors import (
     PriorityVector,
     Times,
 )
+from ofapp.common.portions import AT_ONCE, Portions
 
 _FORMAT = 2
 
 # What comes by other ways, is of the moment only, or counts since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
-_SAID = {"serial", "unanswered", "heard", "says", "said"}
+_SAID = {"serial", "unanswered", "heard", "says", "said", "told", "asked"}
 _MOMENTARY = {"msg", "rcvd_bpdu", "rcvd_msg", "own_neighbour", "stance", "unheard"} | _SAID
 _NOT_KEPT = _GIVEN | _COUNTED | _MOMENTARY
 _KEPT = [name for name in TreePort.__slots__ if name not in _NOT_KEPT]
@@ -53,9 +54,13 @@ class OtherParametersError(ValueError):
     """It is a dump, but of a tree with other parameters than those that hold now."""
 
 
-def dump(tree: SpanningTree) -> dict[str, Any]:
-    """The tree as JSON-serialisable data (infinite floats included)."""
+def dump(tree: SpanningTree, portions: Portions = AT_ONCE) -> dict[str, Any]:
+    """The tree as JSON-serialisable data (infinite floats included).
+
+    Made in portions it is that of a moment only if `revision` is the same after it as before.
+    """
     core = tree._core
+    ports = [_dump_port(port) for port in portions.of([*core.ports.values()])]
     return {
         "format": _FORMAT,
         "params": _worded(core.params),
@@ -65,7 +70,7 @@ def dump(tree: SpanningTree) -> dict[str, Any]:
         "root_times": core.root_times,
         "root_port": core.root_port.port_no if core.root_port else None,
         "tc": [core.tc_active, core.tc_count, core.tc_since, core.tc_port],
-        "ports": [_dump_port(port) for port in core.ports.values()],
+        "ports": ports,
     }
 
 

@@ -39,10 +39,14 @@ class FlushPort:
 
 @dataclass(frozen=True, slots=True)
 class SendBpdu:
-    """Send a complete Ethernet frame, without FCS, out of a port, whatever the port's state."""
+    """Send a complete Ethernet frame, without FCS, out of a port, whatever the port's state.
+
+    number: by which `SpanningTree.left` is told that it has been sent.
+    """
 
     port: int
     frame: bytes
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ is only where to look: whether a port fulfils a condition, or is due, its own va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 
 from ofapp.bridge.stp.port import PAUSED, TreePort
@@ -56,6 +56,12 @@ class Wakes:
     def __init__(self, ports: Mapping[int, TreePort]) -> None:
         self._ports = ports
         self._heap: list[tuple[float, int]] = []
+
+    def soon(self, ports: Iterable[TreePort], now: float) -> None:
+        """Have ports looked at as soon as may be: many of them in portions."""
+        for port in ports:
+            port.wake = now
+            self.put(port)
 
     def put(self, port: TreePort) -> None:
         """The port's `wake` is another one than before."""

@@ -76,8 +76,9 @@ def _update(core: Core, port: TreePort) -> None:
     told = port.info_is is InfoIs.MINE or core.running(port.told_until)
     if told and not better:
         # An agreement to the old information may be under way: see transmit.AGREEMENT_DELAY. It
-        # runs from when the new information is told.
+        # runs from when the new information has been sent.
         port.agreement_from = PAUSED
+        port.asked = 0
         # Not in 802.1D-2004 either: the wait in which others may disagree begins anew.
         if core.running(port.fd_while):
             port.fd_while = max(port.fd_while, core.now + core.forward_delay(port))

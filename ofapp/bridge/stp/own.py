@@ -56,11 +56,17 @@ class OwnTrees:
     def __init__(self, life: int = 0) -> None:
         self._trees: dict[int, list[Tree]] = {}
         self._begun = life
+        self._spoken = 0
 
     def first_serial(self) -> int:
         """From which a port is to number its BPDUs: far from those of any other."""
         self._begun += 1
         return self._begun * _STRIDE % MAX_SERIAL
+
+    def next_number(self) -> int:
+        """Of a BPDU that is spoken: another one each time, whatever tree speaks."""
+        self._spoken += 1
+        return self._spoken
 
     def join(self, tree: Tree) -> None:
         """It runs; more than once does no harm."""

@@ -88,6 +88,7 @@ class TreePort:
         "agree",
         "agreed",
         "agreement_from",
+        "asked",
         "designated_priority",
         "designated_times",
         "disputed",
@@ -159,6 +160,7 @@ class TreePort:
         "tc_ack",
         "tc_prop",
         "tc_while",
+        "told",
         "told_until",
         "topology",
         "transition",
@@ -243,6 +245,8 @@ class TreePort:
         self.rcvd_info_while = EXPIRED
         self.proposing = self.proposed = self.agree = self.agreed = self.disputed = False
         self.agreement_from = self.told_until = EXPIRED
+        # See `transmit.has_left`: the last BPDU, and the first that told what is to be agreed to
+        self.told = self.asked = 0
         self.unheard = False
         # Not in 802.1D: whom it hears, by address, 0 for nobody yet, see `neighbour`
         self.peer = 0

@@ -21,11 +21,11 @@ was given to the better information and is still under way opens the port althou
 holds nothing back for the worse.  It happens when news of a dead root go round a ring and one link
 is slower than the others; the property tests find it in networks of three bridges.  When the time
 is over the port proposes anew, and a port that forwards is not blocked, so only a port that is
-being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back, as
-the tree sees it: a BPDU that waits in the shell until a port has closed (`Barrier`, half a second
-at most beside the switch's own answer) is under way for longer, and an answer to it may come when
-this is over.  Between bridges of one controller that does no harm, for they say to what they agree
-(`answers`); towards somebody else's it is a gap that is not closed.
+being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back.  A
+BPDU may wait in the shell until a port has closed (`Barrier`), for half a second and more; so the
+time runs from when the shell says that it has been sent (`has_left`), and until then no agreement
+is taken.  Between bridges of one controller none of this is needed, for they say to what they agree
+(`answers`).
 """
 
 HOLD = 1.0
@@ -72,14 +72,24 @@ def port_transmit(core: Core, port: TreePort) -> None:
         return
     port.tc_ack = False
     port.hello_when = core.now + core.params.hello_time
+    port.told = core.own.next_number()
+    port.asked = port.asked or port.told
     if port.role is Role.DESIGNATED:
-        port.told_until = core.now + AGREEMENT_DELAY
-    if port.agreement_from == PAUSED:
-        port.agreement_from = core.now + AGREEMENT_DELAY
+        port.told_until = PAUSED
+    if not core.hears_of_leaving:
+        has_left(port, port.told, core.now)
     port.tx_count += 1
     if port.tx_count == 1:
         port.tx_decrement = core.now + _hold(port)
-    core.effects.append(SendBpdu(port.port_no, frame))
+    core.effects.append(SendBpdu(port.port_no, frame, port.told))
+
+
+def has_left(port: TreePort, number: int, now: float) -> None:
+    """A BPDU has been sent: what is counted from then on runs."""
+    if port.agreement_from == PAUSED and 0 < port.asked <= number:
+        port.agreement_from = now + AGREEMENT_DELAY
+    if port.told_until == PAUSED and number == port.told:
+        port.told_until = now + AGREEMENT_DELAY
 
 
 def know_neighbour(core: Core, port: TreePort, bridge_id: int) -> None:

@@ -33,7 +33,7 @@ from ofapp.bridge.stp.roles import select_roles
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, port_status
 from ofapp.bridge.stp.topology import account, topology_change
 from ofapp.bridge.stp.transition import port_role_transition, port_state_transition
-from ofapp.bridge.stp.transmit import know_neighbour, port_transmit
+from ofapp.bridge.stp.transmit import has_left, know_neighbour, port_transmit
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK, PriorityVector, same_sender
 
 MAX_PORTS = PORT_NUMBER_MASK
@@ -91,6 +91,20 @@ class SpanningTree:
     @trace.setter
     def trace(self, value: bool) -> None:
         self._core.trace = value
+
+    def hear_of_leaving(self) -> None:
+        """From now on `left` says when a BPDU has been sent; else it is as soon as it is said."""
+        self._core.hears_of_leaving = True
+
+    def left(self, port_no: int, number: int, now: float) -> None:
+        """A BPDU has been sent, by its `SendBpdu.number`; one whose port is gone meanwhile, too."""
+        core = self._core
+        port = core.ports.get(port_no)
+        if port is not None:
+            has_left(port, number, max(now, core.now))
+            if port.agreement_from < port.wake:
+                port.wake = port.agreement_from
+                core.wakes.put(port)
 
     # -- ports -------------------------------------------------------------------------------
 
@@ -207,14 +221,17 @@ class SpanningTree:
         """Hear and be heard again after a time of being deaf and dumb: see `absence`.
 
         cautious_until: until then silence does not prove that there is nobody behind a port.
+
+        All ports know at once that they may not open on what they knew; what they have to say,
+        thousands of them say in portions, with the ticks that are due at once.
         """
         core = self._core
         core.now = max(core.now, now)
         core.cautious_until = max(core.cautious_until, cautious_until)
-        for port in core.ports.values():
-            if port.enabled:
-                come_back(core, port)
-                core.mark(port)
+        back = [port for port in core.ports.values() if port.enabled]
+        for port in back:
+            come_back(core, port)
+        core.wakes.soon(back, core.now)
         self._start(now)
         return self._finish()
 
@@ -228,11 +245,12 @@ class SpanningTree:
         core = self._core
         self._start(now)
         core.cautious_until = core.now
-        for port in core.ports.values():
-            if port.enabled:
-                forget_strangers(core, port)
-                port.new_info = port.new_info or port.proposing
-                core.mark(port)
+        asking = [port for port in core.ports.values() if port.enabled]
+        for port in asking:
+            forget_strangers(core, port)
+            port.new_info = port.new_info or port.proposing
+        core.wakes.soon(asking, core.now)
+        self._start(now)
         return self._finish()
 
     def set_bridge_params(self, params: BridgeParams, now: float) -> list[Effect]:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from ofapp.bridge.event import Event, Severity
+from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.controller.state.documents import Documents
 from ofapp.controller.state.entries import loads
 from ofapp.controller.state.keeper import Tell
@@ -22,6 +23,24 @@ MAX_BYTES = 4 << 20
 
 MAX_TOTAL = 256 << 20
 """Bytes of all."""
+
+
+class Encoded(str):
+    """A document that is JSON already."""
+
+    __slots__ = ()
+
+
+def encoded(document: Any, portions: Portions) -> Encoded:
+    """A document as JSON, the items of its lists in portions; one that is so already stays."""
+    if isinstance(document, Encoded):
+        return document
+    if isinstance(document, dict):
+        items = (f"{json.dumps(key)}: {encoded(own, portions)}" for key, own in document.items())
+        return Encoded(f"{{{', '.join(items)}}}")
+    if isinstance(document, list):
+        return Encoded(f"[{', '.join(map(json.dumps, portions.of(document)))}]")
+    return Encoded(json.dumps(document))
 
 
 class Snapshots:
@@ -69,7 +88,7 @@ class Snapshots:
             self._make_room(datapath_id)
         if mark is None or struck:
             mark = self._marks.renew(datapath_id)
-        data = json.dumps({"mark": mark, "snapshot": document}).encode()
+        data = f'{{"mark": {mark}, "snapshot": {encoded(document, AT_ONCE)}}}'.encode()
         if len(data) > MAX_BYTES:
             LOG.warning("the snapshot of %016x is too large to keep: %d", datapath_id, len(data))
             self.delete(datapath_id)

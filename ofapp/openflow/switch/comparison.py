@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.cookie import parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.pipeline.acl import is_rule_meter
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.group_numbers import is_our_group
-from ofapp.openflow.switch.portions import AT_ONCE, Portions
 from ofapp.openflow.switch.program import Changes, Program, work_on
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.flow_stats import FlowStats

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.bridge.effects import Effect, SendFrame
+from ofapp.bridge.effects import Effect, Reprogram, SendFrame
 from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.common import hub
 from ofapp.openflow.switch.grace import grace, until_barrier
@@ -37,28 +38,43 @@ class Way(Enum):
     HELD = "it is told all that its bridge wanted; what this wants since then waits, but for frames"
     OPEN = "effects are sent as they come"
     BARRIER = "they wait for the answer to a barrier"
+    WORK = "they wait until it is worked out what makes the switch as its bridge is, in portions"
     ENDED = "the connection is over"
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What makes messages of effects.
+
+    reprogramming: those of a `Reprogram` as of now, made when that is called, in portions between
+    which others have their turn; crowded: whether the bridge has so many ports that it is done so.
+    """
+
+    write: Callable[[list[Effect]], bytes]
+    reprogramming: Callable[[], Callable[[], bytes]]
+    crowded: Callable[[], bool]
 
 
 class Delivery:
     """For the life of one connection.
 
     window: what the switch takes at a time; removals: those that can wait.
-    write: makes messages of effects; ready: called whenever the switch may be told more.
+    ready: called whenever the switch may be told more.
     """
 
     def __init__(
         self,
         channel: Channel,
         addresses: LearnedAddresses,
-        write: Callable[[list[Effect]], bytes],
+        writing: Writing,
         ready: Callable[[], None],
     ) -> None:
         self.window = Window()
         self.removals = Removals(addresses)
         self.way = Way.SHUT
         self._channel = channel
-        self._write = write
+        self._writing = writing
+        self._hurries = False
         self._ready = ready
         self._waiting: list[Effect] = []  # for a barrier's reply, or until the way is open
         self._unsent: list[Effect] = []  # frames, until the way is open
@@ -70,7 +86,7 @@ class Delivery:
         match self.way:
             case Way.OPEN:
                 self._send(effects)
-            case Way.BARRIER:
+            case Way.BARRIER | Way.WORK:
                 self._wait(effects)
             case Way.HELD:
                 self._keep_frames(effects)
@@ -112,6 +128,20 @@ class Delivery:
         self._unsent.clear()
         self._passes.set()
 
+    @property
+    def waits(self) -> bool:
+        """Whether the switch has yet to be told something that was wanted earlier."""
+        return self.way in (Way.BARRIER, Way.WORK)
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """For somebody who wants to know what has changed in the switch: nothing in portions."""
+        self._hurries = True
+        try:
+            yield
+        finally:
+            self._hurries = False
+
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
         if self.way is not Way.OPEN:
@@ -121,7 +151,7 @@ class Delivery:
 
     def await_barrier(self) -> None:
         """Let what waits for a barrier have its turn: what is asked next is done at once then."""
-        if self.way is Way.BARRIER:
+        if self.waits:
             self._passes.clear()
             self._passes.wait(PATIENCE)
 
@@ -149,7 +179,10 @@ class Delivery:
         if not self.window.is_open:
             effects = self.removals.put_off(effects)
         effects, waiting = until_barrier(effects)
-        messages = self._write(effects)
+        if self._writing.crowded() and not self._hurries and Reprogram() in effects:
+            self._work(effects)
+            return
+        messages = self._writing.write(effects)
         self._channel.send(messages)
         if waiting is not None:
             self.way, self._waiting = Way.BARRIER, waiting
@@ -159,15 +192,33 @@ class Delivery:
             mark, asked = self.window.mark(), time.monotonic()
             self._ask_barrier(lambda: self._answered(mark, asked))
 
+    def _work(self, effects: list[Effect]) -> None:
+        """The same for effects with a `Reprogram` and without a barrier: what comes after the
+        first of them waits for it, and so need not be told to do it again."""
+        at = effects.index(Reprogram())
+        self._channel.send(self._writing.write(effects[:at]))
+        self.way = Way.WORK
+        self._waiting = [effect for effect in effects[at:] if effect != Reprogram()]
+        hub.watch(self._channel.fail, self._reprogram, self._writing.reprogramming())
+
+    def _reprogram(self, work: Callable[[], bytes]) -> None:
+        messages = work()
+        if self.way is Way.WORK:
+            self._channel.send(messages)
+            self._go_on()
+
     def _closed(self, answered: float) -> None:
         """The switch has carried out what closes ports; others hear of it when it has effect."""
         hub.spawn_after(grace(answered), self._passed)
 
     def _passed(self) -> None:
         if self.way is Way.BARRIER:
-            effects, self._waiting, self.way = self._waiting, [], Way.OPEN
-            self._send(effects)
-            self._passes.set()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        effects, self._waiting, self.way = self._waiting, [], Way.OPEN
+        self._send(effects)
+        self._passes.set()
 
     def _answered(self, mark: int, asked: float) -> None:
         self.window.answered(mark, asked, time.monotonic())

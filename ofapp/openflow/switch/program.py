@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ofapp.bridge.desired import Desired
+from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.model.flow_index import Flows
 from ofapp.openflow.model.rule import TableId
@@ -21,7 +22,6 @@ from ofapp.openflow.pipeline.flood import flood_groups
 from ofapp.openflow.pipeline.flows import desired_flows
 from ofapp.openflow.pipeline.meters import desired_meters
 from ofapp.openflow.pipeline.tables import check
-from ofapp.openflow.switch.portions import AT_ONCE, Portions
 from ofapp.openflow.wire import bundle, codec
 
 K = TypeVar("K")
@@ -92,16 +92,17 @@ class Changes:
             for item in part:
                 yield f"{what} {kind.removesuffix('s')}: {describe(item)}"
 
-    def messages(self) -> bytes:
+    def messages(self, portions: Portions = AT_ONCE) -> bytes:
         """On the wire: flows and groups all at once (see `bundle`), meters around them."""
-        meters = [codec.put_meter(meter, exists=False) for meter in self.meters_added]
-        meters += [codec.put_meter(meter, exists=True) for meter in self.meters_changed]
-        body = [codec.put_group(group, exists=False) for group in self.groups_added]
-        body += [codec.put_group(group, exists=True) for group in self.groups_changed]
-        body += [codec.add_flow(flow) for flow in (*self.flows_added, *self.flows_changed)]
-        body += [codec.delete_flow(flow) for flow in self.flows_removed]
+        of = portions.of
+        meters = [codec.put_meter(meter, exists=False) for meter in of(self.meters_added)]
+        meters += [codec.put_meter(meter, exists=True) for meter in of(self.meters_changed)]
+        body = [codec.put_group(group, exists=False) for group in of(self.groups_added, work_on)]
+        body += [codec.put_group(group, exists=True) for group in of(self.groups_changed, work_on)]
+        body += [codec.add_flow(flow) for flow in of((*self.flows_added, *self.flows_changed))]
+        body += [codec.delete_flow(flow) for flow in of(self.flows_removed)]
         body += [codec.delete_group(group.id) for group in self.groups_removed]
-        gone = [codec.delete_meter(meter.id) for meter in self.meters_removed]
+        gone = [codec.delete_meter(meter.id) for meter in of(self.meters_removed)]
         return b"".join([*meters, bundle.wrap(body), *gone])
 
 
@@ -135,24 +136,29 @@ def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
         yield from entry_groups(policies, numbers.of(key), key.vid, ports)
 
 
-def difference(old: Program, new: Program) -> Changes:
-    """What turns `old` into `new`."""
+def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:
+    """What turns `old` into `new`, neither of which may change meanwhile."""
     return Changes(
-        *_compare(old.flows, new.flows),
-        *_compare(old.groups, new.groups),
-        *_compare(old.meters, new.meters),
+        *_compare(old.flows, new.flows, portions),
+        *_compare(old.groups, new.groups, portions),
+        *_compare(old.meters, new.meters, portions),
     )
 
 
 def _compare(
-    old: Mapping[K, V], new: Mapping[K, V]
+    old: Mapping[K, V], new: Mapping[K, V], portions: Portions
 ) -> tuple[tuple[V, ...], tuple[V, ...], tuple[V, ...]]:
     """(added, changed, removed)."""
-    return (
-        tuple(value for key, value in new.items() if key not in old),
-        tuple(value for key, value in new.items() if key in old and _differ(old[key], value)),
-        tuple(value for key, value in old.items() if key not in new),
-    )
+    added: list[V] = []
+    changed: list[V] = []
+    for key, value in portions.of(new.items()):
+        known = old.get(key)
+        if known is None:
+            added.append(value)
+        elif _differ(known, value):
+            changed.append(value)
+    removed = tuple(value for key, value in portions.of(old.items()) if key not in new)
+    return tuple(added), tuple(changed), removed
 
 
 def _differ(one: object, other: object) -> bool:

@@ -15,6 +15,7 @@ from itertools import chain
 from ofapp.bridge.ports import Port
 from ofapp.bridge.switch_restart import begin_anew
 from ofapp.common import hub
+from ofapp.common.portions import Portions
 from ofapp.openflow.model.flow import Group, Meter
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.chain import ports_of
@@ -32,7 +33,6 @@ from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.delivery import Delivery, Way
 from ofapp.openflow.switch.port_status import arrive
-from ofapp.openflow.switch.portions import Portions
 from ofapp.openflow.switch.program import difference, program
 from ofapp.openflow.switch.writer import EffectWriter
 from ofapp.openflow.wire.flow_stats import FlowStats, read_entry, read_flow_stats
@@ -110,7 +110,7 @@ class Reconciler:
         groups = ask_groups(self._channel)
         meters = ask_meters(self._channel) if self.metered else {}
         self._counters.take_flows(flows)
-        changed = self._delivery.way is Way.BARRIER or self.writer.installed != before
+        changed = self._delivery.waits or self.writer.installed != before
         if changed and not first:
             raise OvertakenError("the bridge changes faster than its switch can be looked at")
         if believed is not None and not self._bridge.stp.settled_on(
@@ -141,10 +141,11 @@ class Reconciler:
         To find that out takes a while, in portions.  What the switch is told meanwhile is later
         than what is found, and stays.
         """
-        writer, desired, before = self.writer, self._bridge.desired(), self.writer.installed.copy()
+        writer, before = self.writer, self.writer.installed.copy()
+        portions = Portions(self._rest)
+        desired = self._bridge.desired_as_of_now()(portions)
         writer.removed = 0
         numbers = {key: writer.entries.of(key) for key in desired_entries(desired.entries)}
-        portions = Portions(self._rest)
         entries = [entry_flow(key, number) for key, number in portions.of(numbers.items())]
         wanted = program(desired, self.metered, GroupNumbers(numbers), portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)

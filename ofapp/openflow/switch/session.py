@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from ofapp.bridge.bridge import Bridge
@@ -20,10 +21,11 @@ from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.rates import Load
 from ofapp.common import hub
+from ofapp.common.portions import Portions
 from ofapp.common.weakly import weakly
 from ofapp.openflow.switch.acl_counters import AclCounters
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.delivery import Delivery
+from ofapp.openflow.switch.delivery import Delivery, Writing
 from ofapp.openflow.switch.intake import Intake
 from ofapp.openflow.switch.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.phase import Phase, Step, after
@@ -41,6 +43,8 @@ from ofapp.openflow.wire.requests import answers
 TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
 
+CROWDED = 256
+"""Ports from which on all that a bridge wants of its switch is worked out in portions."""
 
 KINDS = ("sighting", "bpdu", "lacp", "lldp", "snooped")
 """What frames come to the controller for, as `pipeline.meters.Copy` calls it."""
@@ -92,14 +96,14 @@ class Session:
         self.channel = channel
         self.bridge = bridge
         self.phase = Phase.STANDBY
+        bridge.stp.hear_of_leaving()
         self.port_counters = PortCounters(channel, bridge)
         self.packet_ins: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
         self._heed = tell
         self._ownership = ownership
         self._standby = Standby(ownership, weakly(self._tell))
-        self._delivery = Delivery(
-            channel, bridge.addresses, weakly(self._write), weakly(self._catch_up)
-        )
+        writing = Writing(weakly(self._write), weakly(self._reprogramming), weakly(self._crowded))
+        self._delivery = Delivery(channel, bridge.addresses, writing, weakly(self._catch_up))
         switch = ConnectedSwitch(channel, bridge, weakly(self.apply))
         self._upkeep = Upkeep(switch, self._delivery, adopt_static)
         self._intake = Intake(self._delivery.window, weakly(self._learn), channel.counters)
@@ -221,7 +225,9 @@ class Session:
             self._threads += map(self._spawn, (self._tick, self._upkeep.put_back))
 
     def _renew_traps(self) -> None:
-        self.channel.send(self._upkeep.writer.trap_bpdus())
+        for portion in self._upkeep.writer.trap_bpdus():
+            self.channel.send(portion)
+            self.channel.turn()
 
     def _checked(self) -> None:
         self._live(Step.CHECKED)
@@ -242,6 +248,9 @@ class Session:
             elif type(effect) is LookAgain:
                 self._upkeep.check_soon()
         self._delivery.send(effects)
+        self._wake_in_time()
+
+    def _wake_in_time(self) -> None:
         due = self.bridge.next_wakeup()
         if due is not None and (self._ticks is None or due < self._ticks):
             self._wake.set()
@@ -255,7 +264,24 @@ class Session:
         return self._delivery.confirm(done)
 
     def _write(self, effects: list[Effect]) -> bytes:
-        return self._upkeep.reconciler.writer.write(effects)
+        """Of what is sent now."""
+        writer = self._upkeep.reconciler.writer
+        messages = writer.write(effects)
+        if bpdus := writer.take_bpdus():
+            self.bridge.bpdus_left(bpdus, time.monotonic())
+            self._wake_in_time()
+        return messages
+
+    def _reprogramming(self) -> Callable[[], bytes]:
+        return partial(self._upkeep.reconciler.writer.reprogramming(), Portions(self._rest))
+
+    def _rest(self) -> None:
+        if self.phase is Phase.ENDED:
+            raise hub.GreenletExit
+        self.channel.turn()
+
+    def _crowded(self) -> bool:
+        return len(self.bridge.ports) > CROWDED
 
     def _tell(self, event: Event) -> None:
         self._heed(self.bridge, event)

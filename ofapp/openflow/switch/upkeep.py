@@ -105,7 +105,8 @@ class Upkeep:
         before = self.writer.installed.copy()
         if self._delivery.way is not Way.SHUT and used_lists(self._bridge.params):
             self.counters.save_acls()
-        self._apply(effects)
+        with self._delivery.hurried():
+            self._apply(effects)
         self.check_soon()
         return difference(before, self.writer.installed)
 

@@ -6,8 +6,9 @@ the smallest change of the switch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
@@ -40,6 +41,7 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.common.portions import AT_ONCE, PORTION, Portions
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, vlan
 from ofapp.openflow.model.rule import TableId
@@ -81,6 +83,7 @@ class EffectWriter:
         self.bundles = True
         self.removed = 0
         self._flooded: frozenset[int] | None = None
+        self._bpdus: list[tuple[int, int]] = []
         self._bridge = bridge
         self._metered = metered
         self._renew()
@@ -89,9 +92,9 @@ class EffectWriter:
         """The switch was looked at and holds this now."""
         self.installed, self._flooded = program, None
 
-    def wanted(self, desired: Desired | None = None) -> Program:
+    def wanted(self, desired: Desired | None = None, portions: Portions = AT_ONCE) -> Program:
         """What the switch should hold, for its bridge as it is or as it is said to be."""
-        return program(desired or self._bridge.desired(), self._metered, self.entries)
+        return program(desired or self._bridge.desired(), self._metered, self.entries, portions)
 
     def leads_right(self, half: AddressMatch, instructions: bytes) -> bool:
         """Whether a destination half that a switch holds does what one of today would do."""
@@ -111,6 +114,11 @@ class EffectWriter:
             install(effect) if type(effect) is InstallEntry else self._message(effect)
             for effect in effects
         )
+
+    def take_bpdus(self) -> list[tuple[int, int]]:
+        """The BPDUs among what was written since this was asked last: (port, number)."""
+        taken, self._bpdus = self._bpdus, []
+        return taken
 
     def _renew(self) -> None:
         policies, ageing_time = self._bridge.port_policies, self._bridge.params.ageing_time
@@ -169,12 +177,14 @@ class EffectWriter:
             case SetFlood(ports):
                 return self._set_flood(ports)
             case Reprogram():
-                return self._reprogram()
+                return self.reprogramming()(AT_ONCE)
             case SetPortState(port, state):
                 return self._set_state(port, state)
             case ClosePort(port):
                 return self._close(port)
-            case SendFrame(ports, frame):
+            case SendFrame(ports, frame, bpdu):
+                if bpdu:
+                    self._bpdus += [(port, bpdu) for port in ports]
                 return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
             case SetLag(lag):
                 return self._set_lag(lag)
@@ -201,20 +211,38 @@ class EffectWriter:
             case _:
                 raise TypeError(f"{effect!r} has no message")
 
-    def trap_bpdus(self) -> bytes:
-        """Renew the flows that bring BPDUs here; they end by themselves when nobody does."""
-        return b"".join(
-            _trap(port, trap_seconds(hello_time), self._metered)
-            for port, hello_time in self._bridge.trapping()
-        )
+    def trap_bpdus(self) -> Iterator[bytes]:
+        """Renew the flows that bring BPDUs here; they end by themselves when nobody does.
 
-    def _reprogram(self) -> bytes:
-        desired = self._bridge.desired()
-        wanted = self.wanted(desired)
-        changes = difference(self.installed, wanted)
-        self.installed, self._flooded = wanted, desired.flooded
-        self.removed += len(changes.flows_removed)
-        return changes.messages()
+        In portions, between which others may work.
+        """
+        trapping = iter([*self._bridge.trapping()])
+        while portion := [*islice(trapping, PORTION)]:
+            yield b"".join(
+                _trap(port, trap_seconds(hello_time), self._metered) for port, hello_time in portion
+            )
+
+    def reprogramming(self) -> Callable[[Portions], bytes]:
+        """What makes the switch what its bridge wants now; called, it gives the messages.
+
+        In portions nobody may `write` meanwhile.  That the switch is looked at (`holds`) does no
+        harm: then what it was found to hold is what the program is compared with.
+        """
+        make = self._bridge.desired_as_of_now()
+
+        def reprogram(portions: Portions) -> bytes:
+            desired = make(portions)
+            wanted = self.wanted(desired, portions)
+            installed = None
+            while installed is not self.installed:
+                installed = self.installed
+                changes = difference(installed, wanted, portions)
+                messages = changes.messages(portions)
+            self.installed, self._flooded = wanted, desired.flooded
+            self.removed += len(changes.flows_removed)
+            return messages
+
+        return reprogram
 
     def _set_flood(self, ports: frozenset[int]) -> bytes:
         """These ports, and no others that open later: what blocks must come first."""

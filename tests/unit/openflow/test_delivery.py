@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, SendFrame, SetFlood
+from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame, SetFlood
 from ofapp.bridge.params import BridgeParams
 from ofapp.common import hub
 from ofapp.openflow.switch import delivery as module
-from ofapp.openflow.switch.delivery import Delivery, Way
+from ofapp.openflow.switch.delivery import Delivery, Way, Writing
 
 FRAME = SendFrame(frozenset({1}), b"frame")
 FIRST, SECOND, THIRD = (SetFlood(frozenset({number})) for number in (1, 2, 3))
@@ -25,6 +25,8 @@ class Switch:
         self.written: list[Effect] = []
         self.replies: dict[int, Callable[[bytes], None]] = {}
         self.failed: list[str] = []
+        self.crowded = False
+        self.worked_out = hub.Event()
 
     def fail(self, error: Exception) -> None:
         self.failed.append(str(error))
@@ -48,6 +50,20 @@ class Switch:
         self.written += effects
         return b""
 
+    def reprogramming(self) -> Callable[[], bytes]:
+        def work() -> bytes:
+            self.worked_out.wait()
+            self.worked_out.clear()
+            return self.write([Reprogram()])
+
+        return work
+
+    def work_out(self) -> None:
+        """The program is made."""
+        self.worked_out.set()
+        hub.sleep(0)
+        hub.sleep(0)
+
     def answer(self) -> None:
         for reply in list(self.replies.values()):
             reply(b"")
@@ -68,7 +84,8 @@ class Message:
 
 @pytest.fixture
 def delivery(switch: Any) -> Delivery:
-    return Delivery(switch, Bridge(1, BridgeParams()).addresses, switch.write, lambda: None)
+    writing = Writing(switch.write, switch.reprogramming, lambda: switch.crowded)
+    return Delivery(switch, Bridge(1, BridgeParams()).addresses, writing, lambda: None)
 
 
 def test_what_is_wanted_while_a_switch_is_told_all_comes_after_it_and_frames_later_still(
@@ -182,3 +199,52 @@ def test_a_switch_whose_bridge_changes_faster_than_it_confirms_is_let_go(
     delivery.send([THIRD])
     switch.answer()
     assert switch.written == [FIRST]
+
+
+class TestReprogramming:
+    """A switch of so many ports that what it is to hold is worked out in portions."""
+
+    @pytest.fixture(autouse=True)
+    def _crowded(self, delivery: Delivery, switch: Switch) -> None:
+        switch.crowded = True
+        delivery.open()
+
+    def test_what_comes_after_it_waits_and_it_is_done_once(
+        self, delivery: Delivery, switch: Switch
+    ) -> None:
+        delivery.send([FIRST, Reprogram(), SECOND, Reprogram()])
+        delivery.send([Reprogram(), THIRD])
+        hub.sleep(0)
+        assert (delivery.way, switch.written) == (Way.WORK, [FIRST])
+        assert not delivery.confirm(lambda: None)
+        switch.work_out()
+        assert delivery.way is Way.WORK, "ports have changed again since it was begun"
+        switch.work_out()
+        assert delivery.way is Way.OPEN
+        assert switch.written == [FIRST, Reprogram(), SECOND, Reprogram(), THIRD]
+
+    def test_it_is_done_when_nothing_waits_for_a_barrier_any_more(
+        self, delivery: Delivery, switch: Switch
+    ) -> None:
+        delivery.send([FIRST, Reprogram(), Barrier(), SECOND])
+        assert (delivery.way, switch.written) == (Way.BARRIER, [FIRST])
+        switch.answer()
+        assert (delivery.way, switch.written) == (Way.WORK, [FIRST, SECOND])
+        switch.work_out()
+        assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND, Reprogram()])
+
+    def test_a_connection_may_end_meanwhile(self, delivery: Delivery, switch: Switch) -> None:
+        delivery.send([Reprogram(), FIRST])
+        delivery.end()
+        switch.work_out()
+        delivery.send([SECOND])
+        assert delivery.way is Way.ENDED
+        assert FIRST not in switch.written
+        assert SECOND not in switch.written
+
+    def test_who_asks_what_has_changed_is_not_kept_waiting(
+        self, delivery: Delivery, switch: Switch
+    ) -> None:
+        with delivery.hurried():
+            delivery.send([FIRST, Reprogram(), SECOND])
+        assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, Reprogram(), SECOND])

@@ -119,12 +119,12 @@ class TestTraps:
         assert trap_seconds(made.desired_port(LOCAL_PORT).hello_time) == 0
         traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature is Feature.BPDU]
         assert [flow.hard_timeout for flow in traps] == [seconds]
-        assert EffectWriter(made, True).trap_bpdus() == codec.add_flow(traps[0])
+        assert [*EffectWriter(made, True).trap_bpdus()] == [codec.add_flow(traps[0])]
 
     def test_without_spanning_tree_nothing_is_trapped(self) -> None:
         made = bridge()
         assert trap_seconds(made.desired_port(1).hello_time) == 0
-        assert EffectWriter(made, True).trap_bpdus() == b""
+        assert [*EffectWriter(made, True).trap_bpdus()] == []
 
 
 class TestDeclaration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,13 +21,13 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import Port
 from ofapp.bridge.vlan import access
+from ofapp.common.portions import PORTION, Portions
 from ofapp.openflow.model.flow import Flow, Group
 from ofapp.openflow.pipeline import flows as pipeline
 from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.switch import comparison, reconciler
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.delivery import Delivery
-from ofapp.openflow.switch.portions import PORTION, Portions
+from ofapp.openflow.switch.delivery import Delivery, Writing
 from ofapp.openflow.switch.program import program
 from ofapp.openflow.switch.reconciler import MOST_LATE, Reconciler
 from ofapp.openflow.wire import bundle, codec
@@ -34,6 +35,7 @@ from ofapp.openflow.wire.flow_stats import FlowStats
 from tests.unit.openflow.messages import messages
 
 MOST_PORTS = 4095
+others_turn = ofapp.common.hub.sleep
 FEW = 3 * PORTION
 
 
@@ -50,7 +52,12 @@ class Switch:
         self.flows: dict[tuple[int, int, bytes], bytes] = {}
         self.groups: dict[int, bytes] = {}
         self.turns = 0
+        self.failed: Exception | None = None
         self.meanwhile: Callable[[int], None] = lambda _turn: None
+
+    def fail(self, error: Exception) -> None:
+        """The connection would end."""
+        self.failed = error
 
     def turn(self) -> None:
         self.turns += 1
@@ -115,9 +122,9 @@ class Setting:
         self.switch: Any = Switch()
         self.bridge = Bridge(1, BridgeParams())
         self.bridge.set_ports([port(n, n % 5 != 0) for n in range(1, ports + 1)], 0.0)
-        self.delivery = Delivery(
-            self.switch, self.bridge.addresses, self._write, ready=lambda: None
-        )
+        self.crowded = False
+        writing = Writing(self._write, self._reprogramming, lambda: self.crowded)
+        self.delivery = Delivery(self.switch, self.bridge.addresses, writing, ready=lambda: None)
         connected = ConnectedSwitch(self.switch, self.bridge, self.delivery.send)
         counters: Any = SimpleNamespace(take_flows=lambda _flows: None)
         self.reconciler = Reconciler(connected, counters, self.delivery)
@@ -139,6 +146,10 @@ class Setting:
 
     def _write(self, effects: list[Effect]) -> bytes:
         return self.reconciler.writer.write(effects)
+
+    def _reprogramming(self) -> Callable[[], bytes]:
+        portions = Portions(self.switch.turn)
+        return partial(self.reconciler.writer.reprogramming(), portions)
 
 
 def port(number: int, up: bool) -> Port:
@@ -209,6 +220,32 @@ def test_what_changes_meanwhile_is_not_lost(turn: int, known: bool) -> None:
     setting.look()
     assert setting.switch.turns > turn + before, "the change came after all of it"
     setting.assert_in_line()
+
+
+@pytest.mark.parametrize("turns", [1, 3, 40], ids="each {}".format)
+@pytest.mark.parametrize("known", [False, True], ids=["first", "again"])
+def test_a_bridge_of_many_ports_changes_as_a_whole_in_portions(known: bool, turns: int) -> None:
+    """Begun while it is looked at, whichever of the two is done first."""
+    setting = Setting(FEW)
+    setting.crowded = True
+    if known:
+        setting.look()
+
+    def change(at: int) -> None:
+        if at == before + 5:
+            ports = {f"p{n}": PortParams(vlans=access(7)) for n in range(1, FEW)}
+            setting.delivery.send(setting.bridge.set_params(BridgeParams(ports=ports), 1.0))
+            setting.put(7, up=False)
+        elif at % turns == 0:
+            others_turn(0)
+
+    before, setting.switch.meanwhile = setting.switch.turns, change
+    setting.look()
+    while setting.delivery.waits:
+        others_turn(0)
+    assert setting.switch.failed is None
+    setting.assert_in_line()
+    assert len(setting.switch.flows) > MOST_LATE
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["first", "again"])

@@ -14,6 +14,8 @@ from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, Unsettle
 from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.common.portions import AT_ONCE
+from ofapp.controller.state.snapshots import encoded
 from ofapp.openflow.switch.grace import grace
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class Disk:
         self.texts: dict[int, str] = {}
 
     def save(self, datapath_id: int, document: Any) -> None:
-        self.texts[datapath_id] = json.dumps(document)
+        self.texts[datapath_id] = encoded(document, AT_ONCE)
 
     strike = save
 
@@ -86,6 +88,7 @@ class Session:
         self.fabric = fabric
         self.switch = switch
         self.bridge = bridge
+        bridge.stp.hear_of_leaving()
         self.writes = False
         self.waiting: list[Effect] | None = None
         self.unsent: list[Effect] = []
@@ -109,6 +112,9 @@ class Session:
     def send(self, effects: list[Effect]) -> None:
         at = next((i for i, e in enumerate(effects) if isinstance(e, Barrier)), None)
         for effect in effects[:at]:
+            if isinstance(effect, SendFrame) and effect.bpdu:
+                left = [(port, effect.bpdu) for port in effect.ports]
+                self.bridge.bpdus_left(left, self.fabric.now)
             if isinstance(effect, SetPortState | ClosePort | SendFrame):
                 carry_out = partial(self.fabric.carry_out, self.switch, effect, self.fabric.now)
                 self.fabric.to_switch(self, carry_out)

@@ -128,3 +128,17 @@ def test_thousands_of_ports_that_are_due_together_are_looked_at_in_portions() ->
         }
     assert 0 < most <= PORTION
     assert set(tree.states().values()) == {PortState.FORWARDING}
+
+
+def test_thousands_of_ports_speak_in_portions_when_their_tree_goes_on() -> None:
+    tree = bridge(600)
+    run(tree, 10.0)
+    spoken = set[int]()
+    effects = tree.go_on(20.0, 20.0)
+    while effects:
+        told = {effect.port for effect in effects if isinstance(effect, SendBpdu)}
+        assert len(told) <= PORTION
+        spoken |= told
+        due = tree.next_wakeup()
+        effects = tree.tick(20.0) if due is not None and due <= 20.0 else []
+    assert len(spoken) == 600

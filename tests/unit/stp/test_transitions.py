@@ -1,5 +1,6 @@
 """Port role transitions (17.29): who blocks, who opens, and how soon."""
 
+from ofapp.bridge.stp import SendBpdu
 from ofapp.bridge.stp.bpdu import BpduRole
 from ofapp.bridge.stp.transmit import AGREEMENT_DELAY
 from tests.unit.stp.lab import (
@@ -112,6 +113,28 @@ def test_repeated_proposal_is_agreed_again() -> None:
     lab.hear(1, rst(BETTER, proposal=True))
     (again,) = lab.sent(1, lab.hear(1, rst(BETTER, proposal=True)))
     assert again.agreement
+
+
+def test_an_old_agreement_may_come_until_a_while_after_the_new_information_has_been_sent() -> None:
+    """A BPDU may wait in the shell, until a port has closed: for longer than the delay."""
+    lab = Lab(2, SILENT)
+    lab.tree.hear_of_leaving()
+    lab.hear(1, rst(BETTER, 0))
+    stale = rst(BETTER, 40000, WORSE, role=BpduRole.ROOT, agreement=True)
+    effects = lab.hear(1, rst(BETTER, 5000, proposal=True))
+    number = next(e.number for e in effects if isinstance(e, SendBpdu) and e.port == 2)
+    for _ in range(3):
+        lab.wait(AGREEMENT_DELAY)
+        assert states(lab.hear(2, stale)) == []
+    lab.tree.left(2, number - 1, lab.now)  # the old information, which waited as well
+    lab.wait(AGREEMENT_DELAY + 0.01)
+    assert states(lab.hear(2, stale)) == []
+    lab.tree.left(2, number, lab.now)
+    lab.wait(AGREEMENT_DELAY / 2)
+    assert states(lab.hear(2, stale)) == []
+    effects = lab.wait(AGREEMENT_DELAY)
+    assert lab.sent(2, effects)[-1].proposal, "asked again"
+    assert states(lab.hear(2, stale)) == [(2, F)]
 
 
 def test_alternate_port_agrees_too() -> None:
