@@ -101,8 +101,11 @@ class Candidacy:
         return None
 
     def become_master(self, claim: Claim) -> None:
-        """RequestError, EtcdError."""
-        self._channel.fence(self._desk.lessee.held.tenure.holds_now)
+        """Nothing leaves from now on but under the claim's own lease.  RequestError, EtcdError."""
+        held = self._desk.lessee.held
+        if held.number != claim.lease:
+            raise RequestError("the lease under which the switch was claimed has ended")
+        self._channel.fence(held.tenure.holds_now)
         try:
             self._mastership.become_master(claim.term)
         except StaleError as error:
