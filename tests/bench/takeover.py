@@ -4,8 +4,8 @@
     tests/bench/run takeover --hosts 10,10000 --turns 5
 
 An ovs-vswitchd without a kernel (dummy ports) has learned so many hosts from its owner, which is
-then killed.  From the other member's claim on, which is made when the lease of the owner has ended, it
-takes so long until the switch is in line: all of its flows have been read and compared.
+then killed.  From the other member's claim on, which is made when the lease of the owner has ended,
+it takes so long until the switch is in line: all of its flows have been read and compared.
 """
 
 from __future__ import annotations

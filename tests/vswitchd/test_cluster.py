@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from ofapp.controller.cluster.placement import Candidate, line
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.etcd_nodes import EtcdNodes, missing
@@ -37,6 +39,14 @@ class Site:
     bridge: Bridge
     members: dict[str, Controller]
     etcd: EtcdNodes
+
+    def connect(self, bridge: Bridge, *others: str) -> None:
+        """Have a bridge look for all members, and for these controllers."""
+        switch, targets = bridge.switch, [one.target for one in self.members.values()]
+        switch.vsctl("set-controller", bridge.name, *targets, *others)
+        for row in switch.vsctl("--bare", "--columns=_uuid", "list", "Controller").split():
+            words = ("inactivity_probe=0", "max_backoff=1000", "connection_mode=out-of-band")
+            switch.vsctl("set", "Controller", row, *words)
 
     def drain(self, name: str) -> None:
         """As `ofapp cluster drain` does."""
@@ -82,12 +92,19 @@ class Site:
         )
 
     def events(self, name: str, kind: str) -> list[dict[str, Any]]:
-        return self.members[name].events(kind)
+        """Those of the bridge, and of none."""
+        about = (None, self.bridge.dpid16)
+        return [one for one in self.members[name].events(kind) if one["datapath_id"] in about]
 
 
 def key(*names: str) -> str:
     """As etcd's HTTP gateway takes it."""
     return base64.b64encode("/".join(("/ofapp", CLUSTER, *names)).encode()).decode()
+
+
+def _first(bridge: Bridge) -> str:
+    """The member that a bridge falls to."""
+    return line(map(Candidate, NAMES), bridge.dpid).order[0]
 
 
 def _in_line(member: Controller, bridge: Bridge) -> bool:
@@ -113,13 +130,8 @@ def site(vswitchd: VSwitchd, etcd: EtcdNodes, members: dict[str, Controller]) ->
         if not member.alive:
             member.start()
     bridge = vswitchd.add_bridge(ports=3)
-    vswitchd.vsctl("set-controller", bridge.name, *(one.target for one in members.values()))
-    for row in vswitchd.vsctl("--bare", "--columns=_uuid", "list", "Controller").split():
-        vswitchd.vsctl(
-            *("set", "Controller", row, "inactivity_probe=0", "max_backoff=1000"),
-            "connection_mode=out-of-band",
-        )
     site = Site(bridge, members, etcd)
+    site.connect(bridge)
     try:
         yield site
     finally:
@@ -162,6 +174,83 @@ def test_one_that_is_drained_gives_its_switch_to_the_other(site: Site) -> None:
     )
     assert site.events(owner, "bridge.given-up")
     assert not site.events(owner, "bridge.lost")
+
+
+def test_one_that_comes_takes_its_share_and_nothing_is_forgotten(
+    site: Site, vswitchd: VSwitchd
+) -> None:
+    gone = site.members["b"]
+    gone.terminate()
+    site.wait_owner("a")
+    bridges = [site.bridge]
+    try:
+        while len({_first(one) for one in bridges}) < 2:  # some fall to a, and some to b
+            bridges.append(vswitchd.add_bridge(ports=1))
+            site.connect(bridges[-1])
+        mine = [one for one in bridges if _first(one) == "b"]
+        for one in bridges:
+            wait_for(lambda one=one: _in_line(site.members["a"], one), "a", tick=vswitchd.step)
+            learn(site.members["a"], one, 1, port=1)
+        flows = {one.name: {flow.identity for flow in one.flows()} for one in bridges}
+        gone.start()
+        for one in mine:
+            wait_for(lambda one=one: _in_line(gone, one), one.name, tick=vswitchd.step, seconds=30)
+            assert gone.where(one, A) == 1
+        for one in set(bridges) - set(mine):
+            assert _in_line(site.members["a"], one)
+        for one in bridges:
+            assert flows[one.name] <= {flow.identity for flow in one.flows()}
+    finally:
+        for one in bridges[1:]:
+            one.destroy()
+
+
+def test_a_switch_of_a_controller_in_no_cluster_is_left_alone(
+    site: Site, vswitchd: VSwitchd, controller_factory: Callable[[], Controller]
+) -> None:
+    alone = controller_factory()
+    bridge = vswitchd.add_bridge(ports=1)
+    try:
+        alone.connect(bridge)
+        site.connect(bridge, alone.target)
+
+        def told() -> bool:
+            return any(
+                event["datapath_id"] == bridge.dpid16
+                for member in site.members.values()
+                for event in member.events("bridge.standby")
+            )
+
+        wait_for(told, "a member to say that it waits", tick=vswitchd.step, seconds=30)
+        assert _in_line(alone, bridge)
+        assert not any(_in_line(site.members[name], bridge) for name in NAMES)
+        alone.terminate()
+        wait_for(
+            lambda: any(_in_line(site.members[name], bridge) for name in NAMES),
+            "a member to look after it",
+            tick=vswitchd.step,
+            seconds=30,
+        )
+    finally:
+        bridge.destroy()
+
+
+def test_without_etcd_all_hold_still_and_flows_stay(site: Site, etcd: EtcdNodes) -> None:
+    bridge = site.bridge
+    owner = site.owner()
+    learn(site.members[owner], bridge, 1, port=1)
+    flows = {flow.identity for flow in bridge.flows()}
+    (node,) = etcd.nodes
+    node.signal(signal.SIGSTOP)
+    try:
+        wait_for(lambda: site.events(owner, "cluster.lost"), "the owner to say so", seconds=30)
+        assert not site.has(owner)
+        assert {flow.identity for flow in bridge.flows()} == flows
+        assert bridge.send(2, frames.ethernet(A, frames.host(2))) == {1}
+    finally:
+        node.signal(signal.SIGCONT)
+    site.owner()
+    assert {flow.identity for flow in bridge.flows()} >= flows
 
 
 def test_the_other_takes_over_when_the_owner_is_killed(site: Site) -> None:

@@ -136,6 +136,7 @@ class Cluster:
 
     def close(self) -> None:
         """This member ends: others may have its switches at once."""
+        self._owned.clear()
         try:
             self.lessee.give_up()
         except EtcdError as error:

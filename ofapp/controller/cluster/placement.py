@@ -42,7 +42,7 @@ class Line:
     def reason(self, name: str, former: str | None) -> str:
         """Why this member looks after the switch now, and not the one that did, in words."""
         turn = self.turn(name)
-        share = "it falls to this member" if turn == 0 else f"{self._before(turn)} did not take it"
+        share = f"it falls to {name}" if turn == 0 else f"{self._before(turn)} did not take it"
         if former is None:
             return f"nobody looked after it, and {share}"
         if former == name:
