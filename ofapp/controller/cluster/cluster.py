@@ -21,6 +21,7 @@ from ofapp.controller.cluster.bases import Bases
 from ofapp.controller.cluster.candidacy import Candidacy, Desk
 from ofapp.controller.cluster.claims import Claim, Claims
 from ofapp.controller.cluster.etcd import Etcd, EtcdError
+from ofapp.controller.cluster.health import EtcdHealth
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
@@ -71,6 +72,7 @@ class Cluster:
         self.members = Members(etcd, keys.root, own.name, tell)
         self.claims = Claims(etcd, keys)
         self.lessee = Lessee(etcd, own.lease, self)
+        self.health = EtcdHealth(etcd, tell)
         bases = Bases(etcd, keys, self.claims, tell)
         cluster = number("a cluster of ofapp", keys.cluster)
         self._desk = Desk(self.claims, bases, self.members, self.lessee, cluster, tell)
@@ -94,7 +96,8 @@ class Cluster:
         self.members.start()
         self.claims.start()
         self._moves.start()
-        for loop in (self.lessee.run, self._sweep, self._moves.ask, self._moves.grant):
+        loops = self.lessee.run, self.health.run, self._sweep, self._moves.ask, self._moves.grant
+        for loop in loops:
             hub.keep(self._failed, loop)
 
     def obtain(self, channel: Channel) -> ClaimedOwnership | None:

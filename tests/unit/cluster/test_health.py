@@ -1,0 +1,52 @@
+"""What people are told of etcd itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ofapp.bridge.event import Event
+from ofapp.controller.cluster.etcd import Node
+from ofapp.controller.cluster.health import EtcdHealth
+from tests.support.etcd import FakeEtcd
+
+GOOD = Node("a:2379", "", "3.4", True, True, 1000)
+
+
+def test_each_change_is_told_once() -> None:
+    told: list[Event] = []
+    client = FakeEtcd().client()
+    health = EtcdHealth(client, lambda _bridge, event: told.append(event))
+    other = replace(GOOD, endpoint="b:2379", leader=False)
+
+    def look(*nodes: Node) -> list[str]:
+        told.clear()
+        client.nodes = lambda: nodes  # type: ignore[method-assign]
+        health.look()
+        health.look()
+        return [event.kind for event in told]
+
+    assert look(GOOD, other) == []
+    assert look(replace(GOOD, error="no route"), other) == ["cluster.etcd"]
+    assert "a:2379 does not answer: no route" in told[0].message
+    gone = replace(other, has_leader=False)
+    assert look(replace(GOOD, error="no route"), gone) == ["cluster.etcd"]
+    assert "b:2379 has no leader" in told[0].message
+    assert look(GOOD, other) == ["cluster.etcd.cleared"] * 2
+    full = replace(GOOD, alarms=("NOSPACE",))
+    assert look(full, replace(other, alarms=("NOSPACE",))) == ["cluster.etcd.alarm"]
+    assert "etcdctl alarm disarm" in told[0].message
+    assert look(GOOD, other) == ["cluster.etcd.alarm.cleared"]
+
+
+def test_one_that_is_down_from_the_start_is_told_too() -> None:
+    told: list[Event] = []
+    client = FakeEtcd(full=True).client()
+    health = EtcdHealth(client, lambda _bridge, event: told.append(event))
+    health.look()
+    client.cut = True
+    health.look()
+    assert [event.kind for event in told] == ["cluster.etcd.alarm", "cluster.etcd"]
+    client.cut = client.etcd.full = False
+    health.look()
+    kinds = [event.kind for event in told[2:]]
+    assert kinds == ["cluster.etcd.cleared", "cluster.etcd.alarm.cleared"]
