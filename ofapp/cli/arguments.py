@@ -21,6 +21,12 @@ ApiOption = Annotated[
         f" its socket, or {LOCAL}: {API_SOCKET} if that answers, else {API_URL}.",
     ),
 ]
+WatchOption = Annotated[
+    float | None,
+    typer.Option(
+        "--watch", metavar="S", min=1, help="Show it again every S seconds until interrupted."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("-j", "--json", help="Print JSON, for programs.")]
 
 BridgeArgument = Annotated[

@@ -12,9 +12,10 @@ from ofapp.cli.arguments import (
     ApiOption,
     BridgeArgument,
     JsonOption,
+    WatchOption,
 )
 from ofapp.cli.client import ApiError, Client, Json, path_of
-from ofapp.cli.output import print_json, print_table
+from ofapp.cli.output import print_json, print_table, repeat, say
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
@@ -28,18 +29,46 @@ def show(
         str | None,
         typer.Argument(metavar="LAG", help="The aggregation. Without it, all of the bridge."),
     ] = None,
+    watch: WatchOption = None,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Show aggregations, their members, and why one of these carries no traffic."""
     client = Client(api)
+    repeat(lambda: _show(_told(client, bridge, lag), bridge, json), watch, json)
+
+
+def _told(client: Client, bridge: str | None, lag: str | None) -> list[Json]:
+    """What there is; ApiError when it is not there."""
+    if lag is None and bridge is not None:
+        _no_aggregation(client, bridge)
     told = [client.get(path_of(known, "lags")) for known in client.bridges(bridge)]
     if lag is not None:
         told = [own | {"lags": _called(own["lags"], lag)} for own in told]
         if not any(own["lags"] for own in told):
             raise ApiError(f"bridge {bridge} has no aggregation {lag}")
+    return told
+
+
+def _no_aggregation(client: Client, name: str) -> None:
+    """ApiError if that is no bridge, but an aggregation of one, or more."""
+    known = client.bridges()
+    if any(name in (own["name"], own["datapath_id"]) for own in known):
+        return
+    lags = {own["name"]: client.get(path_of(own, "lags"))["lags"] for own in known}
+    having = [bridge for bridge, own in lags.items() if _called(own, name)]
+    if having:
+        which = " or ".join(f"`ofapp lag show {bridge} {name}`" for bridge in having)
+        raise ApiError(f"{name} is an aggregation and no bridge: give its bridge as well, {which}")
+
+
+def _show(told: list[Json], bridge: str | None, json: bool) -> None:
     if json:
         print_json(told)
+        return
+    if not any(own["lags"] for own in told):
+        where = "any bridge" if bridge is None else f"bridge {bridge}"
+        say(f"There is no aggregation on {where}; `lags:` in the configuration file makes one.")
         return
     header = ["BRIDGE", "LAG", "STATE", "MEMBER", "STATE", "PARTNER", "WHY NOT IN USE"]
     print_table(header, [row for own in told for one in own["lags"] for row in _rows(own, one)])

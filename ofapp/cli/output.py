@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import click
 import typer
@@ -38,10 +39,18 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         typer.echo("\n".join(_line(row, widths, gap) for row in rows))
 
 
-def begin_screen(again: bool) -> None:
-    """Before what is shown again and again: on a terminal in the same place."""
-    if again:
-        click.clear() if sys.stdout.isatty() else typer.echo()
+def repeat(show: Callable[[], None], seconds: float | None, json: bool = False) -> None:
+    """Show something: once, or (seconds) again and again, on a terminal in the same place."""
+    try:
+        while True:
+            if seconds is not None and not json:
+                click.clear() if sys.stdout.isatty() else typer.echo()
+            show()
+            if seconds is None:
+                return
+            time.sleep(seconds)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
 
 
 def age(seconds: float | None) -> str:

@@ -13,6 +13,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from ofapp.cli.access import with_access
 
@@ -38,21 +39,44 @@ def setting(
     """
 
     def register(command: Command) -> Command:
-        def run(context: typer.Context) -> None:
+        def whole() -> TyperCommand:
             inner = typer.Typer(
                 add_completion=False,
                 pretty_exceptions_enable=False,
                 context_settings={"help_option_names": _HELP},
             )
             inner.command()(with_access(_with_options(command, owners(), flags)))
-            typer.main.get_command(inner)(args=context.args, prog_name=context.command_path)
+            made = typer.main.get_command(inner)
+            assert isinstance(made, TyperCommand)
+            return made
+
+        class Setting(SettingCommand):
+            def whole(self) -> TyperCommand:
+                return whole()
+
+        def run(context: typer.Context) -> None:
+            whole()(args=context.args, prog_name=context.command_path)
 
         run.__doc__ = command.__doc__
         passed_on = {"allow_extra_args": True, "ignore_unknown_options": True}
-        app.command(name, context_settings={**passed_on, "help_option_names": []})(run)
+        settings = {**passed_on, "help_option_names": []}
+        app.command(name, cls=Setting, context_settings=settings)(run)
         return command
 
     return register
+
+
+class SettingCommand(TyperCommand):
+    """A command whose options are made when they are asked for: when it runs, which it does by
+    `whole`, when a shell completes it, and when its page of the manual is written."""
+
+    def whole(self) -> TyperCommand:
+        """With all its options."""
+        raise NotImplementedError
+
+    def get_params(self, ctx: Any) -> Any:
+        """Those of all options while a shell asks."""
+        return self.whole().get_params(ctx) if ctx.resilient_parsing else super().get_params(ctx)
 
 
 def _with_options(command: Command, owners: Sequence[type], flags: Mapping[str, str]) -> Command:

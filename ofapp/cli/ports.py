@@ -16,7 +16,7 @@ from ofapp.cli.arguments import (
     PortArgument,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import begin_screen, print_json, print_table
+from ofapp.cli.output import print_json, print_table, repeat
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
@@ -58,20 +58,17 @@ def show(
     """Show the ports of a bridge, or of all bridges."""
     client = Client(api)
     before: _Taken | None = None
-    while True:
+
+    def once() -> None:
+        nonlocal before
         ports = _ports(client, bridge, statistics)
         if json:
             print_json(ports)
         else:
-            begin_screen(watch is not None)
             _print(ports, statistics, before)
-        if watch is None:
-            return
-        before = _taken(ports) if statistics else None
-        try:
-            time.sleep(watch)
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+        before = _taken(ports) if statistics and watch is not None else None
+
+    repeat(once, watch, json)
 
 
 def _owners() -> list[type]:

@@ -14,9 +14,10 @@ from ofapp.cli.arguments import (
     BridgeArgument,
     JsonOption,
     PortArgument,
+    WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table, say
+from ofapp.cli.output import age, print_json, print_table, repeat, say
 from ofapp.cli.parameters import Given, setting
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
@@ -31,19 +32,24 @@ def show(
     detail: Annotated[
         bool, typer.Option("--detail", help="Show everything there is to know.")
     ] = False,
+    watch: WatchOption = None,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Show the spanning tree of a bridge, or of all bridges."""
     client = Client(api)
-    bridges = [client.get(path_of(known, "stp")) for known in client.bridges(bridge)]
-    if json:
-        print_json(bridges)
-        return
-    for number, status in enumerate(bridges):
-        if number:
-            say()
-        _show_bridge(status, detail)
+
+    def once() -> None:
+        bridges = [client.get(path_of(known, "stp")) for known in client.bridges(bridge)]
+        if json:
+            print_json(bridges)
+            return
+        for number, status in enumerate(bridges):
+            if number:
+                say()
+            _show_bridge(status, detail)
+
+    repeat(once, watch, json)
 
 
 def _show_bridge(status: Json, detail: bool) -> None:

@@ -28,6 +28,9 @@ printf '%%s\\n' "${COMPREPLY[@]}"
         ("ofapp token create x --ro", ["--role"]),
         ("ofapp token create x --role o", ["operator"]),
         ("ofapp fdb show --api-t", ["--api-token-file"]),
+        ("ofapp stp set br0 --hello", ["--hello-time"]),
+        ("ofapp lag set br0 lag0 --hash layer3", ["layer3+4"]),
+        ("ofapp port set br0 eth1 --isol", ["--isolated"]),
     ],
 )
 def test_bash_completes(ofapp: Run, tmp_path: Path, typed: str, offered: list[str]) -> None:

@@ -37,6 +37,14 @@ def test_show_says_why_a_member_is_not_in_use(lag: Run) -> None:
     assert rows[3].endswith("There is no such port.")
     assert len(lag("show", "br0", "lag1").lines) == 3
     assert lag("show", "br0", "lag7").err == "ofapp: bridge br0 has no aggregation lag7\n"
+    assert lag("show", "lag0").err == (
+        "ofapp: lag0 is an aggregation and no bridge: give its bridge as well,"
+        " `ofapp lag show br0 lag0`\n"
+    )
+    assert lag("show", "lag7").err == "ofapp: there is no bridge lag7\n"
+    assert lag("show", "br1").lines == [
+        "There is no aggregation on bridge br1; `lags:` in the configuration file makes one."
+    ]
     first, second = json.loads(lag("show", "-j").out)
     assert [own["name"] for own in first["lags"]] == ["lag0", "lag1"]
     assert second["lags"] == []

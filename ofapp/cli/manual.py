@@ -1,0 +1,121 @@
+"""Manual pages, made of what the commands declare: `python -m ofapp.cli.manual FOLDER`.
+
+A page for `ofapp` and one for each group and each command of its own (`ofapp-fdb.1`), with all
+commands of a group on its page.  They say what `--help` says, and are made with the package.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+import ofapp
+from ofapp.cli.app import app
+from ofapp.cli.parameters import SettingCommand
+
+_NAME = "ofapp"
+Command = Any
+"""One of typer's own click, which has no name outside of it."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """File names, and what is in them."""
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    context = typer.Context(root, info_name=_NAME)
+    children = sorted(root.commands.items())
+    yield f"{_NAME}.1", _page(_NAME, root, context, [name for name, _ in children])
+    for name, command in children:
+        below = typer.Context(command, info_name=name, parent=context)
+        yield f"{_NAME}-{name}.1", _page(f"{_NAME}-{name}", command, below, [])
+
+
+def write(folder: Path) -> None:
+    """All of them into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in pages():
+        (folder / name).write_text(text)
+
+
+def _page(title: str, command: Command, context: typer.Context, others: list[str]) -> str:
+    said = _paragraphs(command)
+    summary = (said[0].splitlines() or [""])[0].rstrip(".:")
+    lines = [
+        f'.TH {_text(title).upper()} 1 "" "ofapp {ofapp.__version__}" "ofapp"',
+        ".SH NAME",
+        f"{_text(title)} \\- {_text(summary[:1].lower() + summary[1:])}",
+        ".SH SYNOPSIS",
+        *_synopsis(command, context),
+    ]
+    if len(said) > 1 or "\n" in said[0]:
+        lines += [".SH DESCRIPTION", *_body(said)]
+    if isinstance(command, TyperGroup) and not others:
+        lines.append(".SH COMMANDS")
+        for name, own in sorted(command.commands.items()):
+            below = typer.Context(own, info_name=name, parent=context)
+            lines += [f'.SS "{_text(below.command_path)}"', *_synopsis(own, below)]
+            lines += [".PP", *_body(_paragraphs(own)), *_options(own, below)]
+    else:
+        options = _options(command, context)
+        lines += [".SH OPTIONS", *options] if options else []
+    if others:
+        lines += [".SH COMMANDS", "Each has a page of its own.", *_list_of(command, others)]
+    else:
+        lines += [".SH SEE ALSO", f".BR {_NAME} (1)"]
+    return "\n".join(lines) + "\n"
+
+
+def _list_of(command: Command, others: list[str]) -> Iterator[str]:
+    assert isinstance(command, TyperGroup)
+    for name in others:
+        yield from (".TP", f".BR {_NAME}-{_text(name)} (1)")
+        yield _text(_paragraphs(command.commands[name])[0].replace("\n", " "))
+
+
+def _synopsis(command: Command, context: typer.Context) -> list[str]:
+    pieces = " ".join(_whole(command).collect_usage_pieces(context))
+    return [f".B {_text(context.command_path)}", _text(pieces)]
+
+
+def _options(command: Command, context: typer.Context) -> Iterator[str]:
+    whole = _whole(command)
+    for parameter in whole.get_params(context):
+        told = parameter.get_help_record(context)
+        if told is not None:
+            yield from (
+                ".TP",
+                f".B {_text(' '.join(told[0].split()))}",
+                _text(" ".join(told[1].split())),
+            )
+
+
+def _whole(command: Command) -> Command:
+    return command.whole() if isinstance(command, SettingCommand) else command
+
+
+def _paragraphs(command: Command) -> list[str]:
+    text = inspect.cleandoc(command.help or command.short_help or "")
+    return [one.strip() for one in text.split("\n\n") if one.strip()] or [""]
+
+
+def _body(paragraphs: list[str]) -> Iterator[str]:
+    for number, paragraph in enumerate(paragraphs):
+        if number:
+            yield ".PP"
+        yield _text(" ".join(paragraph.split()))
+
+
+def _text(words: str) -> str:
+    """As roff wants it: nothing is an escape, or a request at the beginning of a line."""
+    words = words.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{words}" if words.startswith((".", "'")) else words
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
