@@ -6,8 +6,7 @@ import json
 import urllib.error
 import urllib.request
 
-import pytest
-
+from ofapp.controller.cluster.placement import Candidate, line
 from tests.cluster.site import Member, Site, Switch
 from tests.support.lab import _in_namespace
 from tests.support.waiting import wait_for
@@ -126,12 +125,10 @@ def test_a_silent_member_is_named_and_holds_nobody_up(site: Site) -> None:
     wait_for(site.whole, "all members to be there", seconds=60)
 
 
-@pytest.fixture
-def drained(site: Site) -> str:
-    return site.owner(site.switches[0]).name
-
-
-def test_a_drained_member_gives_up_its_switches(site: Site, drained: str) -> None:
+def test_a_drained_member_gives_up_its_switches(site: Site) -> None:
+    switch = site.switches[0]
+    drained = line([Candidate(member.name) for member in site.members], switch.dpid).order[0]
+    wait_for(lambda: site.owner(switch).name == drained, "its usual owner", seconds=60)
     asked = next(member for member in site.members if member.name != drained)
     assert asked.api("POST", f"/v1/cluster/members/{drained}/drain").status == 200
     try:

@@ -124,4 +124,5 @@ def timed(action: Callable[[], object]) -> float:
     return time.monotonic() - begun
 
 
-MOST_SILENCE = 2 * HELLO
+MOST_SILENCE = 3 * HELLO
+"""Seconds between hellos of which two are missing; neighbours wait for as long."""

@@ -12,6 +12,7 @@ restart of one process.  What that takes is in `MEASURED`.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.placement import Line, line
 from ofapp.controller.cluster.tenure import clock
+from ofapp.controller.cluster.unheard import SILENT, Unheard
 from ofapp.openflow.switch.lease import SwitchLease
 from ofapp.openflow.switch.mastership import Mastership
 from ofapp.openflow.switch.ownership import RENEWAL
@@ -50,6 +52,7 @@ class Desk(NamedTuple):
     bases: Bases
     members: Members
     lessee: Lessee
+    unheard: Unheard
     number: int
     tell: Tell
 
@@ -72,6 +75,8 @@ class Candidacy:
         self._desk = desk
         self._mastership = Mastership(channel)
         self._free_since: float | None = None
+        self._silent = False
+        """Whether the owner has been told that the switch does not hear it."""
         self._foreigner: str | None = None
 
     def begin(self) -> None:
@@ -97,6 +102,8 @@ class Candidacy:
                 hub.sleep(TURN)
                 continue
             if claim is not None:
+                if self._silent:
+                    hub.spawn(self._take_back)
                 return claim
         return None
 
@@ -135,7 +142,28 @@ class Candidacy:
                     return True
         self.changed.wait(min(wait, LOOK))
         self.changed.clear()
+        if claim is not None and not self._channel.dead:
+            self._look_whether_heard(claim)
         return False
+
+    def _look_whether_heard(self, claim: Claim) -> None:
+        """Tell the owner when the switch does not hear it, and when it does again."""
+        desk, datapath_id = self._desk, self._channel.id
+        if claim.lease == desk.lessee.held.number or not desk.lessee.holds:
+            return
+        age = self.lease.age()
+        silent = age is not None and age > SILENT
+        if silent == self._silent:
+            return
+        try:
+            desk.unheard.tell(datapath_id) if silent else desk.unheard.take_back(datapath_id)
+            self._silent = silent
+        except EtcdError as error:
+            LOG.info("the owner of %016x is not told of its silence: %s", datapath_id, error)
+
+    def _take_back(self) -> None:
+        with contextlib.suppress(EtcdError):  # it ends with the lease
+            self._desk.unheard.take_back(self._channel.id)
 
     def _is_foreign(self) -> bool:
         """Whether a controller of no cluster, or of another one, has the switch; waits if so."""

@@ -27,13 +27,14 @@ from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.moving import Moves
 from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.cluster.unheard import Unheard
 from ofapp.controller.owners import Serves
 from ofapp.openflow.switch.marks import read_mark
 from ofapp.openflow.switch.mastership import ClaimedOwnership, Mastership
 from ofapp.openflow.switch.ownership import number
 from ofapp.openflow.switch.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.requests import RequestError
+from ofapp.openflow.wire.requests import RequestError, answers
 
 LOG = logging.getLogger(__name__)
 
@@ -75,7 +76,10 @@ class Cluster:
         self.health = EtcdHealth(etcd, tell)
         bases = Bases(etcd, keys, self.claims, tell)
         cluster = number("a cluster of ofapp", keys.cluster)
-        self._desk = Desk(self.claims, bases, self.members, self.lessee, cluster, tell)
+        self._unheard = Unheard(etcd, keys, self)
+        self._desk = Desk(
+            self.claims, bases, self.members, self.lessee, self._unheard, cluster, tell
+        )
         self._moves = Moves(etcd, keys, self)
         self._state = state
         self._tell = tell
@@ -96,6 +100,7 @@ class Cluster:
         self.members.start()
         self.claims.start()
         self._moves.start()
+        self._unheard.start()
         loops = self.lessee.run, self.health.run, self._sweep, self._moves.ask, self._moves.grant
         for loop in loops:
             hub.keep(self._failed, loop)
@@ -186,6 +191,35 @@ class Cluster:
             self.claims.hand_over(claim, taker.lease, to, reason)
         except StaleError as error:
             raise RequestError(str(error)) from None
+        finally:
+            self._giving.discard(datapath_id)
+            self._owned.pop(datapath_id, None)
+            owned.channel.hang_up()
+
+    # For who finds that a switch does not hear this member
+
+    def owns(self, datapath_id: int) -> Claim | None:
+        """See `unheard.Owner`."""
+        owned = self._owned.get(datapath_id)
+        return None if owned is None else owned.claim
+
+    def is_heard(self, datapath_id: int, patience: float) -> bool:
+        """See `unheard.Owner`."""
+        owned = self._owned.get(datapath_id)
+        return owned is not None and answers(owned.channel, patience)
+
+    def yield_unheard(self, claim: Claim, to: str) -> None:
+        """See `unheard.Owner`."""
+        datapath_id, taker = claim.datapath_id, self.members.get(to)
+        owned = self._owned.get(datapath_id)
+        if taker is None or owned is None or owned.claim != claim or self._serves is None:
+            return
+        reason = f"{claim.member} did not reach the switch, and {to} does"
+        self._giving.add(datapath_id)
+        try:
+            self._serves.give_up(owned.channel, f"member {to} looks after the switch now: {reason}")
+            self._state.let_go(datapath_id, PATIENCE)
+            self.claims.hand_over(claim, taker.lease, to, reason)
         finally:
             self._giving.discard(datapath_id)
             self._owned.pop(datapath_id, None)

@@ -1,7 +1,11 @@
 """Where in etcd a cluster has what: one folder for each cluster, so that one etcd serves several.
 
 /ofapp/CLUSTER/owners/DPID                     claims of switches, under the members' leases
+/ofapp/CLUSTER/members/MEMBER                  who is there, under its lease
+/ofapp/CLUSTER/drained/MEMBER                  who is drained
+/ofapp/CLUSTER/secret                          what members sign with that ask each other
 /ofapp/CLUSTER/wanted/DPID/MEMBER              who asks for a switch, under that one's lease
+/ofapp/CLUSTER/unheard/DPID/MEMBER             who finds that the owner does not reach a switch
 /ofapp/CLUSTER/bases/DPID                      what is added to the terms of a switch
 /ofapp/CLUSTER/state/bridges/DPID/entries...   what outlives a controller, of each bridge
 /ofapp/CLUSTER/state/common/tokens.json        and of all
@@ -44,6 +48,11 @@ class Keys(NamedTuple):
     def wanted(self) -> str:
         """What members ask each other for begins so."""
         return f"{self.root}wanted/"
+
+    @property
+    def unheard(self) -> str:
+        """What members tell each other of switches that they do not reach begins so."""
+        return f"{self.root}unheard/"
 
     def base(self, datapath_id: int) -> str:
         """What is added to the terms of a switch."""

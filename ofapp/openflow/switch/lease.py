@@ -10,7 +10,7 @@ overlap.  So taking a lease and looking whether somebody has it is one step.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from os_ken.ofproto import ofproto_v1_3_parser as parser
@@ -21,7 +21,7 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.owner import lease_flow
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.flow_stats import read_flow_stats
+from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.oxm import oxms
 from ofapp.openflow.wire.questions import flow_request
 from ofapp.openflow.wire.requests import bodies, expect_error, replies
@@ -56,17 +56,30 @@ class SwitchLease:
 
     def other(self) -> str | None:
         """Who else has it, in words; None for nobody.  RequestError."""
+        for flow in self._leases():
+            if not self._is_own(flow):
+                address = flow.cookie & 0xFFFFFFFF
+                at = f" at {ipaddress.IPv4Address(address)}" if address else ""
+                return f"another controller{at}"
+        return None
+
+    def age(self) -> float | None:
+        """Seconds since ours was renewed, by whoever has our number; None where there is none.
+
+        RequestError.
+        """
+        return next((flow.age for flow in self._leases() if self._is_own(flow)), None)
+
+    def _leases(self) -> Iterator[FlowStats]:
         request = flow_request(
             self._channel, make_cookie(Feature.OWNER), FEATURE_MASK, TableId.OWNER
         )
         for body in bodies(self._channel, request):
-            for flow in read_flow_stats(body):
-                fields = dict(oxms(flow.match))
-                if fields.get(_METADATA_MASKED, b"")[8:] != self._own.to_bytes(8, "big"):
-                    address = flow.cookie & 0xFFFFFFFF
-                    at = f" at {ipaddress.IPv4Address(address)}" if address else ""
-                    return f"another controller{at}"
-        return None
+            yield from read_flow_stats(body)
+
+    def _is_own(self, flow: FlowStats) -> bool:
+        value = dict(oxms(flow.match)).get(_METADATA_MASKED, b"")
+        return value[8:] == self._own.to_bytes(8, "big")
 
     def _add(self, refused: Callable[[bytes], None]) -> int:
         return expect_error(self._channel, self._claim, refused)

@@ -1,0 +1,206 @@
+"""Many switches on one controller, on a cluster of one member and on one of several.
+
+    tests/bench/run cluster                               1,000 switches of 100 hosts; as Markdown
+    tests/bench/run cluster --switches 50 --hosts 20 --members 0,1,3
+
+Each switch is emulated, with a connection to every member and one set of flows.  Measured is how
+long it takes until all are in line, until all hosts are learned, and until all are in line again
+when a member was killed: its switches go to the others, or to the one that is started in its place.
+Echoes of some switches tell the longest stall.  All members share a core, as the emulator has the
+other one: so more members show what a cluster costs, and not what more machines bring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ofapp.bench.processes import end, free_port, listens, wait_until
+from tests.bench.controllers import CORES, HERE, ROOT, Running, _ofapp, _pinned, emulator_core
+from tests.bench.fleet import Fleet, Member
+from tests.support.etcd_nodes import EtcdNodes
+
+PATIENCE = 300.0
+LISTENED = 20
+"""Switches whose echoes are timed."""
+
+
+@dataclass
+class Row:
+    """Seconds, and bytes of all members together before there were switches and with all hosts."""
+
+    members: int
+    in_line: float = 0.0
+    learned: float = 0.0
+    again: float = 0.0
+    moved: int = 0
+    before: int = 0
+    after: int = 0
+    stalls: list[float] = field(default_factory=list)
+    cpu: float = 0.0
+
+
+class Site:
+    """Controllers; 0 members: one, in no cluster."""
+
+    def __init__(self, scratch: Path, members: int, etcd: EtcdNodes | None) -> None:
+        self._scratch = scratch
+        self._etcd = etcd
+        self.running = [self.start(number) for number in range(1, max(1, members) + 1)]
+
+    def start(self, number: int, port: int | None = None) -> Running:
+        """One of them, the same as before where its port is told."""
+        port, rest_port = port or free_port(), free_port()
+        command = [*_ofapp(port, rest_port)[:-1], str(HERE / "storms.yaml")]
+        if self._etcd is not None:
+            command.append(f"--cluster=etcd={','.join(self._etcd.endpoints)}")
+            command.append(f"--member=m{number}")
+        folder = self._scratch / f"m{number}"
+        folder.mkdir(exist_ok=True)
+        with (folder / "log").open("ab") as log:
+            process = subprocess.Popen(
+                _pinned(command, CORES[-1]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                env=dict(os.environ, PYTHONPATH=str(ROOT), PYTHONWARNINGS="ignore"),
+            )
+        if not wait_until(lambda: listens(port) or process.poll() is not None, 60):
+            raise RuntimeError(f"member {number} does not listen on its port")
+        return Running(process, port, rest_port, folder / "log")
+
+    def memory(self) -> int:
+        """Resident bytes of all."""
+        return sum(one.resident() for one in self.running)
+
+
+@contextlib.contextmanager
+def site(members: int) -> Iterator[Site]:
+    """Controllers that run; etcd has the emulator's core."""
+    etcd = EtcdNodes(1) if members else None
+    made = None
+    try:
+        with tempfile.TemporaryDirectory(prefix="ofapp-bench-") as scratch:
+            made = Site(Path(scratch), members, etcd)
+            yield made
+    finally:
+        for one in made.running if made else ():
+            end(one.process)
+        if etcd is not None:
+            etcd.close()
+
+
+def connect(fleet: Fleet, dpid: int, ports: list[int]) -> list[Member]:
+    """One switch: what any member tells it is there for all of them."""
+    there = [fleet.add(Member(port, dpid)) for port in ports]
+    for other in there[1:]:
+        other._flows, other.groups, other.meters = (
+            there[0]._flows,
+            there[0].groups,
+            there[0].meters,
+        )
+    return there
+
+
+def served(connections: list[Member]) -> Member | None:
+    """The connection whose controller has looked at all that the switch holds."""
+    return next((one for one in connections if one.in_line is not None and not one.closed), None)
+
+
+def measure(members: int, switches: int, hosts: int) -> Row:
+    """One row."""
+    row = Row(members)
+    with site(members) as controllers, emulator_core():
+        row.before = controllers.memory()
+        fleet = Fleet()
+        begun = time.monotonic()
+        ports = [one.port for one in controllers.running]
+        network = []
+        for dpid in range(1, switches + 1):
+            network.append(connect(fleet, dpid, ports))
+            fleet.run(0)
+        for connections in network[:LISTENED]:
+            connections[0].echoing = True
+        _until(fleet, lambda: all(map(served, network)), "all to be in line")
+        row.in_line = time.monotonic() - begun
+
+        begun = time.monotonic()
+        owners = [owner for connections in network if (owner := served(connections))]
+        for owner in owners:
+            owner.send(owner.sightings(1, hosts))
+        _until(fleet, lambda: all(len(own.learned) >= hosts for own in owners), "all hosts")
+        row.learned = time.monotonic() - begun
+        fleet.run(5)
+        row.after = controllers.memory()
+        row.cpu = sum(one.cpu_seconds() for one in controllers.running)
+        row.stalls = [trip for own in network[:LISTENED] for trip in own[0].echoes()]
+
+        victim = controllers.running[0]
+        gone = [own for own in network if (found := served(own)) and found is own[0]]
+        row.moved = len(gone)
+        victim.process.kill()
+        victim.process.wait()
+        begun = time.monotonic()
+        if members < 2:
+            controllers.running[0] = controllers.start(1, victim.port)
+            fleet.close()
+            fleet = Fleet()
+            network = [connect(fleet, dpid, ports) for dpid in range(1, switches + 1)]
+            gone = network
+        for own in gone:
+            own[0].in_line = None
+        _until(fleet, lambda: all(map(served, gone)), "all to be in line again")
+        row.again = time.monotonic() - begun
+        fleet.close()
+    return row
+
+
+def _until(fleet: Fleet, condition, what: str) -> None:  # type: ignore[no-untyped-def]
+    """Serve the switches; the condition costs something, and is not asked all the time."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited {PATIENCE:g} s in vain for {what}")
+        fleet.run(0.1)
+
+
+def main() -> int:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(prog="tests/bench/run cluster", description=__doc__)
+    parser.add_argument("--switches", type=int, default=1000)
+    parser.add_argument("--hosts", type=int, default=100, help="of each switch")
+    parser.add_argument("--members", default="0,1,3", help="0 = one controller in no cluster")
+    options = parser.parse_args()
+    gc.disable()
+    print(
+        f"{options.switches:,} switches, {options.hosts} hosts each; load {os.getloadavg()[0]:.1f}"
+    )
+    print(
+        "| members | in line | hosts learned | a switch | one killed: in line again | moved |"
+        " longest stall | CPU |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for members in map(int, options.members.split(",")):
+        row = measure(members, options.switches, options.hosts)
+        each = (row.after - row.before) / options.switches / 1024
+        print(
+            f"| {row.members or 'no cluster'} | {row.in_line:.1f} s | {row.learned:.1f} s"
+            f" | {each:.0f} KiB | {row.again:.1f} s | {row.moved}"
+            f" | {max(row.stalls, default=0) * 1000:.0f} ms | {row.cpu:.1f} s |",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
