@@ -26,7 +26,7 @@ from ofapp.openflow.wire.oxm import oxms
 from ofapp.openflow.wire.questions import flow_request
 from ofapp.openflow.wire.requests import bodies, expect_error, replies
 
-_METADATA_MASKED = 0x80000511
+_METADATA_MASKED = 0x80000510
 
 
 class SwitchLease:

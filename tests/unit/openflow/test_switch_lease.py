@@ -1,0 +1,42 @@
+"""Whose lease it is that a switch tells of."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
+from ofapp.openflow.pipeline.owner import lease_flow
+from ofapp.openflow.switch import lease
+from ofapp.openflow.switch.lease import SwitchLease
+from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.flow_stats import FlowStats
+
+OWN, OTHER = 0x1122_3344_5566_7788, 0x8877_6655_4433_2211
+AGE = 1.25
+
+
+def told(number: int, address: int = 0) -> FlowStats:
+    """As the switch tells of it, which has been told so by the very message."""
+    flow = lease_flow(number, address)
+    match = bytes(codec.claim_flow(flow))[52:72]
+    return FlowStats(flow.table, 1, 0, 0, flow.cookie, 0, match, b"", 0, AGE)
+
+
+def leases(monkeypatch: Any, *flows: FlowStats) -> SwitchLease:
+    monkeypatch.setattr(SwitchLease, "_leases", lambda _self: iter(flows))
+    return SwitchLease(SimpleNamespace(), OWN)  # type: ignore[arg-type]
+
+
+def test_an_own_lease_is_not_another_s(monkeypatch: Any) -> None:
+    assert int.from_bytes(told(OWN).match[:4], "big") == lease._METADATA_MASKED
+    own = leases(monkeypatch, told(OWN))
+    assert own.other() is None
+    assert own.age() == AGE
+
+
+def test_another_s_is_told_with_its_address(monkeypatch: Any) -> None:
+    other = leases(monkeypatch, told(OTHER, 0x0A000001))
+    assert other.other() == "another controller at 10.0.0.1"
+    assert other.age() is None
+    assert leases(monkeypatch).other() is None
