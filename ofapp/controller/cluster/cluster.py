@@ -26,6 +26,7 @@ from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.moving import Moves
+from ofapp.controller.cluster.reach import TICK, Reach
 from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.cluster.unheard import Unheard
 from ofapp.controller.owners import Serves
@@ -81,6 +82,7 @@ class Cluster:
             self.claims, bases, self.members, self.lessee, self._unheard, cluster, tell
         )
         self._moves = Moves(etcd, keys, self)
+        self._reach = Reach(own.lease, self._silent)
         self._state = state
         self._tell = tell
         self._waiting: dict[int, Candidacy] = {}
@@ -305,6 +307,20 @@ class Cluster:
             for datapath_id in self._unused & unused.keys():
                 self._release(unused[datapath_id])
             self._unused = set(unused)
+
+    def _look(self) -> None:
+        """Let go of the switches that this member does not reach any more."""
+        while True:
+            hub.sleep(TICK)
+            self._reach.tick([owned.channel for owned in self._owned.values()])
+
+    def _silent(self, channel: Channel, seconds: float) -> None:
+        message = (
+            f"the switch has not answered for {seconds:.0f} s: this member lets go of it, as "
+            "others may reach it"
+        )
+        self._tell(channel.id, Event("bridge.silent", message, Severity.WARNING))
+        channel.hang_up()
 
     def _failed(self, error: Exception) -> None:
         message = f"a defect of ofapp: {error!r}; what it was about begins anew"

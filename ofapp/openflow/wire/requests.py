@@ -191,11 +191,16 @@ def expect_error(channel: Channel, message: bytes, refused: Callable[[bytes], No
     return xid
 
 
+def echo(channel: Channel, arrived: Callable[[], None]) -> int:
+    """Send an echo request; gives its xid.  arrived: called as soon as the answer is read."""
+    request = parser.OFPEchoRequest(channel, b"ofapp: are you there?")
+    return ask_once(channel, request, lambda _reply: arrived())
+
+
 def answers(channel: Channel, patience: float) -> bool:
     """Whether the switch answers an echo request within `patience` seconds."""
     answered = hub.Event()
-    request = parser.OFPEchoRequest(channel, b"ofapp: are you there?")
-    xid = ask_once(channel, request, lambda _reply: answered.set())
+    xid = echo(channel, answered.set)
     try:
         return bool(answered.wait(patience))
     finally:
