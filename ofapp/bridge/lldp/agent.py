@@ -128,10 +128,8 @@ class Agent:
             found = self._own.recognise(heard.proof, heard.covered)
             if isinstance(found, Doubt):
                 self.counters[found.value] += 1
-                if found is Doubt.FORGED:
-                    return self._tell_forged(now)
-            else:
-                sender = found
+                return self._tell_forged(now) if found is Doubt.FORGED else []
+            sender = found
         if sender == self.sender:
             return []
         crowded = self.crowded()

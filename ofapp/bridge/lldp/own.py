@@ -5,15 +5,15 @@ left by, with a serial number and a digest (BLAKE2, keyed) of all the LLDPDU bef
 random for each run of the controller, and known to nobody else. Then
 
 - a frame that somebody made up, or has changed, proves nothing;
-- a copy of an older frame proves nothing: the last two that a port has sent count, and none of a
-  port whose switch is away;
+- a copy of an older frame proves nothing: the last four that a port has sent count (which are the
+  frames of a fast start, and two minutes otherwise), and none of a port whose switch is away;
 - a frame that comes back by the port that it left by is no neighbour.
 
-A copy that is passed on at once does prove something, to whoever gets it: two hosts that pass LLDP
-on to each other, on two ports, are a cable to what looks at frames alone, and so is an unmanaged
-switch. One of them alone cannot make a link, as both ends have to hear each other (`topology`).
-Where hosts are not to appear as cables, turn LLDP off on their ports: nothing is sent then that
-could be copied, and nothing that comes is heard.
+A copy that is passed on at once does prove something, to whoever gets it: who has two ports, or two
+hosts together, and passes LLDP on between them both ways, is a cable to what looks at frames alone,
+and so is an unmanaged switch. Who has one port cannot make a link, as both ends have to hear each
+other (`topology`). Where hosts are not to appear as cables, turn LLDP off on their ports: nothing
+is sent then that could be copied, and nothing that comes is heard.
 
 Another controller has another key, so its bridges are neighbours; that is no forgery.  Whoever uses
 the number of this one's key and cannot make its digest is a forger, and is counted as one.
@@ -34,6 +34,7 @@ OUI = b"\x02\x0f\xa9"
 _SUBTYPE = 1
 _BODY = struct.Struct("!8sQIQ")  # the key's number, datapath id, port, serial
 _DIGEST = 16
+_LAST = 4
 _VALUE = len(OUI) + 1 + _BODY.size + _DIGEST
 
 
@@ -61,14 +62,14 @@ class OwnAgents:
         self._key = key
         self._number = blake2s(key, digest_size=8, person=b"ofapplld").digest()
         self._serial = 0
-        self._sent: dict[Sender, tuple[int, int]] = {}
+        self._sent: dict[Sender, tuple[int, ...]] = {}
 
     def seal(self, sender: Sender, pdu: bytes) -> bytes:
         """The TLV that goes behind these octets of an LLDPDU, which is about to be sent."""
         if not self._key:
             return b""
         self._serial += 1
-        self._sent[sender] = self._serial, self._sent.get(sender, (0, 0))[0]
+        self._sent[sender] = (self._serial, *self._sent.get(sender, ()))[:_LAST]
         body = _BODY.pack(self._number, *sender, self._serial)
         return organization(OUI, _SUBTYPE, body + self._digest(body, pdu))
 

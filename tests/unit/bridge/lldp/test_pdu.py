@@ -152,7 +152,8 @@ def test_a_seal_holds_until_an_octet_is_another(pdu_: bytes, at: int, change: in
     assert own.recognise(proof, bytes(other)) is Doubt.FORGED
     assert OwnAgents(b"another").recognise(proof, pdu_) is None
     assert OwnAgents().recognise(proof, pdu_) is None
-    own.seal(sender, b"")
-    assert own.recognise(proof, pdu_) == sender
+    for _ in range(3):
+        own.seal(sender, b"")
+        assert own.recognise(proof, pdu_) == sender
     own.seal(sender, b"")
     assert own.recognise(proof, pdu_) is Doubt.STALE
