@@ -5,7 +5,10 @@ Whatever a neighbour says of itself is text that it has chosen.
 
 from __future__ import annotations
 
-from typing import Literal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Literal, TypeVar
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -21,12 +24,18 @@ from ofapp.api.roles import viewer
 from ofapp.api.stp import BridgeId, RoleName, StateName
 from ofapp.bridge import stp
 from ofapp.bridge.answers import switch_ports
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, format_bridge_id, format_port_id
+from ofapp.common import hub
 from ofapp.controller import topology as core
 from ofapp.controller.network import Network
 
 Source = Literal["lldp", "stp"]
+Bridges = Mapping[int, Bridge]
+T = TypeVar("T")
+TURN = 50
+"""Links, or neighbours, that are looked at in one go."""
 
 TAG = Tag(name="topology", description="How bridges hang together.")
 
@@ -115,43 +124,50 @@ class Map(BaseModel):
 
 
 def map_view(network: Network) -> Map:
-    """How it is now."""
-    known = [bridge for _, bridge in sorted(network.bridges.items())]
-    told = network.topology()
+    """How it is, while everybody else has their turns: a thousand bridges take a while."""
+    bridges = dict(sorted(network.bridges.items()))
+    told = core.topology(bridges.values(), time.monotonic(), partial(hub.sleep, 0))
     return Map(
         bridges=[
-            _bridge(network, bridge.datapath_id, told.trees.get(bridge.datapath_id))
-            for bridge in known
+            _bridge(bridge, datapath_id in network.sessions, told.trees.get(datapath_id))
+            for datapath_id, bridge in bridges.items()
         ],
-        links=[_link(network, link) for link in told.links],
-        neighbours=[_neighbour(network, one) for one in told.neighbours],
+        links=[_link(bridges, link) for link in _in_turns(told.links)],
+        neighbours=[_neighbour(bridges, one) for one in _in_turns(told.neighbours)],
     )
 
 
-def _bridge(network: Network, datapath_id: int, tree: stp.Around | None) -> MapBridge:
+def _in_turns(items: Sequence[T]) -> Iterator[T]:
+    for at, item in enumerate(items):
+        if at % TURN == TURN - 1:
+            hub.sleep(0)
+        yield item
+
+
+def _bridge(bridge: Bridge, connected: bool, tree: stp.Around | None) -> MapBridge:
     return MapBridge(
-        datapath_id=f"{datapath_id:016x}",
-        name=network.bridges[datapath_id].name,
-        connected=datapath_id in network.sessions,
+        datapath_id=f"{bridge.datapath_id:016x}",
+        name=bridge.name,
+        connected=connected,
         bridge_id=None if tree is None else format_bridge_id(tree.bridge_id),
         root=None if tree is None else tree.bridge_id == tree.root,
         root_id=None if tree is None else format_bridge_id(tree.root),
     )
 
 
-def _link(network: Network, link: core.Link) -> MapLink:
+def _link(bridges: Bridges, link: core.Link) -> MapLink:
     a, b = link.tree
     lag = LinkLag(
-        a=_lag(network, link.a),
-        b=_lag(network, link.b),
+        a=_lag(bridges, link.a),
+        b=_lag(bridges, link.b),
         members=[
-            Cable(a=_name(network, link.a, one), b=_name(network, link.b, other))
+            Cable(a=_name(bridges, link.a, one), b=_name(bridges, link.b, other))
             for one, other in link.members
         ],
     )
     return MapLink(
-        a=_end(network, link.a),
-        b=_end(network, link.b),
+        a=_end(bridges, link.a),
+        b=_end(bridges, link.b),
         source=link.source,
         seen=None if link.seen is None else moment(link.seen),
         stp=LinkTree(a=_tree(a), b=_tree(b)),
@@ -159,10 +175,10 @@ def _link(network: Network, link: core.Link) -> MapLink:
     )
 
 
-def _end(network: Network, end: core.End) -> LinkEnd:
+def _end(bridges: Bridges, end: core.End) -> LinkEnd:
     return LinkEnd(
         datapath_id=f"{end.datapath_id:016x}",
-        port=port_ref(network.bridges[end.datapath_id], end.port),
+        port=port_ref(bridges[end.datapath_id], end.port),
     )
 
 
@@ -170,25 +186,25 @@ def _tree(port: stp.PortAround | None) -> TreeEnd | None:
     return None if port is None else TreeEnd(role=port.role.value, state=port.state.value)
 
 
-def _lag(network: Network, end: core.End) -> str | None:
-    bridge = network.bridges[end.datapath_id]
+def _lag(bridges: Bridges, end: core.End) -> str | None:
+    bridge = bridges[end.datapath_id]
     name = port_ref(bridge, end.port).name
     return name if name in bridge.params.lags else None
 
 
-def _name(network: Network, end: core.End, number: int) -> str:
+def _name(bridges: Bridges, end: core.End, number: int) -> str:
     """Of a port of the switch."""
-    ports = switch_ports(network.bridges[end.datapath_id])
+    ports = switch_ports(bridges[end.datapath_id])
     return next((port.name for port in ports if port.number == number), str(number))
 
 
-def _neighbour(network: Network, neighbour: core.Neighbour) -> Neighbour:
+def _neighbour(bridges: Bridges, neighbour: core.Neighbour) -> Neighbour:
     at, member = neighbour.at, neighbour.member
     said = None if neighbour.lldp is None else said_by(neighbour.lldp)
     chassis, port, bridge = _of_bpdus(neighbour.bpdu)
     return Neighbour(
-        **dict(_end(network, at)),
-        member=None if member is None else _name(network, at, member),
+        **dict(_end(bridges, at)),
+        member=None if member is None else _name(bridges, at, member),
         source="stp" if said is None else "lldp",
         trusted=neighbour.trusted,
         chassis_id=chassis if said is None else said.chassis_id,

@@ -38,7 +38,6 @@ from ofapp.controller.running import RunningConfiguration
 from ofapp.controller.shared import Shared
 from ofapp.controller.state import State
 from ofapp.controller.throttle import Throttle
-from ofapp.controller.topology import Topology, topology
 from ofapp.controller.transition import Transition
 from ofapp.controller.tree_memory import TreeMemory
 from ofapp.openflow.switch.marks import write_mark
@@ -152,11 +151,6 @@ class Network:
     def lldp_status(self, bridge: Bridge) -> tuple[AgentStatus, ...]:
         """How LLDP stands now, on each port of the switch where it runs."""
         return bridge.lldp_status(time.monotonic())
-
-    def topology(self) -> Topology:
-        """How the bridges hang together now."""
-        known = [bridge for _, bridge in sorted(self.bridges.items())]
-        return topology(known, time.monotonic())
 
     def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
         """How multicast snooping stands now; None while it is off."""

@@ -11,7 +11,7 @@ has marked a port as a link: then what is heard there is believed. Everybody els
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -75,12 +75,23 @@ class Topology:
     neighbours: list[Neighbour]
 
 
-def topology(bridges: Iterable[Bridge], now: float) -> Topology:
-    """Links and neighbours in the order of their ends.  now: core time."""
-    known = list(bridges)
-    around = {own.datapath_id: own.stp_around() for own in known}
-    trees = {datapath_id: tree for datapath_id, tree in around.items() if tree is not None}
-    spanning, discovered = _Trees(trees), _Discovered(known, now)
+def topology(
+    bridges: Iterable[Bridge], now: float, turn: Callable[[], None] = lambda: None
+) -> Topology:
+    """Links and neighbours in the order of their ends.  now: core time.
+
+    turn: called after each bridge, so that others can do something meanwhile.
+    """
+    known = {own.datapath_id: own for own in bridges}
+    trees: dict[int, stp.Around] = {}
+    agents: dict[int, tuple[AgentStatus, ...]] = {}
+    for datapath_id, own in known.items():
+        agents[datapath_id] = own.lldp_status(now)
+        tree = own.stp_around()
+        if tree is not None:
+            trees[datapath_id] = tree
+        turn()
+    spanning, discovered = _Trees(trees), _Discovered(known, agents)
     links = {(link.a, link.b): link for link in spanning.links()}
     for link in discovered.links():
         of_tree = links.get((link.a, link.b))
@@ -133,12 +144,14 @@ class _Trees:
 class _Discovered:
     """What LLDP says, by ports of the switches."""
 
-    def __init__(self, bridges: Iterable[Bridge], now: float) -> None:
-        self._bridges = {own.datapath_id: own for own in bridges}
+    def __init__(
+        self, bridges: Mapping[int, Bridge], agents: Mapping[int, tuple[AgentStatus, ...]]
+    ) -> None:
+        self._bridges = bridges
         self._heard = [
-            (End(own.datapath_id, agent.number), agent, neighbour)
-            for own in self._bridges.values()
-            for agent in own.lldp_status(now)
+            (End(datapath_id, agent.number), agent, neighbour)
+            for datapath_id, own in agents.items()
+            for agent in own
             for neighbour in agent.neighbours
         ]
         self._proven = {
