@@ -49,9 +49,12 @@ KERNEL: Makers = {
     "bonding": lambda: (KernelSide(1), KernelSide(2)),
 }
 SPEEDS: Mapping[str, Callable[[Pair], float]] = {
-    "TCP, Mbit/s": lambda pair: tcp_mbps(pair.left.host, pair.right.host),
-    "60 bytes, frames/s": lambda pair: small_frames(pair.left.host, pair.right.host),
+    "TCP out, Mbit/s": lambda pair: tcp_mbps(pair.left.host, pair.right.host),
+    "TCP in, Mbit/s": lambda pair: tcp_mbps(pair.right.host, pair.left.host),
+    "60 bytes out, frames/s": lambda pair: small_frames(pair.left.host, pair.right.host),
+    "60 bytes in, frames/s": lambda pair: small_frames(pair.right.host, pair.left.host),
 }
+"""Out: by the device's members; in: the far switch sends by its own, and the device takes in."""
 
 
 @contextmanager
