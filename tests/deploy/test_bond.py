@@ -199,8 +199,8 @@ def test_apply_is_killed_at_every_step(bonded: BondedSite, hand: Runner) -> None
         assert bonded.file() == CONFIG, f"after {step}"
         killed += 1
     assert killed == len(outcome.steps) >= 17
-    assert bonded.reachable()
-    assert bonded.bonded()
+    wait_for(bonded.bonded, "both cables", seconds=20)
+    wait_for(bonded.reachable, "the host to be reached over both", seconds=20)
     bonded.deploy("revert")
     wait_for(bonded.reachable, "the host to be reached as before", seconds=20)
 
