@@ -11,12 +11,13 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.bonds import Mode, OfappSide, Pair, Side
-from tests.support.kernelbonds import KernelSide, TeamSide
-from tests.support.lab import Stream, frame, sh
+from tests.support.bonds import LAG, Cable, Mode, OfappSide, Pair, Side, cable
+from tests.support.kernelbonds import BridgedSide, KernelSide, TeamSide
+from tests.support.lab import Host, Stream, frame, sh
+from tests.support.stp_peers import TIMERS
 from tests.support.waiting import wait_for
 
 HANDLERS_FROM = 11.0
@@ -29,6 +30,10 @@ RATE = 1000
 FAST, SLOW, STATIC = Mode("active", "fast"), Mode("active", "slow"), Mode("off")
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 
+STP_CONFIG = f"defaults: {{stp: {TIMERS}}}"
+STP_SECONDS = 40
+"""Spanning tree of 1998 at the other end: twice the forward delay, and an age to forget."""
+
 Facts = dict[str, object]
 
 
@@ -40,7 +45,6 @@ class Case:
     mine: Mode
     theirs: Mode
     long: bool = False
-    options: dict[str, object] = field(default_factory=dict)
 
 
 CASES = {
@@ -113,6 +117,92 @@ def tried(ours: OfappSide, case: Case) -> Facts:
         peer.close()
 
 
+def min_links(ours: OfappSide) -> Facts:
+    """Whether each end calls its aggregation up: with both cables, with one, with both again."""
+    peer = KernelSide(2, min_links=2)
+    try:
+        pair = Pair(ours, peer, mode=FAST)
+        ours.configure({LAG: [one.left for one in pair.cables]}, FAST, min_links=2)
+        pair.wait_all()
+        seen = []
+        for change in (lambda: None, pair.cables[0].cut, pair.cables[0].restore):
+            change()
+            wanted = change != pair.cables[0].cut
+            wait_for(lambda w=wanted: ours.lag()["up"] is w, "ours to follow")
+            wait_for(lambda w=wanted: peer.carries() is w, "Linux's to follow")
+            seen.append([ours.lag()["up"], peer.carries()])
+        pair.wait_all()
+        passes(pair)
+        return {"up": seen}
+    except Exception:
+        return {"error": f"{traceback.format_exc()}\n{peer.told()}"}
+    finally:
+        peer.close()
+
+
+def spanning_tree() -> Facts:
+    """Two aggregations with Linux's bridge and its spanning tree at their other end: who forwards
+    at first, with all cables of that one pulled, and with them back."""
+    ours, peer = OfappSide(3, "system", STP_CONFIG), BridgedSide(4)
+    try:
+        cables = [cable(ours.namespace, peer.namespace) for _ in range(4)]
+        lags = {"lag0": cables[:2], "lag1": cables[2:]}
+        for name, some in lags.items():
+            peer.bond(name, [one.right for one in some], FAST)
+        ours.configure({name: [one.left for one in some] for name, some in lags.items()}, FAST)
+        for one in cables:
+            ours.plug(one.left)
+        facts: Facts = {"first": (first := _tree(ours, peer, lags))}
+        for one in lags[first]:
+            one.cut()
+        facts["pulled"] = _tree(ours, peer, {k: v for k, v in lags.items() if k != first})
+        for one in lags[first]:
+            one.restore()
+        return facts | {"back": _tree(ours, peer, lags)}
+    except Exception:
+        return {
+            "error": f"{traceback.format_exc()}\n{peer.told()}\n{ours.controller.log()[-2000:]}"
+        }
+    finally:
+        peer.close()
+        ours.close()
+
+
+def _tree(ours: OfappSide, peer: BridgedSide, lags: dict[str, list[Cable]]) -> str:
+    """The aggregation that forwards at both ends, once it is one alone and every frame passes.
+
+    The spanning tree of 1998 has bridges forget addresses for a while after a change.
+    """
+
+    def forwarding() -> list[str]:
+        there = peer.states()
+        tree = ours.controller.get(f"/v1/bridges/{ours.switch.bridge.dpid16}/stp")
+        here = {port["name"]: port["state"] for port in tree["ports"]}
+        return [n for n in lags if here.get(n) == "forwarding" == there[n]]
+
+    def used() -> bool:
+        return all(
+            {one["name"] for one in ours.lag(name)["members"] if one["distributing"]}
+            == {one.left.interface for one in some}
+            for name, some in lags.items()
+        )
+
+    wait_for(lambda: used() and len(forwarding()) == 1, "one tree", seconds=STP_SECONDS)
+    one, other = ours.host, peer.host
+    wait_for(lambda: one.reaches(other.ip), "the hosts to meet", seconds=STP_SECONDS)
+    wait_for(lambda: _lost(one, other) == (0, 0), "no frame to be lost", seconds=STP_SECONDS)
+    return forwarding()[0]
+
+
+def _lost(one: Host, other: Host) -> tuple[int, int]:
+    """Frames there and back; none comes twice, while bridges are still forgetting as well."""
+    with Stream(one, other) as there, Stream(other, one) as back:
+        there.more(200)
+        lost = there.lost(), back.lost()
+        assert (there.doubled(), back.doubled()) == (0, 0)
+        return lost
+
+
 def main() -> None:
     file, everything = Path(sys.argv[1]), "all" in sys.argv[2:]
     facts: dict[str, Facts] = {}
@@ -129,6 +219,9 @@ def main() -> None:
         for name, case in CASES.items():
             if everything or not case.long:
                 facts[name] = tried(ours, case)
+        facts["min_links"] = min_links(ours)
+        if everything:
+            facts["spanning tree"] = spanning_tree()
         facts["log"] = {"trouble": "Traceback" in ours.controller.log()}
     except BaseException:
         facts["error"] = {"error": traceback.format_exc()}

@@ -44,3 +44,18 @@ def test_both_use_all_cables_and_a_pulled_one_costs_little(facts, figure, peer):
     figure(f"aggregation with {peer}: frames lost of 1,000 a second, {lost}")
     assert lost["plugged in"] == lost["doubled"] == 0
     assert lost["pulled"] < 500
+
+
+def test_with_fewer_links_than_wanted_both_ends_are_down(facts):
+    """Linux's bond counts its links as ofapp does: with both cables, with one, with both again."""
+    found = facts["min_links"]
+    assert "error" not in found, found["error"]
+    assert found["up"] == [[True, True], [False, False], [True, True]]
+
+
+@pytest.mark.thorough
+def test_linux_spanning_tree_takes_each_aggregation_for_one_link(facts):
+    """One of the two forwards; the other when all cables of the first are pulled."""
+    found = facts["spanning tree"]
+    assert "error" not in found, found["error"]
+    assert found["first"] == found["back"] != found["pulled"]

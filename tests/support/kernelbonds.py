@@ -14,7 +14,12 @@ from typing import Any
 
 from tests.support.bonds import End, Mode, Side
 from tests.support.lab import Host, sh
+from tests.support.stp_peers import FORWARD_DELAY, HELLO, MAX_AGE
 
+STP = (
+    *("stp_state", 1, "mcast_snooping", 0),
+    *("hello_time", HELLO * 100, "max_age", MAX_AGE * 100, "forward_delay", FORWARD_DELAY * 100),
+)
 MIIMON = 100  # ms between looks at members' links, as the driver's documentation has it
 IN_USE = 0x30  # collecting and distributing, of a state octet (IEEE 802.1AX-2020 6.4.2.3)
 
@@ -32,9 +37,11 @@ class LinuxSide(Side):
 
     def take(self, ends: Sequence[End], mode: Mode) -> None:
         self._dissolve()
-        for end in ends:
-            end.ip("link", "set", end.interface, "down")
         self._make(ends, mode)
+        self._address()
+
+    def _address(self) -> None:
+        """Be the host, by eth0."""
         for words in (
             f"link set eth0 address {self.host.mac} up",
             f"addr add {self.host.ip}/24 dev eth0",
@@ -64,21 +71,15 @@ class KernelSide(LinuxSide):
         links = json.loads(self.host.run("ip", "-j", "-d", "link", "show", "master", "eth0"))
         return {link["ifname"] for link in links if self._carries(link["linkinfo"])}
 
+    def carries(self) -> bool:
+        """Whether the bond itself has a carrier, which min_links is about."""
+        return self.host.run("cat", "/sys/class/net/eth0/carrier").strip() == "1"
+
     def told(self) -> str:
         return self.host.run("cat", "/proc/net/bonding/eth0")
 
     def _make(self, ends: Sequence[End], mode: Mode) -> None:
-        options = dict(self._options)
-        if mode.lacp == "off":
-            options["mode"] = "balance-xor"
-        else:
-            options |= {"mode": "802.3ad", "lacp_rate": mode.rate}
-            options["lacp_active"] = "on" if mode.lacp == "active" else "off"
-        words = [str(word) for pair in options.items() for word in pair]
-        self.host.run("ip", "link", "add", "eth0", "type", "bond", *words)
-        for end in ends:
-            end.ip("link", "set", end.interface, "master", "eth0")
-            end.ip("link", "set", end.interface, "up")
+        _bond(self.host, "eth0", ends, mode, self._options)
 
     def _dissolve(self) -> None:
         self.host.run("ip", "link", "del", "eth0", check=False)
@@ -89,6 +90,32 @@ class KernelSide(LinuxSide):
         state = data.get("ad_actor_oper_port_state")
         in_use = state is None or state & IN_USE == IN_USE
         return data["mii_status"] == "UP" and data["state"] == "ACTIVE" and in_use
+
+
+class BridgedSide(LinuxSide):
+    """Linux's bridge with its spanning tree over several bonds: the bridge is the host's eth0."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.host.run("ip", "link", "add", "eth0", "type", "bridge", *STP)
+
+    def bond(self, name: str, ends: Sequence[End], mode: Mode) -> None:
+        """Make a bond of these ends a port of the bridge."""
+        _bond(self.host, name, ends, mode, {"miimon": MIIMON})
+        self.host.run("ip", "link", "set", name, "master", "eth0", "up")
+        if not self.states().keys() - {name}:
+            self._address()
+
+    def states(self) -> dict[str, str]:
+        """What spanning tree does with each bond: forwarding, blocking, ..."""
+        links = json.loads(self.host.run("ip", "-j", "-d", "link", "show", "master", "eth0"))
+        return {link["ifname"]: link["linkinfo"]["info_slave_data"]["state"] for link in links}
+
+    def told(self) -> str:
+        return self.host.run("ip", "-d", "link", "show", "master", "eth0")
+
+    def _dissolve(self) -> None:
+        self.host.run("ip", "link", "del", "eth0", check=False)
 
 
 class TeamSide(LinuxSide):
@@ -102,6 +129,8 @@ class TeamSide(LinuxSide):
         return json.dumps(self._state(), indent=1)
 
     def _make(self, ends: Sequence[End], mode: Mode) -> None:
+        for end in ends:
+            end.ip("link", "set", end.interface, "down")
         runner: dict[str, object] = {"name": "loadbalance"}
         if mode.lacp != "off":
             runner = {"name": "lacp", "active": mode.lacp == "active"}
@@ -126,3 +155,21 @@ class TeamSide(LinuxSide):
     def _carries(port: Mapping[str, Any]) -> bool:
         runner = port.get("runner")
         return port["link"]["up"] and (runner is None or runner["state"] == "current")
+
+
+def _bond(
+    host: Host, name: str, ends: Sequence[End], mode: Mode, options: Mapping[str, object]
+) -> None:
+    """A bond of the driver's in a namespace."""
+    options = dict(options)
+    if mode.lacp == "off":
+        options["mode"] = "balance-xor"
+    else:
+        options |= {"mode": "802.3ad", "lacp_rate": mode.rate}
+        options["lacp_active"] = "on" if mode.lacp == "active" else "off"
+    words = [str(word) for pair in options.items() for word in pair]
+    host.run("ip", "link", "add", name, "type", "bond", *words)
+    for end in ends:
+        end.ip("link", "set", end.interface, "down")
+        end.ip("link", "set", end.interface, "master", name)
+        end.ip("link", "set", end.interface, "up")
