@@ -6,12 +6,12 @@ Whatever the page asks for, and whatever its policy refuses, is kept by the brow
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -20,7 +20,20 @@ from selenium.webdriver.remote.webelement import WebElement
 from tests.support.waiting import wait_for
 
 WIDE, PHONE = (1440, 900), (390, 844)
-SECONDS = 20
+SECONDS = 60
+"""A browser on a busy machine takes its time."""
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait for what a page shows, or has done; while it is drawn anew, elements come and go."""
+
+    def holds() -> bool:
+        try:
+            return bool(condition())
+        except StaleElementReferenceException:
+            return False
+
+    wait_for(holds, what, seconds=SECONDS)
 
 
 class Browser:
@@ -43,13 +56,22 @@ class Browser:
         """What can be read."""
         return str(self.js("return document.body.innerText"))
 
-    def reads(self, *texts: str, seconds: float = SECONDS) -> None:
+    def reads(self, *texts: str) -> None:
         """Wait until all of it can be read."""
-        wait_for(
-            lambda: all(text in self.text for text in texts),
-            f"the page to say {texts}",
-            seconds=seconds,
-        )
+
+        def missing() -> list[str]:
+            told = self.text
+            return [text for text in texts if text not in told]
+
+        try:
+            until(lambda: not missing(), f"the page to say {texts}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it lacks {missing()} in:\n{self.text[:2000]}") from None
+
+    def forget(self) -> None:
+        """Whatever the test before has left open."""
+        self.js("document.querySelector('dialog')?.close()")
+        self.complaints()
 
     def all(self, css: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
@@ -65,7 +87,7 @@ class Browser:
                 return False
             return bool(found)
 
-        wait_for(look, f"{css} with {says!r}", seconds=SECONDS)
+        until(look, f"{css} with {says!r}")
         return found[0]
 
     def click(self, css: str, says: str = "") -> None:
@@ -78,7 +100,7 @@ class Browser:
                 return False
             return True
 
-        wait_for(press, f"to press {css} {says!r}", seconds=SECONDS)
+        until(press, f"to press {css} {says!r}")
 
     def type(self, css: str, text: str) -> None:
         field = self.find(css)
@@ -147,4 +169,4 @@ def browser(url: str, *, size: tuple[int, int] = WIDE) -> Iterator[Browser]:
         driver.quit()
 
 
-__all__ = ["PHONE", "WIDE", "Browser", "Keys", "browser"]
+__all__ = ["PHONE", "WIDE", "Browser", "Keys", "browser", "until"]

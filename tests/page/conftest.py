@@ -34,6 +34,6 @@ def window(site: Site) -> Iterator[Browser]:
 @pytest.fixture
 def page(window: Browser) -> Iterator[Browser]:
     """The same, from which nothing of the test before is left; it may not have complained."""
-    window.complaints()
+    window.forget()
     yield window
     assert window.complaints() == []

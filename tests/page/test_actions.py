@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tests.page.browser import Browser, Keys
+from tests.page.browser import Browser, Keys, until
 from tests.page.site import FILTERED, GUARDED, OFFICE, STICKY, Site
 from tests.support import frames
-from tests.support.waiting import wait_for
 
 BR1 = f"{1:016x}"
 NAMES = {OFFICE: "br1p1", GUARDED: "br1p2", STICKY: "br1p3", FILTERED: "br1p4"}
@@ -14,9 +13,9 @@ NAMES = {OFFICE: "br1p1", GUARDED: "br1p2", STICKY: "br1p3", FILTERED: "br1p4"}
 def confirm(page: Browser, verb: str, *says: str) -> None:
     """The dialog says this; it is agreed to, and goes away."""
     dialog = page.find("dialog[open]")
-    wait_for(lambda: all(text in dialog.text for text in says), f"the dialog to say {says}")
+    until(lambda: all(text in dialog.text for text in says), f"the dialog to say {says}")
     page.click("dialog button.primary", verb)
-    wait_for(lambda: not page.all("dialog[open]"), "the dialog to go")
+    until(lambda: not page.all("dialog[open]"), "the dialog to go")
 
 
 def choose(page: Browser, number: int) -> None:
@@ -33,7 +32,7 @@ def learn(site: Site, number: int, host: int) -> None:
         site.say(site.bridges[0], number, host)
         return bool(site.controller.fdb(site.bridges[0], mac=frames.host(host)))
 
-    wait_for(known, "the host to be learned")
+    until(known, "the host to be learned")
 
 
 def test_a_port_down_and_up(page: Browser, site: Site) -> None:
@@ -54,11 +53,11 @@ def test_what_is_not_confirmed_is_not_done(page: Browser, site: Site) -> None:
     page.click(".detail button", "Take down…")
     page.find("dialog[open]")
     page.keys(Keys.ESCAPE)
-    wait_for(lambda: not page.all("dialog[open]"), "the dialog to go")
+    until(lambda: not page.all("dialog[open]"), "the dialog to go")
     assert "shutdown" not in port(site, FILTERED)["settings"]  # type: ignore[operator]
     page.click(".detail button", "Take down…")
     page.click("dialog button", "Cancel")
-    wait_for(lambda: not page.all("dialog[open]"), "the dialog to go")
+    until(lambda: not page.all("dialog[open]"), "the dialog to go")
     assert "shutdown" not in port(site, FILTERED)["settings"]  # type: ignore[operator]
 
 
@@ -74,7 +73,7 @@ def test_the_link_that_would_go_is_named(page: Browser) -> None:
 def test_addresses_of_a_port_flushed(page: Browser, site: Site) -> None:
     learn(site, FILTERED, 0x52)
     choose(page, FILTERED)
-    wait_for(lambda: page.find(".detail button", "Flush").is_enabled(), "addresses to be shown")
+    until(lambda: page.find(".detail button", "Flush").is_enabled(), "addresses to be shown")
     page.click(".detail button", "Flush addresses…")
     confirm(page, "Flush", "flooded until each has sent a frame again", "Static entries stay")
     page.reads("forgotten on br1")
@@ -103,7 +102,7 @@ def test_what_the_api_refuses_is_said_in_the_dialog(page: Browser) -> None:
     page.click("button", "Add a static entry…")
     page.type("dialog input[name=mac]", "01:00:5e:00:00:01")
     page.click("dialog button.primary", "Add")
-    wait_for(lambda: "not the address of one host" in page.find("dialog").text, "the problem")
+    until(lambda: "not the address of one host" in page.find("dialog").text, "the problem")
     page.keys(Keys.ESCAPE)
     assert any("422" in complaint for complaint in page.complaints())
 
@@ -117,7 +116,7 @@ def test_a_held_address_released(page: Browser, site: Site) -> None:
         site.say(first, FILTERED, 0x53)
         return bool(site.controller.get(held)["held"])
 
-    wait_for(moves, "the address to be held down")
+    until(moves, "the address to be held down")
     page.open(f"#/bridge/{BR1}/fdb")
     page.reads("Held down", frames.host(0x53), "that port is sticky")
     page.click(".held button", "Release…")
@@ -134,7 +133,7 @@ def test_a_port_freed_from_its_guard(page: Browser, site: Site) -> None:
         (own,) = [p for p in site.controller.get(stp)["ports"] if p["number"] == GUARDED]
         return list(own["guards"])
 
-    wait_for(lambda: guards() == ["bpdu-guard"], "the guard to strike")
+    until(lambda: guards() == ["bpdu-guard"], "the guard to strike")
     page.open(f"#/bridge/{BR1}/stp")
     page.reads("bpdu-guard")
     page.click("td button", "Free…")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.page.browser import Browser
+from tests.page.browser import Browser, until
 from tests.page.site import EVIL_BRIDGE, EVIL_PORT, FILTERED, OFFICE, PLAIN, Site
 from tests.support import frames
-from tests.support.waiting import wait_for
 
 BR1, BR2, BR3 = (f"{number:016x}" for number in (1, 2, 3))
 HOST, FAR, EVIL_HOST = 0x11, 0x22, 0x33
@@ -27,7 +26,7 @@ def hosts(site: Site) -> None:
             for _, _, host in places
         )
 
-    wait_for(known, "hosts to be learned")
+    until(known, "hosts to be learned")
 
 
 def test_the_map_tells_switches_links_roles_and_states(page: Browser) -> None:
@@ -55,7 +54,7 @@ def test_the_map_is_drawn(page: Browser) -> None:
         }
         return seen.size;
     """
-    wait_for(lambda: page.js(colours) > 5, "the map to be painted")
+    until(lambda: page.js(colours) > 5, "the map to be painted")
 
 
 def test_all_switches(page: Browser) -> None:
@@ -73,7 +72,7 @@ def test_ports_with_live_rates_and_one_in_full(page: Browser, site: Site) -> Non
         row = page.find("tr.row", "br1p4").text
         return any(f" {unit}bit/s" in row and "0 bit/s 0 bit/s" not in row for unit in ("", "k"))
 
-    wait_for(rate, "a rate to be shown")
+    until(rate, "a rate to be shown")
     assert page.find(".chart canvas")
 
 
@@ -110,7 +109,7 @@ def test_hits_of_an_access_list(page: Browser, site: Site) -> None:
         return int(page.find("tbody tr", "rest").find_elements("css selector", "td")[2].text)
 
     before = hits()
-    wait_for(lambda: hits() > before, "the hits to count")
+    until(lambda: hits() > before, "the hits to count")
 
 
 def test_hosts_of_all_switches_filtered(page: Browser) -> None:
@@ -118,7 +117,7 @@ def test_hosts_of_all_switches_filtered(page: Browser) -> None:
     page.reads(frames.host(HOST), frames.host(FAR))
     page.type(".filters input[name=mac]", frames.host(FAR))
     page.click(".filters button", "Filter")
-    wait_for(lambda: frames.host(HOST) not in page.text, "the others to go")
+    until(lambda: frames.host(HOST) not in page.text, "the others to go")
     page.reads(frames.host(FAR), "br1", "br2", "br3")
 
 
@@ -128,7 +127,7 @@ def test_the_way_to_a_host(page: Browser) -> None:
     page.keys("\n")
     page.reads("It is behind port", EVIL_PORT, "of br3", "untagged")
     page.click("select option", "br1")
-    wait_for(lambda: "br1by br1-to-br3" in way(page), "the way from br1")
+    until(lambda: "br1by br1-to-br3" in way(page), "the way from br1")
     assert way(page).endswith(frames.host(EVIL_HOST))
     page.click("a.button", "Show it on the map")
     page.reads("4 switches")
@@ -157,7 +156,7 @@ def test_events_as_they_come_and_filtered(page: Browser, site: Site) -> None:
     page.reads("isolated")
     site.controller.api("PATCH", path, {"isolated": False})
     page.type(".filters input[name=kind]", "port.set")
-    wait_for(lambda: "stp.state" not in page.find(".rows").text, "the others to go")
+    until(lambda: "stp.state" not in page.find(".rows").text, "the others to go")
     page.reads("port.set")
 
 

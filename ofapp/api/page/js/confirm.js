@@ -12,18 +12,17 @@ export function confirm({ title, says, verb, fields = "", act }) {
     let answer = false;
     const submit = async (event) => {
       event.preventDefault();
-      const button = event.submitter ?? dialog.querySelector("button.primary");
-      button.disabled = true;
+      const given = new FormData(event.target);
+      draw("", true);
       try {
-        notify(await act(new FormData(event.target)));
+        notify(await act(given));
         answer = true;
         dialog.close();
       } catch (error) {
         draw(error.message);
-        button.disabled = false;
       }
     };
-    const draw = (problem = "") =>
+    const draw = (problem = "", busy = false) =>
       render(
         html`<form @submit=${submit}>
           <h2 id="dialog-title">${title}</h2>
@@ -32,7 +31,7 @@ export function confirm({ title, says, verb, fields = "", act }) {
           <p role="alert" class=${problem ? "problem" : "quiet"}>${problem}</p>
           <div class="buttons">
             <button type="button" @click=${() => dialog.close()}>Cancel</button>
-            <button class="primary" type="submit">${verb}</button>
+            <button class="primary" type="submit" ?disabled=${busy}>${verb}</button>
           </div>
         </form>`,
         dialog,

@@ -32,8 +32,6 @@ export function showLogin(place, done) {
   const attempt = async (event) => {
     event.preventDefault();
     const field = event.target.elements.token;
-    const button = event.target.querySelector("button");
-    button.disabled = true;
     try {
       await session.begin(field.value.trim());
       field.value = "";
@@ -42,7 +40,6 @@ export function showLogin(place, done) {
       draw(error.message);
       place.querySelector("input").select();
     }
-    button.disabled = false;
   };
   const draw = (problem = "") =>
     render(
