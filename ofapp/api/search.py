@@ -1,4 +1,4 @@
-"""/v1/search: what is called so, on whatever bridge: bridges, ports, hosts by address or vendor.
+"""/v1/search: what is called so, on whatever bridge: bridges, ports, neighbours, hosts.
 
 Looking through a hundred thousand addresses takes tens of milliseconds: it is done in pieces, with
 a turn for everybody else in between, and ends when there is more than somebody reads.
@@ -19,6 +19,7 @@ from ofapp.api.base import DatapathId, Input, PortRef, SilentMembers
 from ofapp.api.lookup import by_number
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
+from ofapp.api.topology import Neighbour, map_view
 from ofapp.api.vendors import Vendors
 from ofapp.bridge.answers import fdb_tables
 from ofapp.bridge.mac import format_mac
@@ -71,6 +72,9 @@ class Found(BaseModel):
 
     bridges: list[FoundBridge]
     ports: list[FoundPort]
+    neighbours: list[Neighbour] = Field(
+        description="those whose name or address, also that of their management, contains it"
+    )
     hosts: list[FoundHost]
     more: bool = Field(description="there is more than that, of some kind")
     silent: SilentMembers = []
@@ -85,7 +89,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
     @api.get("", responses={200: Found})
     @viewer
     def search(query: SearchQuery) -> Response:
-        """Bridges, ports and hosts that are called so; at most 100 of each."""
+        """Bridges, ports, neighbours and hosts that are called so; at most 100 of each."""
         text = query.q.casefold()
         bridges = [
             FoundBridge(datapath_id=f"{own.datapath_id:016x}", bridge=own.name)
@@ -93,16 +97,18 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
             if text in own.name.casefold() or text in f"{own.datapath_id:016x}"
         ]
         ports = _ports(network, text)
+        neighbours = [own for own in map_view(network).neighbours if _says(own, text)]
         hosts = _hosts(network, _wanted(text, vendors))
         return answer(
             Found(
                 bridges=bridges[:MOST],
                 ports=ports[:MOST],
+                neighbours=neighbours[:MOST],
                 hosts=[
                     FoundHost(mac=format_mac(mac), vlan=vlan, vendor=vendors.name(mac >> 24))
                     for vlan, mac in sorted(hosts)[:MOST]
                 ],
-                more=max(len(bridges), len(ports), len(hosts)) > MOST,
+                more=max(map(len, (bridges, ports, neighbours, hosts))) > MOST,
             )
         )
 
@@ -122,6 +128,15 @@ def _ports(network: Network, text: str) -> list[FoundPort]:
         if len(found) > MOST:
             break
     return found
+
+
+def _says(neighbour: Neighbour, text: str) -> bool:
+    """Whether a neighbour is called so, by itself or by others."""
+    said = neighbour.lldp
+    names = [neighbour.chassis_id, neighbour.port_id]
+    if said is not None:
+        names += [said.system_name, said.port_description, *said.management_addresses]
+    return any(text in name.casefold() for name in names if name)
 
 
 def _wanted(text: str, vendors: Vendors) -> Callable[[int], bool]:

@@ -16,7 +16,7 @@ import socket
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tests.bench import openflow as of
 from tests.bench.model import Model
@@ -247,19 +247,22 @@ class Fleet:
                         self._selector.unregister(member.socket)
         return True
 
-    def teach(self, hosts: int, seconds: float) -> None:
-        """Each switch has so many hosts, and the controller learns them; RuntimeError if not."""
-        sent = dict.fromkeys(self.members, 0)
+    def teach(self, hosts: int, seconds: float, whom: Sequence[Member] = ()) -> None:
+        """Each switch has so many hosts, and the controller learns them; RuntimeError if not.
+
+        whom: only these; none = all.
+        """
+        sent = dict.fromkeys(whom or self.members, 0)
 
         def taught() -> bool:
-            for member in self.members:
+            for member in sent:
                 ahead = sent[member] - len(member.learned)
                 if sent[member] < hosts and ahead < WINDOW:
                     count = min(WINDOW, hosts - sent[member])
                     member.send(member.sightings(sent[member], count))
                     sent[member] += count
-            return all(len(member.learned) >= hosts for member in self.members)
+            return all(len(member.learned) >= hosts for member in sent)
 
         if not self.run(seconds, taught):
-            least = min(len(member.learned) for member in self.members)
+            least = min(len(member.learned) for member in sent)
             raise RuntimeError(f"{least} of {hosts} hosts were learned in {seconds:.0f} s")

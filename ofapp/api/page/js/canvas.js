@@ -99,7 +99,7 @@ function neighbours(map, places, found) {
       seen.set(id, true);
       const turn = (seen.size * 2.4) % 6.28;
       found.push({
-        data: { id, label: own.system_name || own.chassis_id },
+        data: { id, label: own.lldp?.system_name || own.chassis_id },
         position: { x: at.x + Math.cos(turn) * 100, y: at.y + 75 },
         classes: "neighbour",
       });

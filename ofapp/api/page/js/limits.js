@@ -24,11 +24,11 @@ function page(bridge, ports) {
   const held = ports.filter((port) => Object.values(port.held_back).some(Boolean));
   const drops = Object.entries(bridge.drops).filter(([, number]) => number);
   return html`<div class="columns">
-    <section><h2>Learned addresses</h2><table class="tall"><thead><tr><th scope="col">Of</th><th scope="col" class="number">Learned</th><th scope="col" class="number">At most</th><th scope="col">Used</th><th scope="col" class="number">Not learned for it</th></tr></thead>
+    <section><h2>Learned addresses</h2><div class="scroll" role="region" aria-label="Learned addresses" tabindex="0"><table class="tall"><thead><tr><th scope="col">Of</th><th scope="col" class="number">Learned</th><th scope="col" class="number">At most</th><th scope="col">Used</th><th scope="col" class="number">Not learned for it</th></tr></thead>
       <tbody>${rows.map((row) => html`<tr><th scope="row">${row.what}</th><td class="number">${count(row.used)}</td><td class="number">${count(row.most)}</td>
         <td><meter min="0" max=${row.most || 1} .value=${row.used} high=${0.9 * row.most} aria-label="${row.what}: ${row.used} of ${row.most}"></meter>
           ${row.dropping ? html`<b class="bad">full: frames of others are dropped</b>` : nothing}</td>
-        <td class="number">${row.refused ? html`<b class="warn">${count(row.refused)}</b>` : "0"}</td></tr>`)}</tbody></table></section>
+        <td class="number">${row.refused ? html`<b class="warn">${count(row.refused)}</b>` : "0"}</td></tr>`)}</tbody></table></div></section>
     <section><h2>Held back from the controller, or above a storm limit</h2>${held.length
       ? html`<table class="tall"><thead><tr><th scope="col">Port</th><th scope="col">Frames</th></tr></thead><tbody>${held.map((port) => html`<tr><th scope="row">${port.name}</th>
         <td>${Object.entries(port.held_back).filter(([, number]) => number).map(([kind, number]) => `${count(number)} ${kind.replaceAll("_", " ")}`).join(", ")}</td></tr>`)}</tbody></table>`

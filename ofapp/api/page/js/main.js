@@ -81,13 +81,15 @@ function logIn() {
   live.stop();
   drawTop();
   document.title = "Log in · ofapp";
-  clear();
-  showLogin(main, begin);
+  showLogin(fresh("login"), begin);
 }
 
-function clear() {
-  // Each view draws into a place of its own, so that none finds what another has left.
-  main.replaceChildren();
+// Where to draw.  Nothing is drawn twice into one place by two: lit-html remembers what it has drawn.
+function fresh(name = "") {
+  const place = document.createElement("div");
+  place.className = `view ${name}`;
+  main.replaceChildren(place);
+  return place;
 }
 
 async function askWho() {
@@ -96,8 +98,7 @@ async function askWho() {
     begin();
   } catch (error) {
     if (error.status === 401) return;
-    clear();
-    render(html`<p class="problem" role="alert">${error.message}</p>`, main);
+    render(html`<p class="problem" role="alert">${error.message}</p>`, fresh());
     setTimeout(askWho, 5000);
   }
 }
@@ -120,16 +121,12 @@ async function route() {
   try {
     const view = await load();
     if (signal.aborted) return;
-    const place = document.createElement("div");
-    place.className = `view ${name}`;
-    main.replaceChildren(place);
+    const place = fresh(name);
     document.title = `${view.title ?? name} · ofapp`;
     await view.show(place, route, signal);
   } catch (error) {
     if (signal.aborted || error.status === 401) return;
-    const place = document.createElement("div");
-    main.replaceChildren(place);
-    render(html`<p class="problem" role="alert">${error.message}</p>`, place);
+    render(html`<p class="problem" role="alert">${error.message}</p>`, fresh());
   }
   const path = route.path.slice(0, 2).join("/");
   if (shownPath !== null && path !== shownPath) main.focus({ preventScroll: true });
@@ -149,7 +146,7 @@ document.addEventListener("keydown", (event) => {
 });
 addEventListener("hashchange", route);
 rejected.addEventListener("rejected", () => {
-  if (!main.querySelector(".login")) logIn();
+  if (!main.querySelector("#token")) logIn();
 });
 live.watch(drawTop);
 askWho();

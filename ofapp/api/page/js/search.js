@@ -26,14 +26,15 @@ export async function show(place, route, signal) {
   render(results(text, found), place);
 }
 
-function results(text, { bridges, ports, hosts, more }) {
-  const nothingAtAll = !bridges.length && !ports.length && !hosts.length;
+function results(text, { bridges, ports, neighbours, hosts, more }) {
+  const nothingAtAll = !bridges.length && !ports.length && !neighbours.length && !hosts.length;
   return html`<h1>“${text}”</h1>
     ${more ? html`<p class="warn">There is more than this: be more precise.</p>` : nothing}
-    ${nothingAtAll ? html`<p>Nothing is called so. Hosts are found by their MAC address, whole or in part, or by the vendor of their card.</p>` : nothing}
+    ${nothingAtAll ? html`<p>Nothing is called so. Hosts are found by their MAC address, whole or in part, or by the vendor of their card; neighbours that speak LLDP by their name and the address at which they are managed.</p>` : nothing}
     <div class="columns">
       ${bridges.length ? html`<section class="card"><h2>Switches</h2><ul class="list">${bridges.map((own) => html`<li><a href=${link(["bridge", own.datapath_id])}>${own.bridge}</a> <code class="quiet">${own.datapath_id}</code></li>`)}</ul></section>` : nothing}
       ${ports.length ? html`<section class="card"><h2>Ports</h2><ul class="list">${ports.map((own) => html`<li><a href=${link(["bridge", own.datapath_id, "ports"], { port: own.port.number })}>${own.port.name}</a> <span class="quiet">of ${own.bridge}</span></li>`)}</ul></section>` : nothing}
+      ${neighbours.length ? html`<section class="card"><h2>Neighbours</h2><ul class="list">${neighbours.map((own) => html`<li>${own.lldp?.system_name ?? ""} <code>${own.chassis_id}</code> ${own.lldp?.management_addresses.join(", ") ?? ""} <span class="quiet">behind</span> <a href=${link(["bridge", own.datapath_id, "ports"], { port: own.port.number })}>${own.port.name}</a></li>`)}</ul></section>` : nothing}
       ${hosts.length ? html`<section class="card"><h2>Hosts</h2><ul class="list">${hosts.map((own) => html`<li><a href=${link(["search"], { q: own.mac })}><code>${own.mac}</code></a> ${vlanText(own.vlan)} <span class="quiet">${own.vendor ?? ""}</span></li>`)}</ul></section>` : nothing}
     </div>`;
 }

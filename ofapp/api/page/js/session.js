@@ -43,7 +43,7 @@ export function showLogin(place, done) {
   };
   const draw = (problem = "") =>
     render(
-      html`<section class="login">
+      html`<section class="card door">
         <h1>Log in</h1>
         <p>This controller asks everybody who they are. Paste a token; the browser keeps a session
         that ends half an hour after its last use, and not the token.</p>
