@@ -7,7 +7,7 @@ a turn for everybody else in between, and ends when there is more than somebody 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -99,6 +99,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
         ports = _ports(network, text)
         neighbours = [own for own in map_view(network).neighbours if _says(own, text)]
         hosts = _hosts(network, _wanted(text, vendors))
+        kinds: tuple[Sized, ...] = (bridges, ports, neighbours, hosts)
         return answer(
             Found(
                 bridges=bridges[:MOST],
@@ -108,7 +109,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
                     FoundHost(mac=format_mac(mac), vlan=vlan, vendor=vendors.name(mac >> 24))
                     for vlan, mac in sorted(hosts)[:MOST]
                 ],
-                more=max(map(len, (bridges, ports, neighbours, hosts))) > MOST,
+                more=any(len(kind) > MOST for kind in kinds),
             )
         )
 

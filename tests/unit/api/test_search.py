@@ -10,7 +10,8 @@ from flask_openapi3.openapi import OpenAPI
 
 from ofapp.api import search
 from ofapp.api.vendors import Vendors, blueprint
-from tests.unit.api.network import DPID, mac
+from tests.unit.api.clients import Clients
+from tests.unit.api.network import DPID, lldp_network, mac
 
 LIST = """Registry,Assignment,Organization Name,Organization Address
 MA-L,020000,"Example, Inc.",1 Road
@@ -52,6 +53,13 @@ def test_hosts_by_a_part_of_their_address_with_or_without_colons(client: Any) ->
     assert whole == mac(1)
     assert mac(1) in {own.mac for own in find(client, mac(1)[6:]).hosts}
     assert mac(1) in {own.mac for own in find(client, mac(1).replace(":", "")[4:]).hosts}
+
+
+def test_neighbours_by_what_they_say_of_themselves(clients: Clients) -> None:
+    client = clients(lldp_network())
+    (said,) = find(client, "<SCRIPT>").neighbours
+    assert said.lldp is not None
+    assert (said.port.name, said.chassis_id) == ("eth3", "them")
 
 
 def test_what_is_not_there_is_not_found(client: Any) -> None:
