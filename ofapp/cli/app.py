@@ -26,6 +26,7 @@ from ofapp.cli import (
     snmp,
     stp,
     token,
+    top,
     topology,
     vlan,
 )
@@ -57,6 +58,7 @@ app.add_typer(token.app, name="token")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(snmp.app, name="snmp")
 app.command("events")(events.events)
+app.command("top")(top.top)
 app.command("doctor")(doctor.doctor)
 app.command("completion")(completion.completion)
 add_access(app)

@@ -53,6 +53,10 @@ class Client:
         """The answer's body; ApiError."""
         return self._call("GET", path, query)
 
+    def text(self, path: str) -> str:
+        """The answer's body as it is; ApiError."""
+        return self._request("GET", path, None).text
+
     def put(self, path: str, body: Json | None = None, query: Query | None = None) -> Json:
         """The answer's body; ApiError."""
         return self._call("PUT", path, query, body)
@@ -142,13 +146,19 @@ class Client:
             yield from source.iter_sse()
         raise LostError(f"the controller at {self._place} has ended the stream")
 
-    def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
+    def _request(
+        self, method: str, path: str, query: Query | None, body: Json | None = None
+    ) -> httpx.Response:
         with self._told():
             answer = self._http.request(
                 method, self._url + path, params=_given(query or {}), json=body
             )
         if answer.is_error:
             raise ApiError(_refusal(answer))
+        return answer
+
+    def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
+        answer = self._request(method, path, query, body)
         try:
             content: Json = answer.json() if answer.content else {}
         except ValueError:
