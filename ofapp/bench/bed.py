@@ -9,8 +9,11 @@ tag of the run, and only that is removed.
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from pyroute2 import NetlinkError
 
 from ofapp.bench import BenchError
 from ofapp.bench.frames import ADDRESS, GATEWAY, Side, mac
@@ -251,10 +254,14 @@ def move(interface: str, to: str | None, origin: str | None) -> None:
 
 
 def remove_link(space: str | None, interface: str) -> None:
-    """Remove an interface if it is there."""
+    """Remove an interface if it is there; a veth's end goes by itself, soon after its peer."""
     with netlink(space) as kernel:
         for index in kernel.link_lookup(ifname=interface):
-            kernel.link("del", index=index)
+            try:
+                kernel.link("del", index=index)
+            except NetlinkError as error:
+                if error.code != errno.ENODEV:
+                    raise
 
 
 def bridge_name(tag: str) -> str:

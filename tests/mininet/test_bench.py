@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ofapp.bench.bed import clean, port_names
 from ofapp.bench.model import Results, read
 from tests.support.lab import sh, vsctl
 from tests.support.waiting import wait_for
@@ -129,3 +130,13 @@ def test_a_run_that_ends_half_way(end, tmp_path):
         assert "`ofapp bench clean`" in again.stderr
         subprocess.run(bench("clean"), check=True, capture_output=True)
     assert rests() == []
+
+
+def test_cleaning_up_bears_that_a_veth_pair_goes_by_itself():
+    """As it does while its namespace ends, at any time: most of these meet it half gone."""
+    space, port = f"{TAG}-tx", port_names(TAG)[0]
+    for _ in range(15):
+        sh("ip", "netns", "add", space)
+        sh("ip", "link", "add", port, "type", "veth", "peer", "name", "end", "netns", space)
+        clean(TAG)
+        wait_for(lambda: rests() == [], "all to be gone")
