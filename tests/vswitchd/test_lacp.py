@@ -215,6 +215,7 @@ def test_a_member_that_nobody_is_behind_any_more_is_out_although_its_link_is_up(
         assert out & {*MEMBERS} == {2}
 
 
+@pytest.mark.thorough  # tests/interop/test_lag_peers.py has it in every run, in real time
 def test_a_controller_that_is_killed_and_returns_is_not_missed(
     bridge: Bridge, neighbour: Neighbour, controller: Controller
 ) -> None:
