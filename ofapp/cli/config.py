@@ -175,7 +175,7 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
 
     file = status["file"] or "no configuration file"
     lines = [_comment(f"{file}, read {status['loaded']}") + "\n"]
-    lines += [_comment(line) + "\n" for line in _member_lines(status["members"])]
+    lines += [_comment(line) + "\n" for line in _member_lines(status.get("members", []))]
     if not bridges:
         return [*lines, "bridges: {}\n"]
     lines.append("bridges:\n")
