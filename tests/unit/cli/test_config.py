@@ -81,3 +81,15 @@ def test_reload_tells_what_it_does(own_ofapp: Run) -> None:
     assert own_ofapp("config", "reload").out == "nothing has changed\n"
     told = json.loads(own_ofapp("config", "reload", "-j").out)
     assert (told["bridges"], told["restart"]) == ([], [])
+
+
+def test_push_without_a_cluster_says_what_to_do_instead(live_ofapp: Run, tmp_path: Path) -> None:
+    file = tmp_path / "ofapp.yaml"
+    file.write_text("bridges: {}\n")
+    said = live_ofapp("config", "push", str(file))
+    assert (said.status, said.out) == (1, "")
+    assert "in no cluster" in said.err
+    assert "ofapp config reload" in said.err
+    missing = live_ofapp("config", "push", str(tmp_path / "none"))
+    assert missing.status == 1
+    assert "No such file" in missing.err
