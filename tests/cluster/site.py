@@ -11,6 +11,7 @@ Each switch is an Open vSwitch of its own, which logs all that it hears and says
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -101,6 +102,11 @@ class Switch(OwnSwitch):
             settings = ("max_backoff=1000", "inactivity_probe=2000", "connection_mode=out-of-band")
             self.vsctl("set", "Controller", row, *settings)
 
+    def dropped(self) -> int:
+        """Frames for which the switch's own sockets had no room, as it was busy for too long."""
+        told = self.inside("ss", "-0", "-m")
+        return sum(int(count) for count in re.findall(r",d(\d+)\)", told))
+
     def controllers(self) -> int:
         """How many are connected."""
         told = self.vsctl("--bare", "--columns=is_connected", "list", "Controller")
@@ -182,14 +188,19 @@ class Site:
 
     def owner(self, switch: Switch) -> Member:
         """Who is MASTER, as the switch has it; waits until somebody is, and has it in line."""
-        wait_for(lambda: self.served(switch), "an owner in line", seconds=60)
+        wait_for(lambda: self._owner(switch), "an owner in line", seconds=60)
+        return self._owner(switch) or self.owner(switch)
+
+    def _owner(self, switch: Switch) -> Member | None:
         master = switch.log.master()
-        return next(one for one in self.members if one.target == master)
+        return next(
+            (one for one in self.members if one.target == master and self.in_line(one, switch)),
+            None,
+        )
 
     def served(self, switch: Switch) -> bool:
         """Whether its MASTER has it in line."""
-        master = switch.log.master()
-        return any(one.target == master and self.in_line(one, switch) for one in self.members)
+        return self._owner(switch) is not None
 
     def whole(self) -> bool:
         """Whether every member is connected to every switch."""

@@ -16,10 +16,13 @@ from tests.support.waiting import wait_for
 
 @dataclass
 class Seen:
-    """lost: frames between known hosts; silence: seconds without a hello at most, of each switch;
-    learned: seconds until the newcomer was; taken: by whom switches were written to, in order."""
+    """lost: frames between known hosts; dropped: those for which a switch's sockets had no room.
+
+    silence: seconds without a hello at most; learned: seconds until each newcomer was.
+    """
 
     lost: int = 0
+    dropped: int = 0
     doubled: int = 0
     silence: float = 0.0
     learned: list[float] = field(default_factory=list)
@@ -30,7 +33,8 @@ class Seen:
     def __str__(self) -> str:
         learned = " ".join(f"{each:.1f}" for each in self.learned)
         return (
-            f"{self.lost} lost, {len(self.strangers)} written out of turn, longest silence"
+            f"{self.lost} lost ({self.dropped} as the switch was busy),"
+            f" {len(self.strangers)} written out of turn, longest silence"
             f" {self.silence:.1f} s, newcomers learned after {learned} s"
         )
 
@@ -48,6 +52,7 @@ class Watch:
     def __enter__(self) -> Self:
         site = self.site
         self._before = {switch: site.tree(site.owner(switch), switch) for switch in site.switches}
+        self._dropped = sum(switch.dropped() for switch in site.switches)
         self._logs = {switch: switch.log.size() for switch in site.switches}
         self._hellos = [self._stack.enter_context(Hellos(own.listener)) for own in site.switches]
         self._streams = [self._stack.enter_context(stream) for stream in streams(site)]
@@ -95,6 +100,7 @@ class Watch:
         self.settled()
         self.more(100)
         seen.lost = sum(stream.lost() for stream in self._streams)
+        seen.dropped = sum(switch.dropped() for switch in site.switches) - self._dropped
         seen.doubled = sum(stream.doubled() for stream in self._streams)
         seen.silence = max(hellos.longest() for hellos in self._hellos)
         for switch, before in self._before.items():
@@ -113,7 +119,8 @@ class Watch:
         seen = self.seen
         assert not seen.strangers, seen.strangers[:5]
         assert not seen.trees, seen.trees
-        assert seen.lost == 0, seen
+        # On a busy machine a switch's own sockets overflow, whoever controls it.
+        assert seen.lost <= seen.dropped, seen
         assert seen.doubled == 0, seen
 
 

@@ -87,7 +87,8 @@ class Log:
                     writes.setdefault(key, []).append(one)
                     order.append(one)
             elif kind == "ERROR":
-                if "SLAVE" in found["rest"] and key in writes:
+                # By OpenFlow's name, or by the one that Open vSwitch has for it since 2.15.
+                if re.search("IS_SLAVE|IS_SECONDARY", found["rest"]) and key in writes:
                     refused.update(map(id, writes.pop(key)))
             elif kind == "ROLE_REPLY" and (role := _ROLE.search(found["rest"])):
                 moment = datetime.fromisoformat(found["time"] + "+00:00").timestamp()
