@@ -7,7 +7,6 @@ os-ken accepts switches and does the handshake; from then on a `Session` looks a
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_c
 from os_ken.ofproto import ofproto_v1_3
 
 from ofapp.api.server import ApiServer
+from ofapp.common.garbage import Calm
 from ofapp.config import load_config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -71,7 +71,9 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         reception = Reception(self.network.events.tell)
         self._keep(reception.watch)
         serve_with(self.network.connections.admit, reception)
-        _calm_garbage_collection()
+        calm = Calm()
+        calm.begin()
+        self._keep(calm.run)
         serving = self._api.start()
         for event in exposures(self.network.access):
             self.network.events.tell(None, event)
@@ -108,16 +110,3 @@ class OfApp(OSKenApp):  # type: ignore[misc]
             LOG.exception("%s cannot be served", event.datapath.address)
             self.network.events.fault(error)
             event.datapath.close()
-
-
-def _calm_garbage_collection() -> None:
-    """Collect cycles less often, and never again look at what was there from the start.
-
-    A full collection walks every learned address: with Python's thresholds it stopped everything
-    for 200 ms in a flood of 100,000 hosts and took a third of the time of learning, and after each
-    600,000 objects it made hellos 1.4 s late in the soak (0.24 s as it is) [measured].  So it is
-    for what nobody thought of: connections, requests and trees that have ended lead to no circles.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 100)
