@@ -54,8 +54,13 @@ def members(etcd: EtcdNodes) -> Iterator[dict[str, Controller]]:
         yield made
 
 
-def serves(member: Controller, bridge: Bridge) -> bool:
-    """Whether a member says that the switch is in line."""
+def serves(member: Controller, name: str, bridge: Bridge) -> bool:
+    """Whether the switch is this member's, and in line."""
+    claims = member.get("/v1/cluster")["bridges"]
+    if not any(
+        claim["datapath_id"] == bridge.dpid16 and claim["owner"] == name for claim in claims
+    ):
+        return False
     reply = member.api("GET", f"/v1/bridges/{bridge.dpid16}", timeout=60)
     return reply.status == 200 and bool(reply.body["in_line"])
 
@@ -71,6 +76,7 @@ def teach(owner: Controller, bridge: Bridge, count: int) -> None:
             new = range(first + 1, min(first + AT_ONCE, count) + 1)
             bridge.inject(1, *(frames.ethernet(frames.BROADCAST, frames.host(n)) for n in new))
             bridge.switch.appctl("time/warp", "20")
+        print(f"  {known():,} of {count:,} hosts are known", file=sys.stderr, flush=True)
         before = -1
         while before != (before := known()) and before < count:
             time.sleep(0.5)
@@ -91,20 +97,20 @@ def turn(switch: VSwitchd, made: dict[str, Controller], count: int) -> Takeover:
         switch.vsctl("set", "Controller", row, *words)
     try:
         owner = wait_for(
-            lambda: next((one for one in made.values() if serves(one, bridge)), None),
+            lambda: next((name for name, one in made.items() if serves(one, name, bridge)), None),
             "an owner",
             tick=switch.step,
             seconds=60,
         )
-        assert isinstance(owner, Controller)
-        (other,) = (one for one in made.values() if one is not owner)
-        teach(owner, bridge, count)
+        (name,) = (name for name in made if name != owner)
+        former, other = made[str(owner)], made[name]
+        teach(former, bridge, count)
         ended = datetime.now().timestamp()
-        owner.kill9()
-        wait_for(lambda: serves(other, bridge), "the takeover", tick=switch.step, seconds=120)
+        former.kill9()
+        wait_for(lambda: serves(other, name, bridge), "the takeover", tick=switch.step, seconds=120)
         claimed = moment(other, "cluster.owner", bridge)
         ready = moment(other, "bridge.ready", bridge)
-        owner.start()
+        former.start()
         return Takeover(claimed - ended, ready - claimed)
     finally:
         bridge.destroy()

@@ -28,6 +28,7 @@ from ofapp.controller.cluster.etcd import (
     modified,
 )
 from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.tenure import clock
 
 MAX_FORMER = 4096
 """Switches of which it is remembered who had them."""
@@ -57,6 +58,7 @@ class Claims:
         self._claims: dict[int, Claim] = {}
         self._revisions: dict[int, int] = {}  # of the last that is known of each switch
         self._former: dict[int, str] = {}
+        self._latest: dict[str, float] = {}
         self._heeds: list[Heed] = []
         self.counts: Counter[str] = Counter()
         """Claims of this member's that were granted, by whose the switch was before."""
@@ -82,6 +84,10 @@ class Claims:
     def former(self, datapath_id: int) -> str | None:
         """The member that had a switch before it was nobody's, where that is known."""
         return self._former.get(datapath_id)
+
+    def latest(self, members: Iterable[str]) -> float:
+        """When, by `clock`, one of these has claimed a switch: it may be about to claim others."""
+        return max((self._latest.get(name, 0.0) for name in members), default=0.0)
 
     def claim(self, datapath_id: int, lease: int, member: str, reason: str) -> Claim | None:
         """Make a switch this member's; None where it is another's.  EtcdError.
@@ -137,6 +143,7 @@ class Claims:
         claim = None if record is None else _decode(datapath_id, record)
         if claim is not None:
             self._claims[datapath_id] = claim
+            self._latest[claim.member] = clock()
         self._forget()
         if claim != before:
             for heed in self._heeds:

@@ -35,6 +35,10 @@ class Line:
         """How many are before this member; behind all where it is not in the line."""
         return self.order.index(name) if name in self.order else len(self.order)
 
+    def before(self, name: str) -> tuple[str, ...]:
+        """Those before this member."""
+        return self.order[: self.turn(name)]
+
     def is_before(self, name: str, owner: str) -> bool:
         """Whether the switch should rather be this member's than its owner's."""
         return self.turn(name) < self.turn(owner)
@@ -42,7 +46,9 @@ class Line:
     def reason(self, name: str, former: str | None) -> str:
         """Why this member looks after the switch now, and not the one that did, in words."""
         turn = self.turn(name)
-        share = f"it falls to {name}" if turn == 0 else f"{self._before(turn)} did not take it"
+        share = (
+            f"it falls to {name}" if turn == 0 else f"{self._named_before(name)} did not take it"
+        )
         if former is None:
             return f"nobody looked after it, and {share}"
         if former == name:
@@ -53,8 +59,8 @@ class Line:
             return f"{former} is drained, and {share}"
         return f"{former} gave it up, and {share}"
 
-    def _before(self, turn: int) -> str:
-        return " and ".join(self.order[:turn])
+    def _named_before(self, name: str) -> str:
+        return " and ".join(self.before(name))
 
 
 def line(members: Iterable[Candidate], datapath_id: int) -> Line:

@@ -1,0 +1,91 @@
+"""When a member claims a switch that is nobody's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ofapp.controller.cluster import candidacy as module
+from ofapp.controller.cluster import claims as claims_module
+from ofapp.controller.cluster.candidacy import PATIENCE, TURN, Candidacy, Desk
+from ofapp.controller.cluster.claims import Claims
+from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.placement import Candidate, line
+from tests.support.etcd import FakeEtcd
+
+NAMES = ("a", "b", "c")
+SWITCH = 1
+FIRST, SECOND, THIRD = line(map(Candidate, NAMES), SWITCH).order
+
+
+class Channel:
+    id = SWITCH
+
+
+class Members:
+    """As one of them sees them."""
+
+    def __init__(self, own: str) -> None:
+        self.own = own
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        return tuple(map(Candidate, NAMES))
+
+
+class World:
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.etcd = FakeEtcd()
+
+    def candidacy(self, own: str) -> Candidacy:
+        claims = Claims(self.etcd.client(), Keys("test"))
+        claims.start()
+        nothing: Any = None
+        members: Any = Members(own)
+        desk = Desk(claims, nothing, members, nothing, nothing, 1, lambda *_told: None)
+        channel: Any = Channel()
+        return Candidacy(channel, desk)
+
+    def claim(self, member: str, switch: int) -> None:
+        """A member has another switch."""
+        claims = Claims(self.etcd.client(), Keys("test"))
+        lease = self.etcd.client().grant(60).number
+        assert claims.claim(switch, lease, member, "") is not None
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World()
+    for each in (module, claims_module):
+        monkeypatch.setattr(each, "clock", lambda: made.now)
+    return made
+
+
+def test_each_leaves_a_moment_to_those_before_it(world: World) -> None:
+    waits = [world.candidacy(name)._wait() for name in (FIRST, SECOND, THIRD)]
+    assert waits == [0, TURN, 2 * TURN]
+
+
+def test_as_long_as_those_before_it_claim_others_it_waits(world: World) -> None:
+    second = world.candidacy(SECOND)
+    assert second._wait() == TURN
+    for switch in range(2, 8):
+        world.now += TURN / 2
+        world.claim(FIRST, switch)
+        assert second._wait() == TURN
+    world.claim(THIRD, 9)
+    world.now += TURN
+    assert second._wait() <= 0, "who is behind it does not count"
+
+
+def test_but_not_for_ever(world: World) -> None:
+    second = world.candidacy(SECOND)
+    begun = world.now
+    second._wait()
+    switch = 1
+    while second._wait() > 0:
+        world.now += TURN / 4
+        switch += 1
+        world.claim(FIRST, switch)
+    assert world.now - begun == pytest.approx(PATIENCE + TURN, abs=TURN / 2)
