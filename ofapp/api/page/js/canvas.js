@@ -2,7 +2,7 @@
 // canvas, so that no name is ever markup.
 
 import cytoscape from "../vendor/cytoscape/cytoscape.esm.min.mjs";
-import { layered } from "./layout.js";
+import { isBehindOthers, layered } from "./layout.js";
 import { linkState, problemsOf } from "./network.js";
 import { ROLE_LETTERS } from "./words.js";
 
@@ -40,6 +40,7 @@ function style() {
     { selector: "edge.forwarding", style: line("forwarding", "solid") },
     { selector: "edge.learning", style: line("learning", "dotted") },
     { selector: "edge.discarding", style: line("discarding", "dashed") },
+    { selector: "edge.bow", style: { "curve-style": "unbundled-bezier", "control-point-distances": -58, "control-point-weights": 0.5 } },
     { selector: "edge.lag", style: { width: 5 } },
     { selector: "edge.aBlocked", style: { "source-arrow-shape": "tee", "source-arrow-color": colour("discarding") } },
     { selector: "edge.bBlocked", style: { "target-arrow-shape": "tee", "target-arrow-color": colour("discarding") } },
@@ -76,7 +77,8 @@ export function elements({ bridges, map }, outside) {
   for (const link of map.links) {
     const { a, b, stp, lag } = link;
     const lagName = [lag?.a, lag?.b].filter(Boolean).join(" – ");
-    const classes = [linkState(link), lagName && "lag", stp?.a?.state === "discarding" && "aBlocked", stp?.b?.state === "discarding" && "bBlocked"];
+    const bow = isBehindOthers(places.get(a.datapath_id), places.get(b.datapath_id));
+    const classes = [linkState(link), bow && "bow", lagName && "lag", stp?.a?.state === "discarding" && "aBlocked", stp?.b?.state === "discarding" && "bBlocked"];
     found.push({
       data: {
         id: linkId(link), source: a.datapath_id, target: b.datapath_id,

@@ -64,7 +64,7 @@ function place(layers, near, placed, left) {
     for (const layer of turn) {
       const middle = new Map(
         layer.map((id) => {
-          const others = [...near.get(id)].filter((other) => order.has(other)).map((other) => order.get(other));
+          const others = [...near.get(id)].filter((other) => order.has(other) && !layer.includes(other)).map((other) => order.get(other));
           const mean = others.length ? others.reduce((sum, own) => sum + own, 0) / others.length : order.get(id);
           return [id, mean];
         }),
@@ -90,6 +90,11 @@ function place(layers, near, placed, left) {
     y += (rows - 1) * DOWN * 0.7 + DOWN;
   }
   return width;
+}
+
+// Whether a straight line between two would run behind what stands between them.
+export function isBehindOthers(one, other) {
+  return Math.abs(one.y - other.y) < DOWN / 4 && Math.abs(one.x - other.x) > ACROSS * 1.3;
 }
 
 function grid(ids, placed, left) {

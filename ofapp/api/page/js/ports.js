@@ -115,7 +115,7 @@ function columns(state, rates, choose) {
     { name: "number", title: "No.", width: 6, kind: "number", sort: (port) => port.number, cell: (port) => (port.number === LOCAL ? "LOCAL" : port.number) },
     { name: "link", title: "Link", width: 9, sort: (port) => Number(port.up), cell: (port) => linkBadge(port.up) },
     { name: "state", title: "State", width: 13, sort: (port) => port.state, cell: (port) => stateBadge(port.state) },
-    { name: "role", title: "Role", width: 13, sort: (port) => stp(port)?.role ?? "", cell: (port) => html`${stp(port)?.port_id ? roleBadge(stp(port).role) : nothing}${stp(port)?.guards.length ? html` <b class="bad">⚠ ${stp(port).guards.join(", ")}</b>` : nothing}` },
+    { name: "role", title: "Role", width: 13, sort: (port) => stp(port)?.role ?? "", cell: (port) => role(stp(port)) },
     { name: "vlan", title: "VLANs", width: 14, sort: (port) => vlans(state, port), cell: (port) => vlans(state, port) },
     { name: "speed", title: "Speed", width: 11, kind: "number", sort: (port) => port.speed_mbps, cell: (port) => speed(port.speed_mbps) },
     { name: "rx", title: "In", width: 12, kind: "number", sort: rate("rx"), cell: (port) => bits(number(rate("rx")(port))) },
@@ -128,6 +128,11 @@ function columns(state, rates, choose) {
     },
     { name: "lag", title: "Aggregation", width: 14, sort: (port) => port.lag ?? "", cell: (port) => port.lag ?? (port.members ? `⇉ ${[...port.members].sort().join(", ")}` : "") },
   ];
+}
+
+function role(stp) {
+  if (stp?.guards.length) return html`<b class="bad">⚠ ${stp.guards.join(", ")}</b>`;
+  return stp?.port_id ? roleBadge(stp.role) : nothing;
 }
 
 const worry = (value) => (value ? html`<b class="warn">${count(value)}</b>` : count(value));
