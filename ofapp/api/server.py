@@ -15,6 +15,7 @@ from ofapp.api.app import create_app
 from ofapp.api.door import CONNECTIONS, Door, Protocol
 from ofapp.api.events import Streams
 from ofapp.api.tls import Tls, TlsFiles
+from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
@@ -88,6 +89,12 @@ class ApiServer:
         self._serve(listening, tls, inside=True)
         host = f"[{own.host}]" if ":" in own.host else own.host
         scheme = "http" if tls is None else "https"
+        if tls is None and not is_loopback(own.host):
+            what = (
+                f"members of the cluster speak to this one at {own.host} in clear: what they ask is"
+                " signed, but can be read, and answers can be changed on the way; give cluster.tls"
+            )
+            self._tell(None, Event("cluster.insecure", what, Severity.WARNING))
         surface.announce(f"{scheme}://{host}:{listening.getsockname()[1]}")
 
     def _serve_locally(self, path: Path) -> None:

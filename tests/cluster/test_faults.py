@@ -78,6 +78,7 @@ def test_the_owner(
     site: Site,
     fault: Callable[[Member], AbstractContextManager[None]],
     figure: Callable[[str], None],
+    request: pytest.FixtureRequest,
 ) -> None:
     for turn in range(TURNS):
         switch = site.switches[turn % len(site.switches)]
@@ -87,7 +88,7 @@ def test_the_owner(
             watch.newcomers(switch)
             if fault is not stopped_for_a_second:
                 watch.taken(switch, owner)
-        figure(f"{fault_name(fault)} {turn + 1}: {watch.seen}")
+        figure(f"{request.node.callspec.id} {turn + 1}: {watch.seen}")
         watch.assert_unharmed()
         if THOROUGH:
             assert max(watch.seen.learned) < LEARNED, watch.seen
@@ -132,7 +133,3 @@ def test_rolling_upgrade(site: Site, figure: Callable[[str], None]) -> None:
             watch.newcomers(*site.switches)
         figure(f"rolling upgrade {turn + 1}: {watch.seen}")
         watch.assert_unharmed()
-
-
-def fault_name(fault: Callable[..., object]) -> str:
-    return getattr(fault, "__qualname__", str(fault)).replace(".<locals>.during", "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -12,6 +10,9 @@ from typing import Self
 from tests.cluster.site import HELLO, Hellos, Member, Newcomer, Site, Switch, streams
 from tests.cluster.writers import by_nobodys_leave
 from tests.support.waiting import wait_for
+
+MOST_SILENCE = 3 * HELLO
+"""Seconds between hellos of which two are missing; neighbours wait for as long."""
 
 
 @dataclass
@@ -28,7 +29,6 @@ class Seen:
     learned: list[float] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
     trees: list[str] = field(default_factory=list)
-    refused: int = 0
 
     def __str__(self) -> str:
         learned = " ".join(f"{each:.1f}" for each in self.learned)
@@ -122,14 +122,3 @@ class Watch:
         # On a busy machine a switch's own sockets overflow, whoever controls it.
         assert seen.lost <= seen.dropped, seen
         assert seen.doubled == 0, seen
-
-
-def timed(action: Callable[[], object]) -> float:
-    """How long it took."""
-    begun = time.monotonic()
-    action()
-    return time.monotonic() - begun
-
-
-MOST_SILENCE = 3 * HELLO
-"""Seconds between hellos of which two are missing; neighbours wait for as long."""
