@@ -94,7 +94,7 @@ class Elsewhere:
         found = {f"{datapath_id:016x}": "" for datapath_id in own}
         for reply in replies:
             for bridge in _json(reply).get("bridges", ()):
-                if bridge["name"] == name:
+                if name in (bridge["name"], bridge["datapath_id"]):
                     found[bridge["datapath_id"]] = reply.member
         if len(found) > 1:
             what = f"{len(found)} bridges are called {name}, give a datapath id: "
