@@ -62,7 +62,10 @@ def _ask(url: str) -> Told:
             trees[known] = client.get(f"/v1/bridges/{known}/stp")
         with suppress(ApiError):
             lags[known] = client.get(f"/v1/bridges/{known}/lags")["lags"]
-    return Told(url, None, bridges, trees, lags)
+    members = []
+    with suppress(ApiError):
+        members = client.get("/v1/config").get("members", [])
+    return Told(url, None, bridges, trees, lags, members)
 
 
 def _show(found: tuple[Finding, ...]) -> None:

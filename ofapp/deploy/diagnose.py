@@ -28,6 +28,7 @@ class Told:
     bridges: Mapping[str, Json] = field(default_factory=dict)  # by datapath id
     trees: Mapping[str, Json] = field(default_factory=dict)  # /stp of those
     lags: Mapping[str, Sequence[Json]] = field(default_factory=dict)  # /lags of those
+    members: Sequence[Json] = ()  # of a cluster, as /v1/config has them
 
 
 def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding, ...]:
@@ -53,10 +54,28 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
         found += _mtus(host, one)
     found += _twice(bridges)
     found += _superseded(told, bridge)
+    found += _members(told.members)
     if told.problem is not None:
         fix = "start ofapp-manager, or say with --api where it is"
         found.append(Finding("controller", told.problem, fix))
     return tuple(sorted(found, key=lambda finding: not finding.fatal))
+
+
+def _members(members: Sequence[Json]) -> Iterator[Finding]:
+    """Of a cluster, where one does as another file says than the others."""
+    last = max((one["revision"] or 0 for one in members), default=0)
+    for one in members:
+        where = f"member {one['name']}"
+        if one["error"]:
+            problem = f"cannot do as revision {last} of the configuration says: {one['error']}"
+            yield Finding(where, problem, "upgrade it, or push what all members can do")
+        elif (one["revision"] or 0) < last:
+            problem = f"does not do as revision {last} of the configuration says yet"
+            yield Finding(where, problem, "see whether it reaches etcd: ofapp cluster show")
+        elif one["differs"]:
+            problem = "its machine's file says something else than what was pushed, which holds"
+            fix = "ofapp config push that file, or remove it"
+            yield Finding(where, problem, fix, fatal=False)
 
 
 def _settings(bridge: Bridge) -> Iterator[Finding]:

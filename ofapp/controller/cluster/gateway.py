@@ -3,6 +3,10 @@
 A call goes to the node that answered last.  Each node gets its share of the call's patience, then
 the next is asked.  What may have been carried out is asked again only where that does no harm: a
 put that is late would undo a later one.
+
+How long the hub is held up at most, on two busy cores [measured]: 7 ms at 100 puts/s, 29 to 55 ms
+where 1,000/s are asked for (900 are done, with half of a core), 8 ms while a node is a black hole,
+6 ms while a leader is killed, 19 ms by a put of 1 MB.  2.5 s after a leader was killed all is well.
 """
 
 from __future__ import annotations
@@ -53,8 +57,9 @@ from ofapp.controller.cluster.watching import GatewayWatch, Source
 PATIENCE = 3.0
 """Seconds for a call, over all nodes."""
 
-PAGE = 64
-"""Records of a range that are read at a time: others have their turn between pages."""
+PAGE = 16
+"""Records of a range that are read at a time: others have their turn between pages, and 30 of 1 MB
+each would hold them up for 0.4 s."""
 
 STREAM_HEADERS = {"Grpc-Metadata-hasleader": "true"}
 """A node without a leader ends a stream instead of telling nothing any more."""

@@ -248,3 +248,27 @@ def test_what_apply_makes_has_no_illness_of_its_own() -> None:
     bridge = replace(bridge, controllers=controllers, in_use_id=bridge.datapath_id)
     seen = replace(seen, switch=replace(seen.switch, bridges=(bridge,)))
     assert found(seen) == ()
+
+
+def test_members_that_do_as_another_file_says() -> None:
+    def member(name: str, revision: int | None, **other: object) -> dict[str, object]:
+        return {"name": name, "revision": revision, "error": "", "differs": False, **other}
+
+    good = replace(GOOD, members=[member("a", 7), member("b", 7)])
+    assert diagnose(healthy(), good) == ()
+    own_files = replace(GOOD, members=[member("a", None), member("b", None)])
+    assert diagnose(healthy(), own_files) == ()
+    told = replace(
+        GOOD,
+        members=[
+            member("a", 7),
+            member("b", 7, differs=True),
+            member("c", 3, error="no such key"),
+            member("d", None),
+        ],
+    )
+    found = {finding.where: finding for finding in diagnose(healthy(), told)}
+    assert found.keys() == {"member b", "member c", "member d"}
+    assert not found["member b"].fatal
+    assert "cannot do as revision 7" in found["member c"].problem
+    assert "yet" in found["member d"].problem
