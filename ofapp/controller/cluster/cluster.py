@@ -26,7 +26,6 @@ from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.moving import Moves
-from ofapp.controller.cluster.reach import TICK, Reach
 from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.cluster.unheard import Unheard
 from ofapp.controller.owners import Serves
@@ -82,7 +81,6 @@ class Cluster:
             self.claims, bases, self.members, self.lessee, self._unheard, cluster, tell
         )
         self._moves = Moves(etcd, keys, self)
-        self._reach = Reach(own.lease, self._silent)
         self._state = state
         self._tell = tell
         self._waiting: dict[int, Candidacy] = {}
@@ -180,23 +178,8 @@ class Cluster:
 
         All that this one has told the switch is carried out before, and nothing is told after.
         """
-        datapath_id, taker = claim.datapath_id, self.members.get(to)
-        owned = self._owned.get(datapath_id)
-        if taker is None or owned is None or owned.claim != claim or self._serves is None:
-            return
-        reason = self._desk.line(datapath_id).reason(to, claim.member)
-        self._giving.add(datapath_id)
-        try:
-            self._serves.give_up(owned.channel, f"member {to} looks after the switch now: {reason}")
-            Mastership(owned.channel).become_slave()
-            self._state.let_go(datapath_id, PATIENCE)
-            self.claims.hand_over(claim, taker.lease, to, reason)
-        except StaleError as error:
-            raise RequestError(str(error)) from None
-        finally:
-            self._giving.discard(datapath_id)
-            self._owned.pop(datapath_id, None)
-            owned.channel.hang_up()
+        line = self._desk.line(claim.datapath_id)
+        self._hand_over(claim, to, line.reason(to, claim.member), reached=True)
 
     # For who finds that a switch does not hear this member
 
@@ -212,20 +195,8 @@ class Cluster:
 
     def yield_unheard(self, claim: Claim, to: str) -> None:
         """See `unheard.Owner`."""
-        datapath_id, taker = claim.datapath_id, self.members.get(to)
-        owned = self._owned.get(datapath_id)
-        if taker is None or owned is None or owned.claim != claim or self._serves is None:
-            return
         reason = f"{claim.member} did not reach the switch, and {to} does"
-        self._giving.add(datapath_id)
-        try:
-            self._serves.give_up(owned.channel, f"member {to} looks after the switch now: {reason}")
-            self._state.let_go(datapath_id, PATIENCE)
-            self.claims.hand_over(claim, taker.lease, to, reason)
-        finally:
-            self._giving.discard(datapath_id)
-            self._owned.pop(datapath_id, None)
-            owned.channel.hang_up()
+        self._hand_over(claim, to, reason, reached=False)
 
     # What the lease brings
 
@@ -254,6 +225,26 @@ class Cluster:
         self._wake()
 
     # Inside
+
+    def _hand_over(self, claim: Claim, to: str, reason: str, reached: bool) -> None:
+        """reached: the switch answers, and so tells when it has carried everything out."""
+        datapath_id, taker = claim.datapath_id, self.members.get(to)
+        owned = self._owned.get(datapath_id)
+        if taker is None or owned is None or owned.claim != claim or self._serves is None:
+            return
+        self._giving.add(datapath_id)
+        try:
+            self._serves.give_up(owned.channel, f"member {to} looks after the switch now: {reason}")
+            if reached:
+                Mastership(owned.channel).become_slave()
+            self._state.let_go(datapath_id, PATIENCE)
+            self.claims.hand_over(claim, taker.lease, to, reason)
+        except StaleError as error:
+            raise RequestError(str(error)) from None
+        finally:
+            self._giving.discard(datapath_id)
+            self._owned.pop(datapath_id, None)
+            owned.channel.hang_up()
 
     def _heed(self, datapath_id: int, claim: Claim | None) -> None:
         """A switch has another owner, or none."""
@@ -307,20 +298,6 @@ class Cluster:
             for datapath_id in self._unused & unused.keys():
                 self._release(unused[datapath_id])
             self._unused = set(unused)
-
-    def _look(self) -> None:
-        """Let go of the switches that this member does not reach any more."""
-        while True:
-            hub.sleep(TICK)
-            self._reach.tick([owned.channel for owned in self._owned.values()])
-
-    def _silent(self, channel: Channel, seconds: float) -> None:
-        message = (
-            f"the switch has not answered for {seconds:.0f} s: this member lets go of it, as "
-            "others may reach it"
-        )
-        self._tell(channel.id, Event("bridge.silent", message, Severity.WARNING))
-        channel.hang_up()
 
     def _failed(self, error: Exception) -> None:
         message = f"a defect of ofapp: {error!r}; what it was about begins anew"
