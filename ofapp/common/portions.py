@@ -22,7 +22,7 @@ class Portions:
     """
 
     def __init__(self, rest: Callable[[], object] = lambda: None) -> None:
-        self._rest = rest
+        self.rest = rest
         self._done = 0
 
     def of(self, items: Iterable[T], work: Callable[[T], int] = lambda _item: 1) -> Iterator[T]:
@@ -32,7 +32,7 @@ class Portions:
             self._done += work(item)
             if self._done >= PORTION:
                 self._done = 0
-                self._rest()
+                self.rest()
 
 
 AT_ONCE = Portions()

@@ -24,6 +24,9 @@ MAX_BYTES = 4 << 20
 MAX_TOTAL = 256 << 20
 """Bytes of all."""
 
+LONG = 1 << 19
+"""Characters that take a millisecond to put together."""
+
 
 class Encoded(str):
     """A document that is JSON already."""
@@ -37,10 +40,14 @@ def encoded(document: Any, portions: Portions) -> Encoded:
         return document
     if isinstance(document, dict):
         items = (f"{json.dumps(key)}: {encoded(own, portions)}" for key, own in document.items())
-        return Encoded(f"{{{', '.join(items)}}}")
-    if isinstance(document, list):
-        return Encoded(f"[{', '.join(map(json.dumps, portions.of(document)))}]")
-    return Encoded(json.dumps(document))
+        text = f"{{{', '.join(items)}}}"
+    elif isinstance(document, list):
+        text = f"[{', '.join(map(json.dumps, portions.of(document)))}]"
+    else:
+        text = json.dumps(document)
+    if len(text) > LONG:
+        portions.rest()
+    return Encoded(text)
 
 
 class Snapshots:

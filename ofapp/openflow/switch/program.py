@@ -103,7 +103,7 @@ class Changes:
         body += [codec.delete_flow(flow) for flow in of(self.flows_removed)]
         body += [codec.delete_group(group.id) for group in self.groups_removed]
         gone = [codec.delete_meter(meter.id) for meter in of(self.meters_removed)]
-        return b"".join([*meters, bundle.wrap(body), *gone])
+        return b"".join([*meters, bundle.wrap(body, portions), *gone])
 
 
 def program(

@@ -7,10 +7,12 @@ vSwitch speaks.  No frame ever meets half of a new configuration.  Meters cannot
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import count
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.common.portions import AT_ONCE, Portions
 
 _ONF = 0x4F4E4600
 _CONTROL, _ADD = 2300, 2301
@@ -26,14 +28,14 @@ _WHOLE, _PART = (struct.pack("!II", _ONF, kind) for kind in (_CONTROL, _ADD))
 _numbers = count(1)
 
 
-def wrap(messages: Iterable[bytes]) -> bytes:
+def wrap(messages: Sequence[bytes], portions: Portions = AT_ONCE) -> bytes:
     """The messages as one bundle; nothing for none, and one alone needs no wrapping."""
-    body = list(messages)
-    if len(body) < 2 or any(len(message) > _MAX_BODY for message in body):
-        return b"".join(body)
+    if len(messages) < 2 or any(len(message) > _MAX_BODY for message in messages):
+        return b"".join(messages)
     number = next(_numbers) & 0xFFFFFFFF
     opened, committed = frame(number)
-    return b"".join([opened, *(add(number, message) for message in body), committed])
+    parts = [add(number, message) for message in portions.of(messages)]
+    return b"".join([opened, *parts, committed])
 
 
 def frame(number: int) -> tuple[bytes, bytes]:
