@@ -225,6 +225,8 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
 
     listening = Event()
     """Set when the first of them listens."""
+    told: Callable[[str], None] = staticmethod(lambda _why: None)
+    """Hears why no connection can be taken, and "" when one can again."""
 
     def __init__(self, address: Any, handle: Any, ciphers: str = "", **tls: Any) -> None:
         context = tls.get("ssl_ctx")
@@ -237,13 +239,20 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
 
     def serve_forever(self) -> None:
         """Take connections, each in a greenlet of its own."""
+        why = ""
         while True:
             try:
                 peer, address = self.server.accept()
             except OSError as error:
-                LOG.warning("cannot take a connection: %s; going on", error.strerror or error)
+                if not why:  # told once, and not each second
+                    why = error.strerror or str(error)
+                    LOG.warning("cannot take a connection: %s; going on", why)
+                    SwitchServer.told(why)
                 sleep(RETRY_SECONDS)
                 continue
+            if why:
+                why = ""
+                SwitchServer.told(why)
             spawn(self.handle, peer, address)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ofapp.common.files import read_regular
+
 
 class StartError(Exception):
     """Why the launcher gives up: one line for a person, and the exit status."""
@@ -12,9 +16,8 @@ class StartError(Exception):
 
 
 def check_readable(option: str, path: str) -> None:
-    """StartError unless the file can be read."""
+    """StartError unless it is a file that can be read; a FIFO would be waited for."""
     try:
-        with open(path, "rb") as file:
-            file.read(1)
+        read_regular(Path(path), 1)
     except OSError as error:
         raise StartError(f"cannot read {option} {path}: {error.strerror}") from None

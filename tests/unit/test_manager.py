@@ -210,6 +210,7 @@ def test_connections_beyond_what_the_process_may_have_are_survived(manager):
         one.close()
     with connected(port) as switch:
         assert switch.recv(8)[:2] == b"\x04\x00"
+    assert running.text().count("cannot take a connection") == 1, "it has tried each second"
 
 
 # --- options
@@ -356,6 +357,12 @@ def test_files_that_cannot_be_used(refused, certificate, tmp_path):
     assert "cannot read --config-file /nowhere" in refused(
         1, APP, "--config-file", "/nowhere", "--ofp-tcp-listen-port", free_port()
     )
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)  # nobody ever writes to it
+    for option in ("--config-file", "--ctl-cert"):
+        assert f"cannot read {option} {fifo}: this is not a regular file" in refused(
+            1, APP, "--ctl-privkey", key, option, fifo, *port
+        )
     assert "/nowhere/log" in refused(
         1, APP, "--log-file", "/nowhere/log", "--ofp-tcp-listen-port", free_port()
     )

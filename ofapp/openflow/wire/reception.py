@@ -45,7 +45,8 @@ class Caller(Protocol):
 class Reception:
     """tell: gets what happens, about no bridge.
 
-    counters: connections closed because they came to nothing (`late`), or were too many (`crowd`).
+    counters: connections closed because they came to nothing (`late`), or were too many (`crowd`);
+    times when no connection could be taken (`full`).
     """
 
     def __init__(self, tell: Callable[[int | None, Event], None]) -> None:
@@ -74,6 +75,15 @@ class Reception:
                 self._waiting[caller] = now
             elif now - since >= PATIENCE:
                 self._dismiss(caller, "late", f"it has not within {PATIENCE:.0f} s")
+
+    def full(self, why: str) -> None:
+        """No connection can be taken, for want of descriptors, say; "": one can again."""
+        self.counters["full"] += bool(why)
+        if why:
+            message = f"no switch can connect: {why}; those that are connected are served"
+            self._tell(None, Event("openflow.full", message, Severity.ERROR))
+        else:
+            self._tell(None, Event("openflow.full.cleared", "switches can connect again"))
 
     def watch(self) -> None:
         """Look now and then, for ever."""
@@ -111,3 +121,4 @@ def serve_with(admit: Callable[[Channel, int], bool], reception: Reception) -> N
             channel.close()
 
     controller.datapath_connection_factory = connected
+    hub.SwitchServer.told = staticmethod(reception.full)

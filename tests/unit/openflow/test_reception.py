@@ -87,3 +87,12 @@ def test_who_is_in_is_not_counted(monkeypatch: pytest.MonkeyPatch, desk: Recepti
         desk.come(switch, 0.0)
         switch.introduced = True
     assert not any(switch.dead for switch in switches)
+
+
+def test_that_no_connection_can_be_taken_is_told_and_that_one_can_again(
+    desk: Reception, told: list[str]
+) -> None:
+    desk.full("Too many open files")
+    desk.full("")
+    assert told == ["openflow.full", "openflow.full.cleared"]
+    assert desk.counters["full"] == 1
