@@ -17,10 +17,12 @@ from tests.support.etcd_nodes import EtcdNodes, missing
 from tests.support.hosts import learn
 from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
+from tests.vswitchd import test_lacp
 
 A = frames.host(1)
 NAMES = ("a", "b")
 CLUSTER = "site"
+BOND = f"bridges: {{{test_lacp.DPID:016x}: {{lags: {{lag0: {test_lacp.LAG}}}}}}}"
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +126,7 @@ def members(etcd: EtcdNodes) -> Iterator[dict[str, Controller]]:
     made = {}
     for name in NAMES:
         options = (f"--cluster=etcd={','.join(etcd.endpoints)}", f"--member={name}")
-        made[name] = Controller(f"cluster: {{name: {CLUSTER}}}", options=options)
+        made[name] = Controller(f"cluster: {{name: {CLUSTER}}}\n{BOND}", options=options)
     yield made
     for member in made.values():
         member.close()
@@ -262,6 +264,31 @@ def test_without_etcd_all_hold_still_and_flows_stay(site: Site, etcd: EtcdNodes)
         node.signal(signal.SIGCONT)
     site.owner()
     assert {flow.identity for flow in bridge.flows()} >= flows
+
+
+def test_an_aggregation_stands_while_its_bridge_has_another_owner(
+    site: Site, vswitchd: VSwitchd
+) -> None:
+    bridge = vswitchd.add_bridge(dpid=test_lacp.DPID)
+    try:
+        bridge.add_port(test_lacp.X, "x")
+        neighbour = test_lacp.Neighbour(vswitchd, bridge)
+        site.connect(bridge)
+        neighbour.bond()
+        test_lacp.both_use(bridge, neighbour, {1, 2})
+        changes = [*map(neighbour.changes, test_lacp.MEMBERS)]
+        flows = test_lacp.flows_of_lags(bridge)
+        owner = next(name for name in NAMES if site.serves(name, bridge))
+        other = site.other(owner)
+        site.members[owner].kill9()
+        wait_for(lambda: site.serves(other, bridge), other, tick=vswitchd.in_pace(), seconds=30)
+        vswitchd.warp(3)
+        assert neighbour.bonded() == {1, 2}
+        assert [*map(neighbour.changes, test_lacp.MEMBERS)] == changes
+        assert test_lacp.flows_of_lags(bridge) == flows
+    finally:
+        vswitchd.vsctl("--if-exists", "del-br", "nb")
+        bridge.destroy()
 
 
 def test_the_other_takes_over_when_the_owner_is_killed(site: Site) -> None:
