@@ -48,6 +48,8 @@ IN_THREAD = 1 << 16
 MOST = 1 << 20
 """Octets of a document as etcd has it."""
 
+KINDS = ("entries", "bridge", "lacp")
+
 TRIES = 3
 
 _BRIDGES = re.compile(r"[a-z]+-([0-9a-f]{16})\.json")
@@ -89,13 +91,14 @@ class SharedDocuments:
         found = self._etcd.range(self._keys.bridge(datapath_id)).records
         self.let_go(datapath_id)
         self._terms[datapath_id] = term
-        self._hold(found)
+        own = of_bridge(datapath_id)
+        self._hold(record for record in found if self._keys.name(record.key) in own)
 
     def let_go(self, datapath_id: int) -> None:
         """The bridge is somebody else's: write nothing of it any more."""
         self._terms.pop(datapath_id, None)
-        for name in [name for name in self._held if _bridge(name) == datapath_id]:
-            del self._held[name]
+        for name in of_bridge(datapath_id):
+            self._held.pop(name, None)
 
     def size(self, name: str) -> int | None:
         """How many octets there are of a document; None: there is none."""
@@ -235,6 +238,11 @@ class SharedDocuments:
             raise OSError(errno.ETIMEDOUT, str(error)) from None
         except EtcdError as error:
             raise OSError(errno.EACCES, str(error)) from None
+
+
+def of_bridge(datapath_id: int) -> tuple[str, ...]:
+    """The names of what there is of each bridge; beside them may be what was set aside."""
+    return tuple(f"{kind}-{datapath_id:016x}.json" for kind in KINDS)
 
 
 def _bridge(name: str) -> int | None:

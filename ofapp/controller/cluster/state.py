@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ofapp.common import hub
-from ofapp.controller.cluster.documents import SharedDocuments
+from ofapp.controller.cluster.documents import SharedDocuments, of_bridge
 from ofapp.controller.cluster.etcd import Changes, Etcd
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.state.keeper import Keeper, Tell
@@ -18,9 +18,6 @@ from ofapp.controller.state.store import State
 
 FINISHING = 1.0
 """Seconds to wait for what is being written of a switch that is given up."""
-
-KINDS = ("entries", "bridge", "lacp")
-"""What there is of each bridge."""
 
 
 class SharedState(State):
@@ -49,15 +46,17 @@ class SharedState(State):
         self._shared.take_over(datapath_id, term)
         self._shared.tree_marks.found(datapath_id, mark)
         self._kept.pop(datapath_id, None)
-        if self._shared.size(f"entries-{datapath_id:016x}.json") is not None:
+        entries, tree, lacp = map(self._shared.size, of_bridge(datapath_id))
+        if entries is not None:
             self._read_one(datapath_id)
-        for snapshots, kind in ((self.snapshots, "bridge"), (self.lacp, "lacp")):
-            if (size := self._shared.size(f"{kind}-{datapath_id:016x}.json")) is not None:
-                snapshots.take_up(datapath_id, size)
+        if tree is not None:
+            self.snapshots.take_up(datapath_id, tree)
+        if lacp is not None:
+            self.lacp.take_up(datapath_id, lacp)
 
     def let_go(self, datapath_id: int, patience: float = FINISHING) -> None:
         """See `State`; to be called before the claim is given up, or when it is lost."""
-        names = [f"{kind}-{datapath_id:016x}.json" for kind in KINDS]
+        names = of_bridge(datapath_id)
         with hub.Timeout(patience, False):
             while patience and any(map(self._shared.pending, names)):
                 hub.sleep(0.005)
