@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from ofapp.snmp.objects import Json
+
 T = TypeVar("T")
-Json = dict[str, Any]
 Get = Callable[[str, Mapping[str, str | int | None]], Json]
 """The body of a GET of this path with this query."""
 

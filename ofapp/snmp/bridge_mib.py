@@ -7,10 +7,9 @@ were too long or waited too long) is 0: Open vSwitch drops none for that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from ofapp.snmp.answers import Answers, Json
-from ofapp.snmp.objects import Row, ordered, scalars, table
+from ofapp.snmp.answers import Answers
+from ofapp.snmp.objects import Json, Row, column, ordered, scalars, table
 from ofapp.snmp.values import (
     NOWHERE,
     Oid,
@@ -107,33 +106,27 @@ def _tree(told: Json) -> Iterator[tuple[int, Value]]:
 
 
 def _port_columns(ports: list[Json]) -> Iterator[tuple[int, list[tuple[Oid, Value]]]]:
-    def column(of: Any) -> list[tuple[Oid, Value]]:
-        return [((port["number"],), of(port)) for port in ports]
-
-    yield 1, column(lambda port: integer(port["number"]))
-    yield 2, column(lambda port: integer(_port_id(port)[0]))
-    yield 3, column(lambda port: integer(_state(port)))
+    yield 1, column(ports, lambda port: integer(port["number"]))
+    yield 2, column(ports, lambda port: integer(_port_id(port)[0]))
+    yield 3, column(ports, lambda port: integer(_state(port)))
     enabled = {True: _ENABLED, False: _NOT_ENABLED}
-    yield 4, column(lambda port: integer(enabled[port["parameters"]["enabled"]]))
-    yield 5, column(lambda port: integer(min(port["path_cost"] or 1, 65535)))
-    yield 6, column(lambda port: octets(_designated(port, "root")))
-    yield 7, column(lambda port: integer((port["designated"] or {"cost": 0})["cost"]))
-    yield 8, column(lambda port: octets(_designated(port, "bridge")))
-    yield 9, column(lambda port: octets(_designated_port(port)))
-    yield 10, column(lambda port: counter32(port["forward_transitions"]))
-    yield 11, column(lambda port: integer(port["path_cost"] or 1))
+    yield 4, column(ports, lambda port: integer(enabled[port["parameters"]["enabled"]]))
+    yield 5, column(ports, lambda port: integer(min(port["path_cost"] or 1, 65535)))
+    yield 6, column(ports, lambda port: octets(_designated(port, "root")))
+    yield 7, column(ports, lambda port: integer((port["designated"] or {"cost": 0})["cost"]))
+    yield 8, column(ports, lambda port: octets(_designated(port, "bridge")))
+    yield 9, column(ports, lambda port: octets(_designated_port(port)))
+    yield 10, column(ports, lambda port: counter32(port["forward_transitions"]))
+    yield 11, column(ports, lambda port: integer(port["path_cost"] or 1))
 
 
 def _extended_columns(ports: list[Json]) -> Iterator[tuple[int, list[tuple[Oid, Value]]]]:
-    def column(of: Any) -> list[tuple[Oid, Value]]:
-        return [((port["number"],), of(port)) for port in ports]
-
-    yield 1, column(lambda port: truth(False))
-    yield 2, column(lambda port: truth(port["edge"]["admin"]))
-    yield 3, column(lambda port: truth(port["edge"]["oper"]))
-    yield 4, column(lambda port: integer(_POINT_TO_POINT[port["point_to_point"]["admin"]]))
-    yield 5, column(lambda port: truth(port["point_to_point"]["oper"]))
-    yield 6, column(lambda port: integer(port["parameters"]["path_cost"] or 0))
+    yield 1, column(ports, lambda port: truth(False))
+    yield 2, column(ports, lambda port: truth(port["edge"]["admin"]))
+    yield 3, column(ports, lambda port: truth(port["edge"]["oper"]))
+    yield 4, column(ports, lambda port: integer(_POINT_TO_POINT[port["point_to_point"]["admin"]]))
+    yield 5, column(ports, lambda port: truth(port["point_to_point"]["oper"]))
+    yield 6, column(ports, lambda port: integer(port["parameters"]["path_cost"] or 0))
 
 
 def tp(answers: Answers) -> list[Row]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ofapp.snmp.answers import Answers, Json
-from ofapp.snmp.objects import Row, ordered, scalars, table
+from ofapp.snmp.answers import Answers
+from ofapp.snmp.objects import Json, Row, column, ordered, scalars, table
 from ofapp.snmp.values import (
     Oid,
     Value,
@@ -73,7 +73,7 @@ def extended(answers: Answers) -> list[Row]:
 def _columns(
     columns: list[_Column], ports: list[Json]
 ) -> list[tuple[int, list[tuple[Oid, Value]]]]:
-    return [(number, [((port["number"],), of(port)) for port in ports]) for number, of in columns]
+    return [(number, column(ports, of)) for number, of in columns]
 
 
 def _counted(port: Json, what: str) -> int | None:

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Callable, Sequence
 
 from ofapp.snmp import bridge_mib, if_mib, q_bridge
-from ofapp.snmp.answers import FRESH, FRESH_FDB, Answers, Json
-from ofapp.snmp.objects import Objects, Row, Section
+from ofapp.snmp.answers import FRESH, FRESH_FDB, Answers
+from ofapp.snmp.objects import Json, Objects, Row, Section
 from ofapp.snmp.values import Oid
 
 SUBTREES: tuple[Oid, ...] = (bridge_mib.DOT1D,)

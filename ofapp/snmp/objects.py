@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ofapp.snmp.values import Oid, Value
 
 Row = tuple[Oid, Value]
+Json = dict[str, Any]
 
 
 class Section(NamedTuple):
@@ -56,6 +57,11 @@ def table(prefix: Oid, columns: Iterable[tuple[int, Iterable[tuple[Oid, Value]]]
     for number, cells in columns:
         for index, value in cells:
             yield (*prefix, 1, number, *index), value
+
+
+def column(ports: Iterable[Json], of: Callable[[Json], Value]) -> list[tuple[Oid, Value]]:
+    """The cells of a column, by the numbers of ports."""
+    return [((port["number"],), of(port)) for port in ports]
 
 
 def scalars(prefix: Oid, values: Iterable[tuple[int, Value]]) -> Iterator[Row]:

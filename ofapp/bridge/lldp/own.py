@@ -13,7 +13,8 @@ A copy that is passed on at once does prove something, to whoever gets it: who h
 hosts together, and passes LLDP on between them both ways, is a cable to what looks at frames alone,
 and so is an unmanaged switch. Who has one port cannot make a link, as both ends have to hear each
 other (`topology`). Where hosts are not to appear as cables, turn LLDP off on their ports: nothing
-is sent then that could be copied, and nothing that comes is heard.
+is sent then that could be copied, and nothing that comes is heard. A goodbye proves nothing: on a
+shared segment anybody can have a port forgotten until its next frame.
 
 Another controller has another key, so its bridges are neighbours; that is no forgery.  Whoever uses
 the number of this one's key and cannot make its digest is a forger, and is counted as one.
