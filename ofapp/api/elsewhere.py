@@ -20,11 +20,12 @@ from urllib.parse import quote
 
 from flask import Flask, Response, request
 
-from ofapp.api.answers import plain
+from ofapp.api.answers import listing, plain
 from ofapp.api.gate import caller, guest
 from ofapp.api.lookup import is_datapath_id
 from ofapp.api.merging import Answers, Claimed, merge_bridges, merge_entries, merge_found
 from ofapp.api.problems import ProblemError, field_problem
+from ofapp.common import hub
 from ofapp.controller.access import Caller as ApiCaller
 from ofapp.controller.access import RejectedError
 from ofapp.controller.access.roles import GIVEN
@@ -126,6 +127,7 @@ class Elsewhere:
             told = {self._surface.members.own: dict(answer.get_json())}
             quiet = dict(silent)
             for reply in replies:
+                hub.sleep(0)  # ten thousand entries take some ten milliseconds to read
                 body = _json(reply)
                 if reply.status == 200:
                     told[reply.member] = body
@@ -135,9 +137,9 @@ class Elsewhere:
             merged["silent"] = [
                 {"member": name, "reason": why} for name, why in sorted(quiet.items())
             ]
-            made = plain(merged)
-            made.cache_control.no_store = answer.cache_control.no_store
-            return made
+            if "entries" in merged:
+                return listing("entries", merged.pop("entries"), lambda some: some, merged)
+            return plain(merged)
 
         return everywhere
 
