@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -24,6 +25,13 @@ class Etcd:
     def endpoints(self) -> str:
         """What members are told."""
         return ",".join(self._nodes.endpoints)
+
+    def value(self, key: str) -> bytes | None:
+        """What a key holds, as any node that runs tells; None: there is no such key."""
+        wanted = {"key": base64.b64encode(key.encode()).decode()}
+        node = next(node for node in self._nodes.nodes if node.process)
+        found = self._there(lambda: node.post("kv/range", wanted)).get("kvs")
+        return base64.b64decode(found[0]["value"]) if isinstance(found, list) else None
 
     def kill_leader(self) -> None:
         """kill -9 of the node that leads."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.cluster.site import Member, Site
+from ofapp.controller.cluster.keys import Keys
+from ofapp.openflow.model.cookie import Feature, parse_cookie
+from tests.cluster.site import Member, Site, Switch
 from tests.support.waiting import wait_for
 
 KEPT = "02:0d:00:00:00:02"
@@ -42,6 +46,22 @@ def test_what_was_set_goes_with_the_switch(everybody: Site) -> None:
     found = asked.get(f"/v1/bridges/{dpid}/fdb", mac=KEPT)["entries"]
     assert [entry["type"] for entry in found] == ["static"]
     assert asked.api("DELETE", static).status == 204
+
+
+def test_the_snapshot_that_counts_is_the_one_whose_mark_the_switch_has(site: Site) -> None:
+    """As soon as the tree rests; else nobody could go on with it."""
+    for switch in site.switches:
+        key = Keys().of(f"bridge-{switch.bridge.dpid16}.json")
+
+        def agreed(switch: Switch = switch, key: str = key) -> bool:
+            assert site.etcd is not None
+            value = site.etcd.value(key) or b"{}"
+            kept = json.loads(zlib.decompress(value) if value[:1] == b"\x78" else value)
+            cookies = (parse_cookie(flow.cookie) for flow in switch.bridge.all_flows())
+            marks = [each.serial for each in cookies if each and each.feature == Feature.MARK]
+            return marks == [kept.get("mark")] and "tree" in kept["snapshot"]
+
+        wait_for(agreed, "the tree's snapshot and its mark", seconds=30)
 
 
 def push(member: Member, text: str) -> Any:
