@@ -119,11 +119,16 @@ class Cluster:
             if self._waiting.get(channel.id) is candidacy:
                 del self._waiting[channel.id]
         try:
+            if channel.dead:
+                raise RequestError("the connection ended while the switch was claimed")
             candidacy.become_master(claim)
             self._state.take_over(channel.id, claim.term, read_mark(channel))
         except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
+        if channel.dead:  # its end was told before the switch was this member's
+            self.ended(channel)
+            return None
         message = f"member {claim.member} looks after the switch now: {claim.reason}"
         data = {"member": claim.member, "term": claim.term, "reason": claim.reason}
         self._tell(channel.id, Event("cluster.owner", message, data=data))

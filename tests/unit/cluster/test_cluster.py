@@ -1,0 +1,150 @@
+"""A member as a whole, as far as it needs no switch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.controller.cluster import cluster as module
+from ofapp.controller.cluster.candidacy import Candidacy
+from ofapp.controller.cluster.claims import Claim
+from ofapp.controller.cluster.cluster import Cluster, Membership
+from ofapp.controller.cluster.keys import Keys
+from ofapp.openflow.wire.requests import RequestError
+from tests.support.etcd import FakeEtcd
+
+SWITCH = 1
+
+
+class Channel:
+    """A connection.  dead: it has ended."""
+
+    id = SWITCH
+    dead = False
+    hung_up = False
+
+    def hang_up(self) -> None:
+        self.hung_up = self.dead = True
+
+
+class State:
+    """Keeps nothing."""
+
+    on_lost: Any = None
+
+    def let_go(self, *_told: object) -> None: ...
+
+    def take_over(self, *_told: object) -> None: ...
+
+
+class Serves:
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def in_line(self, _datapath_id: int) -> bool:
+        return True
+
+    def give_up(self, _channel: object, _why: str) -> None:
+        self.told.append("give up")
+
+    def expect(self, _datapath_id: int) -> None:
+        self.told.append("expect")
+
+    def let_go(self, _datapath_id: int) -> None:
+        self.told.append("let go")
+
+
+class World:
+    """One member, with a lease; `during` is called while it becomes master."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.etcd = FakeEtcd()
+        self.events: list[Event] = []
+        state: Any = State()
+        self.cluster = Cluster(
+            self.etcd.client(),
+            Membership(Keys("test"), "a", 2),
+            state,
+            lambda _bridge, event: self.events.append(event),
+        )
+        self.serves = Serves()
+        self.cluster._serves = self.serves
+        self.cluster.claims.on_change(self.cluster._heed)
+        self.cluster.claims.start()
+        self.cluster.lessee.turn()
+        self.during: Any = lambda: None
+        monkeypatch.setattr(module, "read_mark", lambda _channel: None)
+        monkeypatch.setattr(Candidacy, "begin", lambda _own: None)
+        monkeypatch.setattr(Candidacy, "win", lambda _own: self.claim())
+        monkeypatch.setattr(Candidacy, "become_master", lambda _own, _claim: self.during())
+
+    def claim(self) -> Claim | None:
+        return self.cluster.claims.claim(SWITCH, self.cluster.lessee.held.number, "a", "")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+def obtain(world: World, channel: Channel) -> object:
+    given: Any = channel
+    return world.cluster.obtain(given)
+
+
+def test_a_claim_lives_as_long_as_its_connection(world: World) -> None:
+    channel = Channel()
+    assert obtain(world, channel) is not None
+    assert world.cluster.serves(SWITCH) == world.cluster.claims.of(SWITCH)
+    told: Any = channel
+    world.cluster.ended(told)
+    hub.sleep(0)
+    assert world.cluster.claims.of(SWITCH) is None
+
+
+def test_a_connection_that_ends_meanwhile_leaves_no_claim(world: World) -> None:
+    channel = Channel()
+    channel.dead = True
+    with pytest.raises(RequestError, match="connection ended"):
+        obtain(world, channel)
+    hub.sleep(0)
+    assert world.cluster.claims.of(SWITCH) is None
+    channel = Channel()
+    world.during = channel.hang_up
+    assert obtain(world, channel) is None
+    hub.sleep(0)
+    assert world.cluster.claims.of(SWITCH) is None
+    assert not [event for event in world.events if event.kind == "cluster.owner"]
+
+
+def test_a_switch_that_is_anothers_now_is_let_go_of(world: World) -> None:
+    channel = Channel()
+    obtain(world, channel)
+    claim = world.cluster.claims.of(SWITCH)
+    assert claim is not None
+    other = world.etcd.client().grant(5).number
+    assert world.cluster.claims.hand_over(claim, other, "b", "somebody wished it")
+    assert channel.hung_up
+    assert world.serves.told[-1] == "let go"
+    assert [event.kind for event in world.events][-1] == "bridge.lost"
+
+
+def test_without_a_lease_all_connections_end_and_it_is_told(world: World) -> None:
+    channel = Channel()
+    obtain(world, channel)
+    world.etcd.end_lease(world.cluster.lessee.held.number)
+    world.cluster.lessee.turn()
+    assert channel.hung_up
+    assert "cluster.lost" in [event.kind for event in world.events]
+
+
+def test_one_that_ends_tells_of_no_loss(world: World) -> None:
+    obtain(world, Channel())
+    world.cluster.close()
+    assert world.cluster.claims.of(SWITCH) is None
+    assert "bridge.lost" not in [event.kind for event in world.events]
