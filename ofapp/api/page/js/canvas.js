@@ -10,7 +10,10 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 const MARKS = { discarding: "✕", learning: "◐", forwarding: "" };
 
-function style() {
+const FONT = 12;
+const MOST_FONT = 26;
+
+function style(font = FONT) {
   const text = colour("text");
   const line = (name, lineStyle, width = 2) => ({ "line-color": colour(name), "line-style": lineStyle, width });
   return [
@@ -19,8 +22,8 @@ function style() {
       style: {
         shape: "round-rectangle", width: 116, height: 36, label: "data(label)",
         "background-color": colour("surface"), "border-width": 1.5, "border-color": colour("muted"),
-        color: text, "font-size": 12, "font-family": "system-ui, sans-serif", "text-valign": "center",
-        "text-wrap": "wrap", "text-max-width": 112, "line-height": 1.15,
+        color: text, "font-size": font, "font-family": "system-ui, sans-serif", "text-valign": "center",
+        "text-wrap": "wrap", "text-max-width": 190, "line-height": 1.15,
       },
     },
     { selector: "node.root", style: { "border-width": 5, "border-style": "double", "border-color": colour("accent") } },
@@ -122,9 +125,19 @@ export class Canvas {
     this.cy.on("tap", "node", (event) => event.target.id().startsWith("n:") || picked(event.target.id()));
     this.cy.on("dbltap", "node", (event) => event.target.id().startsWith("n:") || opened(event.target.id()));
     this.theme = matchMedia("(prefers-color-scheme: dark)");
-    this.repaint = () => this.cy.style(style());
+    this.repaint = () => this.cy.style(style(this.font));
     this.theme.addEventListener("change", this.repaint);
     this.first = true;
+    this.font = FONT;
+    this.cy.on("zoom", () => this.keepReadable());
+  }
+
+  // Names grow where all is small, as far as there is room beside a switch.
+  keepReadable() {
+    const wanted = Math.min(Math.max(FONT, Math.round(10 / this.cy.zoom())), MOST_FONT);
+    if (wanted === this.font) return;
+    this.font = wanted;
+    this.cy.style(style(wanted));
   }
 
   // Changes what differs, so that what somebody has moved or zoomed stays.
