@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -61,12 +62,15 @@ SPEEDS: Mapping[str, Callable[[Pair], float]] = {
 def pairs(makers: Makers) -> Iterator[dict[str, Pair]]:
     """All devices, in use."""
     with ExitStack() as stack:
+        panel = f"bp{os.getpid()}"
+        sh("ip", "netns", "add", panel)
+        stack.callback(sh, "ip", "netns", "del", panel)
         made = {}
         for name, make in makers.items():
             left, right = make()
             stack.callback(left.close)
             stack.callback(right.close)
-            made[name] = Pair(left, right, mode=MODE)
+            made[name] = Pair(left, right, mode=MODE, panel=panel)
         yield made
 
 

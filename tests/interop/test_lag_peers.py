@@ -30,7 +30,7 @@ TURNS = 20 if os.environ.get("OFAPP_THOROUGH") else 2
 TIMEOUT = 3.0
 """Seconds of silence after which a partner that was asked to be fast is given up (802.1AX-2020
 6.4.4), and what a busy machine may take for it."""
-GRACE = 12.0
+GRACE = 30.0
 FLOWS = 1000
 NINE = struct.pack("!H", 9)
 SLOW_PROTOCOLS = "01:80:c2:00:00:02"

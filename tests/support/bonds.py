@@ -31,6 +31,8 @@ SLOW_PROTOCOLS = 0x0004
 """As a bridge port's group_fwd_mask; BPDUs pass where there is no spanning tree."""
 
 HOST_PORT = 11
+FIRST_PLUG = 10_000
+"""The panel's interfaces are numbered from here."""
 LAG = "lag0"
 
 _numbers = itertools.count(1)
@@ -57,21 +59,22 @@ class End:
 class Cable:
     """A link between two namespaces, through a patch panel where it can be pulled.
 
-    `left` and `right` are what is plugged in.  The panel is in the left namespace: two interfaces
-    on a Linux bridge that passes everything, group addresses too.
+    `left` and `right` are what is plugged in.  The panel is a namespace: two interfaces on a Linux
+    bridge there that passes everything, group addresses too.
     """
 
     left: End
     right: End
     number: int
+    panel: str
 
     def cut(self) -> None:
         """Both ends lose their carrier, and nobody has set anything down there."""
-        self.left.ip("link", "set", "group", self.number, "down")
+        self._group("down")
 
     def restore(self) -> None:
         """Put it back."""
-        self.left.ip("link", "set", "group", self.number, "up")
+        self._group("up")
 
     def deafen(self, end: End) -> None:
         """Lose all that comes to `end`; the link stays up at both ends."""
@@ -81,9 +84,12 @@ class Cable:
         """Lose nothing any more, if something was lost."""
         self._tc("del", end, check=False)
 
+    def _group(self, state: str) -> None:
+        sh("ip", "-n", self.panel, "link", "set", "group", self.number, state)
+
     def _tc(self, what: str, end: End, *words: str, check: bool = True) -> None:
         qdisc = ("tc", "qdisc", what, "dev", panel_of(end), "root", *words)
-        sh("ip", "netns", "exec", self.left.namespace, *qdisc, check=check)
+        sh("ip", "netns", "exec", self.panel, *qdisc, check=check)
 
 
 def panel_of(end: End) -> str:
@@ -91,30 +97,37 @@ def panel_of(end: End) -> str:
     return f"{end.interface}x"
 
 
-def cable(left: str, right: str) -> Cable:
+def cable(left: str, right: str, panel: str = "") -> Cable:
     """A cable between two namespaces; its ends are no ports yet.
+
+    panel: the patch panel's namespace, the left one without it.  Open vSwitch looks at all its
+    flows anew when it hears of any interface of its namespace, and not again within five
+    milliseconds: where frames are counted, it should not hear of the panel's first.
 
     Checksums and large segments are left to nobody: a userspace datapath does neither.
     """
     number = next(_numbers)
+    panel = panel or left
     ends = End(left, f"m{number}a"), End(right, f"m{number}b")
     bridge = f"panel{number}"
     words = ("type", "bridge", "mcast_snooping", 0, "stp_state", 0)
-    sh("ip", "-n", left, "link", "add", bridge, "up", *words)
-    for end in ends:
-        panel = panel_of(end)
+    sh("ip", "-n", panel, "link", "add", bridge, "up", *words)
+    for side, end in enumerate(ends):
+        plug = panel_of(end)
+        # Of another number than its end's: Linux tells of the carrier of such a pair at once.
+        index = FIRST_PLUG + 2 * number + side
         sh(
-            *("ip", "link", "add", end.interface, "netns", end.namespace, "type", "veth"),
-            *("peer", "name", panel, "netns", left),
+            *("ip", "-n", panel, "link", "add", plug, "index", index, "type", "veth"),
+            *("peer", "name", end.interface, "netns", end.namespace),
         )
-        for namespace, interface in ((end.namespace, end.interface), (left, panel)):
+        for namespace, interface in ((end.namespace, end.interface), (panel, plug)):
             sh("ip", "netns", "exec", namespace, "ethtool", "-K", interface, *OFFLOADS)
-        sh("ip", "-n", left, "link", "set", panel, "group", number, "master", bridge)
+        sh("ip", "-n", panel, "link", "set", plug, "group", number, "master", bridge)
         slave = ("type", "bridge_slave", "learning", "off", "group_fwd_mask", SLOW_PROTOCOLS)
-        sh("ip", "-n", left, "link", "set", panel, *slave)
-        sh("ip", "-n", left, "link", "set", panel, "up")
+        sh("ip", "-n", panel, "link", "set", plug, *slave)
+        sh("ip", "-n", panel, "link", "set", plug, "up")
         end.ip("link", "set", end.interface, "up")
-    return Cable(*ends, number)
+    return Cable(*ends, number, panel)
 
 
 @dataclass(frozen=True)
@@ -267,9 +280,11 @@ class Pair:
         *,
         mode: Mode = Mode(),
         right_mode: Mode | None = None,
+        panel: str = "",
     ) -> None:
+        """panel: see `cable`."""
         self.left, self.right = left, right
-        self.cables = [cable(left.namespace, right.namespace) for _ in range(cables)]
+        self.cables = [cable(left.namespace, right.namespace, panel) for _ in range(cables)]
         self._modes: tuple[Mode, Mode] | None = None
         self.mode(mode, right_mode)
 

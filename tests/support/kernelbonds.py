@@ -171,5 +171,6 @@ def _bond(
     host.run("ip", "link", "add", name, "type", "bond", *words)
     for end in ends:
         end.ip("link", "set", end.interface, "down")
+    for end in ends:
         end.ip("link", "set", end.interface, "master", name)
         end.ip("link", "set", end.interface, "up")
