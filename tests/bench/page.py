@@ -113,6 +113,26 @@ def served(fleet: Fleet) -> Iterator[None]:
         thread.join()
 
 
+def grow(fleet: Fleet, controller: Running, hosts: int) -> int:
+    """Until the tree has settled and each switch knows so many hosts; how many all know.
+
+    A topology change flushes what was learned before it.
+    """
+    api, before = Api(controller.rest_port), None
+    for _ in range(12):
+        fleet.run(5)
+        with served(fleet):
+            links = api.get("/v1/topology")[1]["links"]
+        if links and links == before:
+            break
+        before = links
+    for member in fleet.members:
+        member.learned.clear()
+    fleet.teach(hosts, 120)
+    with served(fleet):
+        return sum(own["fdb"]["learned"] for own in api.get("/v1/bridges")[1]["bridges"])
+
+
 # In a browser
 
 
@@ -274,9 +294,8 @@ def main() -> int:
         for member in members:
             fleet.add(member)
         fleet.run(60, lambda: all(member.in_line is not None for member in members))
-        fleet.run(SETTLE)
-        fleet.teach(options.hosts, 120)
-        print(f"{options.switches} switches, {options.hosts} hosts each", flush=True)
+        known = grow(fleet, controller, options.hosts)
+        print(f"{options.switches} switches, which know {known} hosts", flush=True)
         if not options.no_browser:
             with served(fleet):
                 for name, value in in_browser(controller, options.switches).items():

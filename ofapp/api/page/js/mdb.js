@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { Entries } from "./entries.js";
-import { html, nothing, render } from "./lit.js";
+import { html, render } from "./lit.js";
 import { Table } from "./table.js";
 import { age, count, facts, plural, vlanText } from "./words.js";
 
@@ -60,5 +60,5 @@ function family(name, own) {
       ["asks for members", `${who}${querier.state === "none" ? "" : `, version ${querier.version}`}`],
       ["groups", plural(own.groups, "group")],
       ["router ports", own.router_ports.length ? own.router_ports.map((router) => html`<span>${router.port.name} (${router.reasons.join(", ").replaceAll("_", " ")}) </span>`) : "none"],
-    ])}${nothing}`;
+    ])}`;
 }
