@@ -54,7 +54,7 @@ def main_process(machine: Machine) -> int:
 
 def test_it_runs_once_it_is_installed_and_serves_a_real_switch(installed: Machine) -> None:
     installed.wait(lambda: main_process(installed), "ofapp to run")
-    assert get(installed, "bridges") == {"bridges": []}
+    assert get(installed, "bridges") == {"bridges": [], "silent": []}
     installed.run(
         *("ovs-vsctl", "add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev"),
         *("fail_mode=secure", "protocols=OpenFlow13"),
