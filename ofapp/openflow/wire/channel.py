@@ -215,7 +215,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
 
         urgent: they do so out of turn, before what was read earlier.
         """
-        self._replies[xid] = on_reply
+        if not self.dead:  # nothing would come, and what is kept leads back here
+            self._replies[xid] = on_reply
         if urgent:
             self._inbox.urgent.add(xid)
         self.send(message)

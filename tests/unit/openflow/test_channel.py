@@ -24,6 +24,7 @@ from os_ken.controller.handler import (
     MAIN_DISPATCHER,
 )
 from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline import flows
@@ -40,6 +41,7 @@ from ofapp.openflow.wire.channel import (
 )
 from ofapp.openflow.wire.inbox import BATCH
 from ofapp.openflow.wire.refusals import Refusal
+from ofapp.openflow.wire.requests import ask_once
 from tests.support.waiting import wait_for
 
 
@@ -346,7 +348,10 @@ def test_an_error_in_what_hears_ends_the_connection_and_is_told() -> None:
     assert Channel.open == 0
 
 
-def test_a_connection_that_has_ended_is_not_left_to_the_garbage_collector() -> None:
+@pytest.mark.parametrize("asked", [False, True], ids=["", "and is asked something then"])
+def test_a_connection_that_has_ended_is_not_left_to_the_garbage_collector(asked: bool) -> None:
+    """Each that is asked something after its end had kept itself, and all that is its switch's."""
+
     def silence(_size: int) -> bytes:
         hub.sleep(0)  # while its other greenlets begin
         return b""
@@ -357,6 +362,8 @@ def test_a_connection_that_has_ended_is_not_left_to_the_garbage_collector() -> N
     gc.disable()
     try:
         made.serve()
+        if asked:
+            ask_once(made, parser.OFPBarrierRequest(made), print)
         del made
         for _ in range(5):  # in which its greenlets end
             hub.sleep(0)
