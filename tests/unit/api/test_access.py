@@ -30,6 +30,7 @@ IDS = {
 ADMINS = {
     ("DELETE", "/v1/bridges/<dpid>"),
     ("POST", "/v1/config/reload"),
+    ("POST", "/v1/config/push"),
     ("GET", "/v1/tokens"),
     ("POST", "/v1/tokens"),
     ("DELETE", "/v1/tokens/<name>"),

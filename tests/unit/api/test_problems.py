@@ -18,7 +18,7 @@ JSON = "application/json"
 @pytest.mark.parametrize(
     ("method", "path", "request_", "status"),
     [
-        ("GET", "/", {}, 404),
+        ("GET", "/nothing", {}, 404),
         ("GET", "/v1/bridges/", {}, 404),
         ("GET", "/v1//bridges", {}, 404),
         ("GET", "/v1/bridges?x=1", {}, 422),

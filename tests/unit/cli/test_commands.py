@@ -18,7 +18,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from ofapp.cli import ports
+from ofapp.cli import output, ports
 from ofapp.cli.app import app
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, mac
@@ -324,7 +324,8 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         port = {"name": "eth1", "number": 1, "state": "forwarding", "speed_mbps": 1000}
         return {"ports": [{**port, "lag": None, "link_changes": 3, "counters": counters}]}
 
-    monkeypatch.setattr(ports, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock.now))
+    monkeypatch.setattr(output, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(ports, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(ports.Client, "bridges", lambda *_: [{"name": "br0", "datapath_id": DPID}])
     monkeypatch.setattr(ports.Client, "get", told)
     said = ofapp("port", "show", "-s", "--watch", "2")
