@@ -164,7 +164,7 @@ def questions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reconciler, "bodies", lambda switch: [switch])
     monkeypatch.setattr(reconciler, "read_flow_stats", Switch.flow_stats)
     monkeypatch.setattr(reconciler, "ask_groups", Switch.group_stats)
-    monkeypatch.setattr(ofapp.common.hub, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(ofapp.common.hub, "sleep", lambda _seconds: others_turn(0))
 
 
 def test_no_more_than_a_portion_is_done_before_others_have_their_turn(
