@@ -183,21 +183,24 @@ class BridgeSpanningTree:
     def link(self, ports: Iterable[tuple[Port, stp.PortParams]], now: float) -> list[Step]:
         """Ports are new, or their links changed; that comes before any timer.
 
-        What has come together is taken in together, and none is the only one meanwhile.
+        What has come together is taken in together, and none is the only one meanwhile: the tree
+        knows of all that is in `ports`.
         """
         steps: list[Step] = []
         new: list[stp.NewPort] = []
+        names: dict[int, str] = {}
         for port, params in ports:
             (self._up.add if port.up else self._up.discard)(port.number)
             link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)
             if port.number in self.ports:
                 steps += self._relink(port, link, now)
                 continue
-            self.ports[port.number] = port.name
+            names[port.number] = port.name
             behind = self._remembered.get(port.name)
             new.append(stp.NewPort(port.number, params, link, port.mac, behind))
         if not new:
             return steps
+        self.ports |= names
         closed = self._close_other()
         told = self.tree.add_ports(new, self._time(now))
         return [*steps, *closed, *self._carry_out(told, blocked=bool(closed))]

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from tests.support.lab import Lab
 
 
-# How long one example takes says how busy the machine is.
-settings.register_profile("ofapp", deadline=None)
-settings.load_profile("ofapp")
+# How long one example takes says how busy the machine is.  The gate tries the same examples each
+# time, so that what it finds is in the change that it judges; the long run looks for new ones.
+settings.register_profile("ofapp", deadline=None, derandomize=True)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile("thorough" if os.environ.get("OFAPP_THOROUGH") else "ofapp")
 
 
 def pytest_configure(config: pytest.Config) -> None:

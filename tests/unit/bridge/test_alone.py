@@ -52,6 +52,12 @@ def test_it_is_open_at_once_and_says_why() -> None:
     assert bridge.spanning_tree.states() == {1: FORWARDING}
 
 
+def test_a_new_port_may_come_with_the_loss_of_the_only_one() -> None:
+    bridge = make(1)
+    bridge.put_ports([port(2), port(1, up=False)], 1.0)
+    assert states(bridge) == {2: FORWARDING}
+
+
 def test_several_ports_wait_as_ever() -> None:
     assert states(make(1, 2)) == {1: DISCARDING, 2: DISCARDING}
 
