@@ -19,6 +19,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from ofapp.bridge.mac import is_group, parse_mac
 
 MAX_PAGE = 10_000
+PAGE = 1000
+"""Most entries of a page of which nobody said how many."""
 
 _OCTET = "[0-9a-fA-F]{1,2}"
 _MAC = f"^({_OCTET}(:{_OCTET}){{5}}|{_OCTET}(-{_OCTET}){{5}})$"

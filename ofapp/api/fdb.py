@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, listing, plain
 from ofapp.api.base import (
+    PAGE,
     BridgePath,
     DatapathId,
     Flushed,
@@ -77,7 +78,7 @@ class Listing(EntryFilter):
     """Which entries, and which page of them."""
 
     type: TypeName | None = None
-    limit: PageSize = Field(1000, description="most entries of a page")
+    limit: PageSize = Field(PAGE, description="most entries of a page")
     cursor: Cursor | None = Field(None, description="`next` of the page before")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from flask import request
 
+from ofapp.api.base import PAGE
 from ofapp.api.pagination import EVERY_VLAN, START, decode_cursor, encode_cursor
 from ofapp.api.search import MOST
 from ofapp.bridge.mac import parse_mac
@@ -19,7 +20,6 @@ Answers = Mapping[str, dict[str, Any]]
 Claimed = Callable[[str], str | None]
 Place = tuple[int, tuple[int, int]]
 
-DEFAULT_PAGE = 1000
 END: Place = (1 << 64, START)
 
 
@@ -38,13 +38,13 @@ def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
 
 def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """`BridgeEntryPage`s.  A page ends where the first member's does, which may have more."""
-    limit = int(request.args.get("limit", DEFAULT_PAGE))
+    limit = int(request.args.get("limit", PAGE))
     ends = [decode_cursor(answer["next"]) for answer in answers.values() if answer["next"]]
     end = min(ends, default=END)
     found: dict[Place, dict[str, Any]] = {}
     for member, answer in sorted(answers.items()):
         for entry in answer["entries"]:
-            at = _place(entry)
+            at = place(entry)
             if at <= end and claimed(entry["datapath_id"]) in (None, member):
                 found.setdefault(at, entry)
     places = sorted(found)
@@ -57,12 +57,14 @@ def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
 
 def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     """`Found`s."""
-    found: dict[str, dict[Any, dict[str, Any]]] = {"bridges": {}, "ports": {}, "hosts": {}}
+    kinds = ("bridges", "ports", "neighbours")
+    found: dict[str, dict[Any, dict[str, Any]]] = {kind: {} for kind in (*kinds, "hosts")}
     for member, answer in sorted(answers.items()):
-        for kind in ("bridges", "ports"):
+        for kind in kinds:
             for item in answer[kind]:
                 if claimed(item["datapath_id"]) in (None, member):
-                    key = item["datapath_id"], item.get("port", {}).get("number")
+                    who = item.get("chassis_id"), item.get("port_id") or ""
+                    key = item["datapath_id"], item.get("port", {}).get("number"), *who
                     found[kind].setdefault(key, item)
         for host in answer["hosts"]:
             found["hosts"].setdefault((host["vlan"], host["mac"]), host)
@@ -72,6 +74,7 @@ def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
     return {kind: items[:MOST] for kind, items in lists.items()} | {"more": more}
 
 
-def _place(entry: Mapping[str, Any]) -> Place:
+def place(entry: Mapping[str, Any]) -> Place:
+    """Where an entry stands in the order of pages: (datapath id, (VID, address))."""
     vlan = EVERY_VLAN if entry["vlan"] is None else int(entry["vlan"])
     return int(entry["datapath_id"], 16), (vlan, parse_mac(entry["mac"]))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from ofapp.api.base import BridgePath, Input, PageSize, PortRef, PortText, Vid
+from ofapp.api.base import PAGE, BridgePath, Input, PageSize, PortRef, PortText, Vid
 from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.multicast.patterns import GROUP4, HOST4, ipv6_pattern
@@ -99,7 +99,7 @@ class MdbListing(Input):
     group: Group | None = None
     port: PortText | None = None
     type: EntryType | None = None
-    limit: PageSize = Field(1000, description="most entries of a page")
+    limit: PageSize = Field(PAGE, description="most entries of a page")
     cursor: MdbCursor | None = Field(None, description="`next` of the page before")
 
 
