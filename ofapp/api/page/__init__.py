@@ -23,6 +23,7 @@ from flask import Response, request
 from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
+from ofapp.api import docs
 from ofapp.api.base import Input
 from ofapp.api.problems import field_problem
 from ofapp.api.roles import anybody
@@ -31,12 +32,10 @@ from ofapp.api.transfer import packed
 INDEX = "index.html"
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';"
-    " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html",
+    **docs.HEADERS,
+    "Content-Security-Policy": docs.HEADERS["Content-Security-Policy"]
+    + "; require-trusted-types-for 'script'; trusted-types lit-html",
     "X-Frame-Options": "DENY",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",  # asked for each time, and sent when it has changed
