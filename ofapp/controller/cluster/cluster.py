@@ -30,8 +30,8 @@ from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.cluster.unheard import Unheard
 from ofapp.controller.owners import Serves
 from ofapp.openflow.switch.marks import read_mark
-from ofapp.openflow.switch.mastership import ClaimedOwnership, Mastership
-from ofapp.openflow.switch.ownership import number
+from ofapp.openflow.switch.mastership import Mastership
+from ofapp.openflow.switch.ownership import Ownership, number
 from ofapp.openflow.switch.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, answers
@@ -105,8 +105,10 @@ class Cluster:
         for loop in loops:
             hub.keep(self._failed, loop)
 
-    def obtain(self, channel: Channel) -> ClaimedOwnership | None:
-        """See `Owners`."""
+    def obtain(self, channel: Channel) -> Ownership | None:
+        """See `Owners`; what is left to acquire then is the cluster's lease in the switch, the same
+        for all members, which keeps out whoever is in no cluster.
+        """
         candidacy = Candidacy(channel, self._desk)
         candidacy.begin()
         self._waiting[channel.id] = candidacy
@@ -132,7 +134,7 @@ class Cluster:
         message = f"member {claim.member} looks after the switch now: {claim.reason}"
         data = {"member": claim.member, "term": claim.term, "reason": claim.reason}
         self._tell(channel.id, Event("cluster.owner", message, data=data))
-        return ClaimedOwnership(candidacy.lease)
+        return candidacy.lease
 
     def ended(self, channel: Channel) -> None:
         """See `Owners`."""

@@ -11,14 +11,14 @@ from typing import Any
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie
+from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.acl_counters import AclCounters
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.rates import RateWatch
 from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
-from ofapp.openflow.wire.questions import flow_request
+from ofapp.openflow.wire.questions import feature_request
 from ofapp.openflow.wire.requests import ask, bodies, parsed
 
 LOG = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class Counters:
         ask(self._channel, self._acl_request(), arrived)
 
     def _acl_request(self) -> Any:
-        return flow_request(self._channel, make_cookie(Feature.ACL), FEATURE_MASK, TableId.ACL)
+        return feature_request(self._channel, Feature.ACL, TableId.ACL)
 
     def _take_acls(self, parts: Iterable[bytes]) -> None:
         flows = [flow for part in parts for flow in read_flow_stats(part)]

@@ -15,16 +15,16 @@ from functools import cached_property
 
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie
+from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.owner import lease_flow
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
+from ofapp.openflow.wire.flow_stats import FlowStats
 from ofapp.openflow.wire.oxm import oxms
-from ofapp.openflow.wire.questions import flow_request
-from ofapp.openflow.wire.requests import bodies, expect_error, replies
+from ofapp.openflow.wire.questions import feature_flows
+from ofapp.openflow.wire.requests import expect_error, replies
 
 _METADATA_MASKED = 0x80000510
 
@@ -54,6 +54,10 @@ class SwitchLease:
         """Let others have it at once."""
         self._channel.send(codec.delete_flow(self._lease))
 
+    def acquire(self) -> str | None:
+        """Take it, or tell in words who has it; RequestError."""
+        return None if self.take() else self.other() or "somebody whose lease has just ended"
+
     def other(self) -> str | None:
         """Who else has it, in words; None for nobody.  RequestError."""
         for flow in self._leases():
@@ -71,11 +75,7 @@ class SwitchLease:
         return next((flow.age for flow in self._leases() if self._is_own(flow)), None)
 
     def _leases(self) -> Iterator[FlowStats]:
-        request = flow_request(
-            self._channel, make_cookie(Feature.OWNER), FEATURE_MASK, TableId.OWNER
-        )
-        for body in bodies(self._channel, request):
-            yield from read_flow_stats(body)
+        return feature_flows(self._channel, Feature.OWNER, TableId.OWNER)
 
     def _is_own(self, flow: FlowStats) -> bool:
         value = dict(oxms(flow.match)).get(_METADATA_MASKED, b"")

@@ -11,14 +11,12 @@ or not.  So the mark is a flow that no frame meets, with a number in its cookie.
 
 from __future__ import annotations
 
-from ofapp.openflow.model.cookie import FEATURE_MASK, Feature, make_cookie, parse_cookie
+from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.owner import mark_flow
 from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.flow_stats import read_flow_stats
-from ofapp.openflow.wire.questions import flow_request
-from ofapp.openflow.wire.requests import bodies
+from ofapp.openflow.wire.questions import feature_flows
 
 
 def read_mark(channel: Channel) -> int | None:
@@ -26,12 +24,9 @@ def read_mark(channel: Channel) -> int | None:
 
     To be asked by who is its master already: nobody else can change it then.
     """
-    request = flow_request(channel, make_cookie(Feature.MARK), FEATURE_MASK, TableId.OWNER)
-    for body in bodies(channel, request):
-        for flow in read_flow_stats(body):
-            if (cookie := parse_cookie(flow.cookie)) is not None:
-                return cookie.serial
-    return None
+    flows = feature_flows(channel, Feature.MARK, TableId.OWNER)
+    cookies = (parse_cookie(flow.cookie) for flow in flows)
+    return next((cookie.serial for cookie in cookies if cookie is not None), None)
 
 
 def write_mark(channel: Channel, mark: int | None) -> None:

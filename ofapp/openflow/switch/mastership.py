@@ -1,16 +1,12 @@
-"""The role of this member of a cluster at one switch, and the ownership that it stands for.
+"""The role of this member of a cluster at one switch.
 
 `roles` says what is asked and why; here it is sent.
 """
 
 from __future__ import annotations
 
-import struct
-
 from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow.switch.lease import SwitchLease
 from ofapp.openflow.switch.roles import (
     Asking,
     Role,
@@ -21,8 +17,8 @@ from ofapp.openflow.switch.roles import (
 )
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RefusedError, RequestError, replies
+from ofapp.openflow.wire.role import read_role, role_request
 
-_REPLY = struct.Struct("!8xI4xQ")
 _STALE = ofp.OFPET_ROLE_REQUEST_FAILED, ofp.OFPRRFC_STALE
 
 
@@ -50,36 +46,15 @@ class Mastership:
                 return
 
     def _answer(self, request: RoleRequest) -> RoleReply:
-        message = parser.OFPRoleRequest(self._channel, int(request.role), request.generation)
+        message = role_request(self._channel, request.role, request.generation)
         try:
             (reply,) = replies(self._channel, message)
         except RefusedError as error:
             if error.code != _STALE:
                 raise
             return RoleReply(None)
-        if len(reply) < _REPLY.size:
-            raise RequestError("a role reply is cut short")
-        role, generation = _REPLY.unpack_from(reply)
+        role, generation = read_role(reply)
         try:
             return RoleReply(Role(role), generation)
         except ValueError:
             raise RequestError(f"the switch tells of a role {role}, which there is not") from None
-
-
-class ClaimedOwnership:
-    """By a claim in etcd, as the switch's master: all of it was settled before this is made.
-
-    The lease in the switch is the cluster's and the same for all its members.  It keeps out whoever
-    is in no cluster, as it keeps this one waiting for such a controller.
-    """
-
-    def __init__(self, lease: SwitchLease) -> None:
-        self._lease = lease
-        self.renew = lease.renew
-        self.release = lease.release
-
-    def acquire(self) -> str | None:
-        """See `Ownership`."""
-        if self._lease.take():
-            return None
-        return self._lease.other() or "somebody whose lease has just ended"

@@ -8,31 +8,30 @@ Who has the lease asks to be MASTER, which makes everybody else who was it a SLA
 stopped for a minute, and does not know yet that its time is over, is refused by the switch.  Who
 has to wait is SLAVE, hears nothing, and looks every second whether the lease has ended.
 
-Members of a cluster do know each other: there `mastership` answers the same three questions.
+Members of a cluster do know each other: there a claim in etcd comes first (`mastership`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import socket
-import struct
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
-from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.switch.lease import SwitchLease
+from ofapp.openflow.switch.roles import NO_GENERATION, Role
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, ask_once, replies
+from ofapp.openflow.wire.role import read_role, role_request
 
 RENEWAL = 1.0
 """Seconds between two renewals of a lease, which lasts `pipeline.owner.LEASE`."""
 
 _MACHINE = Path("/etc/machine-id")
-_NO_GENERATION = (1 << 64) - 1
-_ROLE_REPLY = struct.Struct("!8xI4xQ")
 
 
 def identity(state_dir: str) -> int:
@@ -78,43 +77,36 @@ class LeasedOwnership:
         if self._slave and (other := self._lease.other()) is not None:
             return other
         if self._slave:
-            self._ask_role(ofp.OFPCR_ROLE_EQUAL)
+            self._ask_role(Role.EQUAL)
             self._slave = False
-        if self._lease.take():
+        other = self._lease.acquire()
+        if other is None:
             self._become_master()
-            return None
-        other = self._lease.other()
-        if other is not None:
-            self._ask_role(ofp.OFPCR_ROLE_SLAVE, self._generation())
+        else:
+            self._ask_role(Role.SLAVE, _after(self._ask_role(Role.NOCHANGE)))
             self._slave = True
-        return other or "somebody whose lease has just ended"
+        return other
 
     # Inside
 
-    def _generation(self) -> int:
-        """The one after that of the last role that the switch gave somebody; RequestError."""
-        return self._next(self._ask_role(ofp.OFPCR_ROLE_NOCHANGE))
-
-    @staticmethod
-    def _next(reply: bytes) -> int:
-        if len(reply) < _ROLE_REPLY.size:
-            raise RequestError("a role reply is cut short")
-        _role, generation = _ROLE_REPLY.unpack_from(reply)
-        return 1 if generation == _NO_GENERATION else (generation + 1) & _NO_GENERATION
-
-    def _ask_role(self, role: int, generation: int = 0) -> bytes:
-        request = parser.OFPRoleRequest(self._channel, role, generation)
-        (reply,) = replies(self._channel, request)
+    def _ask_role(self, role: Role, generation: int = 0) -> bytes:
+        (reply,) = replies(self._channel, role_request(self._channel, role, generation))
         return reply
 
     def _become_master(self) -> None:
         """Without waiting: a switch that knows no roles is looked after all the same."""
 
         def on_role(reply: bytes) -> None:
-            if reply[1] == ofp.OFPT_ROLE_REPLY and len(reply) >= _ROLE_REPLY.size:
-                role = ofp.OFPCR_ROLE_MASTER
-                master = parser.OFPRoleRequest(self._channel, role, self._next(reply))
+            if reply[1] != ofp.OFPT_ROLE_REPLY:
+                return
+            with suppress(RequestError):
+                master = role_request(self._channel, Role.MASTER, _after(reply))
                 ask_once(self._channel, master, lambda _reply: None)
 
-        question = parser.OFPRoleRequest(self._channel, ofp.OFPCR_ROLE_NOCHANGE, 0)
-        ask_once(self._channel, question, on_role)
+        ask_once(self._channel, role_request(self._channel, Role.NOCHANGE), on_role)
+
+
+def _after(reply: bytes) -> int:
+    """The generation after that of the last role that the switch gave somebody; RequestError."""
+    _role, generation = read_role(reply)
+    return 1 if generation == NO_GENERATION else (generation + 1) & NO_GENERATION

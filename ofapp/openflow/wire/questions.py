@@ -8,15 +8,25 @@ flows of the table for each part.  Flows of one whole cookie it finds by an inde
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow.model.cookie import APP, APP_MASK, EXACT, LEARNED_BIT, Feature, make_cookie
+from ofapp.openflow.model.cookie import (
+    APP,
+    APP_MASK,
+    EXACT,
+    FEATURE_MASK,
+    LEARNED_BIT,
+    Feature,
+    make_cookie,
+)
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.requests import bodies
 
 OURS = APP << 48
@@ -35,6 +45,17 @@ def flow_request(channel: Channel, cookie: int, mask: int, table: int = ofp.OFPT
     return parser.OFPFlowStatsRequest(
         channel, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, cookie, mask, parser.OFPMatch()
     )
+
+
+def feature_request(channel: Channel, feature: Feature, table: TableId) -> Any:
+    """For the flows of one feature, of any generation."""
+    return flow_request(channel, make_cookie(feature), FEATURE_MASK, table)
+
+
+def feature_flows(channel: Channel, feature: Feature, table: TableId) -> Iterator[FlowStats]:
+    """What the switch holds of one feature; RequestError, ValueError where it is malformed."""
+    for body in bodies(channel, feature_request(channel, feature, table)):
+        yield from read_flow_stats(body)
 
 
 def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
