@@ -1,7 +1,4 @@
-"""Fixtures of all guest tests.
-
-Figures that tests measure are shown at the end of the run, and kept in its report.
-"""
+"""Fixtures of all guest tests."""
 
 from __future__ import annotations
 
@@ -13,19 +10,6 @@ from tests.guest.image import Image, build
 from tests.guest.site import MACHINE, Pair, Site, local_address
 from tests.support.controller import Controller
 from tests.support.lab import Lab
-
-_figures: list[str] = []
-
-
-@pytest.fixture
-def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Call it with a line that says what was measured."""
-
-    def say(line: str) -> None:
-        _figures.append(line)
-        record_property("figure", line)
-
-    return say
 
 
 @pytest.fixture(scope="session")
@@ -54,10 +38,3 @@ def pair(image: Image) -> Iterator[Pair]:
 def controller(controller_factory: Callable[..., Controller]) -> Controller:
     """With spanning tree as everyone has it."""
     return controller_factory("defaults: {stp: {enabled: true}}")
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _figures:
-        terminalreporter.section("figures")
-    for line in _figures:
-        terminalreporter.write_line(line)

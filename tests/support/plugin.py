@@ -1,4 +1,5 @@
-"""The pytest plugin of all tiers: long variants, the logs of what runs, the fixtures that most use.
+"""The pytest plugin of all tiers: long variants, the logs of what runs, figures, the fixtures
+that most use.
 
 `@pytest.mark.thorough` (or as a mark of one parameter) is for a variant of a test whose kind runs
 always; `OFAPP_THOROUGH=1 tests/run` runs them too.
@@ -31,6 +32,9 @@ settings.register_profile("thorough", deadline=None, max_examples=2000)
 settings.load_profile("thorough" if os.environ.get("OFAPP_THOROUGH") else "ofapp")
 
 
+_figures: list[str] = []
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "thorough: a long variant, run with OFAPP_THOROUGH=1")
 
@@ -49,6 +53,24 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  
     if report.failed:
         report.sections += logs.all_logs()
     return report
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Call it with a line that says what was measured: all of them end the run, and its report."""
+
+    def say(line: str) -> None:
+        _figures.append(line)
+        record_property("figure", line)
+
+    return say
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _figures:
+        terminalreporter.section("figures")
+    for line in _figures:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="module")

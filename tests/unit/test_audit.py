@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.api.app import create_app
-from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.audit import DENIALS, SHOWN, Audit, record
@@ -21,6 +18,7 @@ from ofapp.controller.network import Network
 from ofapp.controller.state import State, trail
 from ofapp.controller.state.trail import Trail
 from tests.unit.api.network import DPID, add_bridge, some_network
+from tests.unit.told import Told
 
 
 @pytest.fixture
@@ -31,24 +29,6 @@ def network() -> Network:
 @pytest.fixture
 def client(network: Network) -> Any:
     return create_app(network).test_client()
-
-
-class Told(list[Event]):
-    """Events."""
-
-    def tell(self, _bridge: int | None, event: Event) -> None:
-        self.append(event)
-
-    @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self]
-
-
-def wait_for(true: Callable[[], Any], what: str) -> None:
-    deadline = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < deadline, what
-        hub.sleep(0.01)
 
 
 def changes(network: Network) -> list[str]:
@@ -87,7 +67,7 @@ def test_a_reload_is_told_with_what_has_asked_for_it(tmp_path: Path) -> None:
 
 def test_requests_that_overlap_are_not_taken_for_each_other(tmp_path: Path) -> None:
     told = Told()
-    audit = Audit(told.tell, Trail(None, told.tell))
+    audit = Audit(told, Trail(None, told))
 
     def ask(who: str) -> None:
         with audit.act(who, "operator", "somewhere", "PATCH"):
@@ -106,7 +86,7 @@ def test_requests_that_overlap_are_not_taken_for_each_other(tmp_path: Path) -> N
 
 def test_a_reload_of_everything_is_told_in_bounds() -> None:
     told = Told()
-    audit = Audit(told.tell, Trail(None, told.tell))
+    audit = Audit(told, Trail(None, told))
     with audit.act("SIGHUP", "admin", "this machine", "reload"):
         for number in range(SHOWN + 7):
             record(f"port p{number}\nis changed")
@@ -117,8 +97,8 @@ def test_a_reload_of_everything_is_told_in_bounds() -> None:
 
 def test_who_may_do_nothing_does_not_push_out_what_others_did(tmp_path: Path) -> None:
     told = Told()
-    made = Trail(tmp_path / "audit.log", told.tell)
-    audit = Audit(told.tell, made)
+    made = Trail(tmp_path / "audit.log", told)
+    audit = Audit(told, made)
     for _ in range(10 * DENIALS):
         audit.denied("token viewer", "viewer", "192.0.2.1", "DELETE /v1/bridges")
     audit.denied("token other", "viewer", "192.0.2.1", "DELETE /v1/bridges")
@@ -133,7 +113,7 @@ def test_files_are_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(trail, "SIZE", 1000)
     path = tmp_path / "audit.log"
     told = Told()
-    made = Trail(path, told.tell)
+    made = Trail(path, told)
     for number in range(101):
         made.add(json.dumps({"number": number, "filler": "x" * 80}))
         made.finish(20)
@@ -150,12 +130,14 @@ def test_what_a_disk_does_not_take_waits_and_is_told_of(
     monkeypatch.setattr(trail, "WAITING", 3)
     folder = tmp_path / "later"
     told = Told()
-    made = Trail(folder / "audit.log", told.tell)
+    made = Trail(folder / "audit.log", told)
     for number in range(5):
         made.add(f"line {number}")
-    wait_for(lambda: told.kinds == ["audit.unsaved"], "the trouble to be told of")
+    told.wait_for("audit.unsaved")
+    assert told.kinds == ["audit.unsaved"]
     folder.mkdir()
-    wait_for(lambda: told.kinds == ["audit.unsaved", "audit.saved"], "its end")
+    told.wait_for("audit.saved")
+    assert told.kinds == ["audit.unsaved", "audit.saved"]
     assert (folder / "audit.log").read_text() == "line 0\nline 1\nline 2\n"
     assert told[1].data == {"lost": 2}
 
@@ -165,7 +147,8 @@ def test_nobody_has_it_write_somewhere_else(
 ) -> None:
     (tmp_path / "audit.log").symlink_to(tmp_path / "other")
     told = Told()
-    made = Trail(tmp_path / "audit.log", told.tell)
+    made = Trail(tmp_path / "audit.log", told)
     made.add("line")
-    wait_for(lambda: told.kinds == ["audit.unsaved"], "the trouble to be told of")
+    told.wait_for("audit.unsaved")
+    assert told.kinds == ["audit.unsaved"]
     assert not (tmp_path / "other").exists()

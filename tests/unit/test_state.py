@@ -14,7 +14,6 @@ from eventlet import patcher
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.state import (
     Kept,
@@ -28,26 +27,13 @@ from ofapp.controller.state import (
     store,
 )
 from tests.support.waiting import wait_for
+from tests.unit.told import Told
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
 GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
 ASKED = Kept((ENTRY,), (GROUP,), asked=True)
 FILE = "entries-0000000000000001.json"
-
-
-class Told(list[Event]):
-    """Events as they are told."""
-
-    def __call__(self, _bridge: int | None, event: Event) -> None:
-        self.append(event)
-
-    @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self]
-
-    def wait_for(self, kind: str) -> None:
-        wait_for(lambda: kind in self.kinds, f"{kind} among {self.kinds}", sleep=hub.sleep)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.access import Role, Tokens
 from ofapp.controller.access.tokens import FILE
@@ -22,6 +21,7 @@ from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.state import Kept, MdbEntry, NotSavedError, State, StaticEntry, keeper
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
+from tests.unit.told import Told
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
@@ -29,15 +29,6 @@ GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
 ASKED = Kept((ENTRY,), (GROUP,), asked=True)
 
 _numbers = itertools.count()
-
-
-class Told(list[Event]):
-    def __call__(self, _bridge: int | None, event: Event) -> None:
-        self.append(event)
-
-    @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self]
 
 
 class Switch:
@@ -264,7 +255,7 @@ class TestWhoHasLostASwitch:
         client.cut = False
         members.claim(former, 1)
         assert kept(former) == Kept((OTHER,))
-        wait_for(lambda: "state.saved" in members.told.kinds, "the end of it", sleep=hub.sleep)
+        members.told.wait_for("state.saved")
         assert kept(members.open(1)) == Kept((OTHER,))
 
     def test_lets_go_once_what_it_was_writing_is_there(self, members: EtcdStore) -> None:
@@ -307,7 +298,7 @@ class TestEtcdThatIsAway:
         assert other.snapshots.load(1) is None
 
         client.cut = False
-        wait_for(lambda: "state.saved" in members.told.kinds, "what is saved", sleep=hub.sleep)
+        members.told.wait_for("state.saved")
         assert members.told.kinds == ["state.unsaved", "state.saved"]
         again = members.open(1)
         assert kept(again) == Kept((ENTRY,), (GROUP,))
@@ -323,7 +314,7 @@ class TestEtcdThatIsAway:
             state.remember(1, ASKED).wait()
         assert error.value.full
         etcd.full = False
-        wait_for(lambda: "state.saved" in members.told.kinds, "what is saved", sleep=hub.sleep)
+        members.told.wait_for("state.saved")
         assert kept(members.open(1)) == Kept((ENTRY,), (GROUP,))
 
     def test_that_has_done_what_it_did_not_say_is_not_taken_for_somebody_else(
