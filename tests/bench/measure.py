@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
 from ofapp.bench.processes import wait_until
 from tests.bench.controllers import Peer, Running, emulator_core, running
+from tests.bench.meanwhile import meanwhile
 from tests.bench.rest import Api, sampling
 from tests.bench.switch import Switch
 from tests.bench.traffic import Traffic, mac
@@ -74,27 +74,14 @@ def channel(peer: Peer, hosts: int, probes: int, seconds: float) -> dict[str, An
 @contextmanager
 def _attended(switch: Switch) -> Iterator[None]:
     """Answer the controller in a thread (echo requests, statistics) while the body does others."""
-    stop = threading.Event()
-    failure: list[BaseException] = []
+
+    def attend(over: Callable[[], bool]) -> None:
+        while not over():
+            switch.run(time.monotonic() + 0.1)
 
     switch.idle()
-
-    def attend() -> None:
-        try:
-            while not stop.is_set():
-                switch.run(time.monotonic() + 0.1)
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=attend)
-    thread.start()
-    try:
+    with meanwhile(attend):
         yield
-    finally:
-        stop.set()
-        thread.join()
-    if failure:
-        raise failure[0]
 
 
 def _settled_memory(controller: Running) -> int:

@@ -20,11 +20,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tests.bench import openflow as of
 from tests.bench.controllers import Running, peers, running
 from tests.bench.fleet import HELLO_TIME, Fleet, Member
+from tests.bench.meanwhile import meanwhile
 from tests.bench.rest import Api
 
 HOST_PORTS = 3
@@ -100,17 +102,9 @@ def cable(members: list[Cabled]) -> None:
         join(number, ACROSS, number + 1, ACROSS)
 
 
-@contextlib.contextmanager
-def served(fleet: Fleet) -> Iterator[None]:
+def served(fleet: Fleet) -> AbstractContextManager[None]:
     """The switches go on in a thread."""
-    stop = threading.Event()
-    thread = threading.Thread(target=lambda: fleet.run(1e9, stop.is_set))
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    return meanwhile(lambda over: fleet.run(1e9, over))
 
 
 def grow(fleet: Fleet, controller: Running, hosts: int) -> int:

@@ -23,6 +23,24 @@ ROOT = "/ofapp"
 CLUSTER = "default"
 
 _BRIDGES = re.compile(r"([a-z]+)-([0-9a-f]{16})(\.json.*)")
+_SAID = re.compile(r"([0-9a-f]{16})/([^/]+)")
+
+
+class Said(NamedTuple):
+    """What one member says of one switch, which its key alone tells: `wanted`, `unheard`."""
+
+    datapath_id: int
+    member: str
+
+    @classmethod
+    def read(cls, folder: str, key: str) -> Said | None:
+        """None for a key that is none of these."""
+        parts = _SAID.fullmatch(key.removeprefix(folder))
+        return cls(int(parts[1], 16), parts[2]) if parts else None
+
+    def key(self, folder: str) -> str:
+        """Where it is said."""
+        return f"{folder}{self.datapath_id:016x}/{self.member}"
 
 
 class Keys(NamedTuple):

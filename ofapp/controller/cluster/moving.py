@@ -15,7 +15,7 @@ from typing import Protocol
 from ofapp.common import hub
 from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.etcd import Changes, Etcd, EtcdError
-from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.keys import Keys, Said
 from ofapp.controller.cluster.tenure import clock
 from ofapp.openflow.wire.requests import RequestError
 
@@ -60,7 +60,7 @@ class Moves:
         self._etcd = etcd
         self._prefix = keys.wanted
         self._member = member
-        self._wanted: set[str] = set()  # DPID/MEMBER
+        self._wanted: set[Said] = set()
         self._since: dict[int, float] = {}  # since when a switch could be asked for
         self._news = hub.Event()
 
@@ -86,7 +86,7 @@ class Moves:
             self._news.wait(LOOK)
             self._news.clear()
             for wanted in sorted(self._wanted):
-                self._consider(*wanted.split("/"))
+                self._consider(wanted)
 
     # Inside
 
@@ -105,7 +105,7 @@ class Moves:
         lease = self._member.lease
         if not lease:
             return
-        key = f"{self._prefix}{claim.datapath_id:016x}/{self._member.name}"
+        key = Said(claim.datapath_id, self._member.name).key(self._prefix)
         self._etcd.put(key, b"", lease)
         end = clock() + PATIENCE
         while clock() < end and self._member.serves(claim.datapath_id) is None:
@@ -113,22 +113,23 @@ class Moves:
         self._since.pop(claim.datapath_id, None)
         self._etcd.delete(key)
 
-    def _consider(self, switch: str, name: str) -> None:
-        claim = self._member.serves(int(switch, 16))
+    def _consider(self, wanted: Said) -> None:
+        claim, name = self._member.serves(wanted.datapath_id), wanted.member
         if claim is None or name == self._member.name or self._member.before(name, claim) is None:
             return
         try:
             self._member.give(claim, name)
         except (EtcdError, RequestError) as error:
-            LOG.warning("the switch %s was not given to %s: %s", switch, name, error)
+            LOG.warning("the switch %016x was not given to %s: %s", claim.datapath_id, name, error)
 
     def _heed(self, changes: Changes) -> None:
         if changes.whole:
             self._wanted.clear()
         for change in changes.changes:
-            wanted = change.key.removeprefix(self._prefix)
+            if (wanted := Said.read(self._prefix, change.key)) is None:
+                continue
             if change.record is None:
                 self._wanted.discard(wanted)
-            elif wanted.count("/") == 1:
+            else:
                 self._wanted.add(wanted)
         self._news.set()

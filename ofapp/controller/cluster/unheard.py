@@ -15,7 +15,7 @@ from typing import Protocol
 from ofapp.common import hub
 from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.etcd import Changes, Etcd, EtcdError
-from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.keys import Keys, Said
 from ofapp.openflow.wire.requests import RequestError
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Unheard:
         self._etcd = etcd
         self._prefix = keys.unheard
         self._member = member
-        self._asked: set[str] = set()
+        self._asked: set[Said] = set()
 
     def start(self) -> None:
         """Hear of what others tell."""
@@ -71,24 +71,23 @@ class Unheard:
     # Inside
 
     def _key(self, datapath_id: int) -> str:
-        return f"{self._prefix}{datapath_id:016x}/{self._member.name}"
+        return Said(datapath_id, self._member.name).key(self._prefix)
 
     def _heed(self, changes: Changes) -> None:
         for change in changes.changes:
-            told = change.key.removeprefix(self._prefix)
-            if change.record is not None and told.count("/") == 1 and told not in self._asked:
+            told = Said.read(self._prefix, change.key)
+            if change.record is not None and told is not None and told not in self._asked:
                 hub.spawn(self._consider, told)
 
-    def _consider(self, told: str) -> None:
-        switch, name = told.split("/")
-        claim = self._member.owns(int(switch, 16))
-        if claim is None or name == self._member.name:
+    def _consider(self, told: Said) -> None:
+        claim = self._member.owns(told.datapath_id)
+        if claim is None or told.member == self._member.name:
             return
         self._asked.add(told)
         try:
             if not self._member.is_heard(claim.datapath_id, ANSWER):
-                self._member.yield_unheard(claim, name)
+                self._member.yield_unheard(claim, told.member)
         except (EtcdError, RequestError) as error:
-            LOG.warning("the switch %s does not answer, and stays: %s", switch, error)
+            LOG.warning("the switch %016x does not answer, and stays: %s", claim.datapath_id, error)
         finally:
             self._asked.discard(told)

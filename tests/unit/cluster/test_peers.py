@@ -175,9 +175,8 @@ def test_one_that_is_not_in_the_list_gets_nothing(site: Site) -> None:
     assert b"no member m3" in reply.body
 
 
+@pytest.mark.parametrize("site", ["tls"], indirect=True)
 def test_a_member_is_whom_its_certificate_names(site: Site) -> None:
-    if site.folder is None:
-        pytest.skip("there are none in clear")
     reply = site.stranger("m2", "m3").ask("m1", Request("GET", "/v1/bridges", ROOT))
     assert reply.status == 401
     assert b"the certificate of member m2 is one of m3" in reply.body
