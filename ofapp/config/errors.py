@@ -113,6 +113,8 @@ def _wanted(item: Any, annotation: Any, metadata: list[Any]) -> str:
         return "must be true or false"
     if type_ == "string_type":
         return "must be text (in quotes, if it looks like something else)"
+    if type_ == "string_unicode":
+        return "must be text without halves of surrogate pairs"
     if type_ in ("string_too_long", "too_long"):
         return f"must have at most {context['max_length']} characters"
     if type_ in ("string_too_short", "too_short"):

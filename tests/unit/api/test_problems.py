@@ -62,6 +62,11 @@ def test_every_error_is_a_problem(
         ({"vlan": {"trunk": 1, "x": 2}}, "vlan.x", "there is no such key; there are access, trunk"),
         ({"vlan": 4095}, "vlan.access", "4095 is neither a VID, 1 to 4094, nor the name of a VLAN"),
         ({"over_limit": "burn"}, "over_limit", "must be flood or drop"),
+        (
+            {"description": "\ud800"},
+            "description",
+            "must be text without halves of surrogate pairs",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_plain_words(

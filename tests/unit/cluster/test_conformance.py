@@ -198,8 +198,10 @@ def test_a_watch_begins_with_all_there_is_and_goes_on_with_each_change(site: Sit
     assert changes[2].record == etcd.get(site.key("c"))
     assert changes[0].revision == changes[1].revision == changes[2].revision - 1
     watch.cancel()
-    etcd.put(site.key("d"), b"")
-    hub.sleep(0.05)
+    later: list[Changes] = []
+    etcd.watch(site.prefix, _tell_into(later))
+    last = etcd.put(site.key("d"), b"")
+    _wait(lambda: later and later[-1].revision >= last, "what another watch hears")
     assert told[-1].revision == at
 
 
