@@ -8,7 +8,7 @@ the benchmarks measure the controller, not a rate limit.  Flows never expire by 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tests.bench import openflow as of
 
@@ -189,17 +189,17 @@ class Model:
             texts += [(b"None", 32), (b"emulated by tests/bench", 256)]
             return [b"".join(text.ljust(size, b"\0") for text, size in texts)]
         if kind == of.MP_PORT_DESC:
-            return [b"".join(of.port_desc(number) for number in [*self.ports, of.LOCAL])]
+            return _in_parts(of.port_desc(number) for number in [*self.ports, of.LOCAL])
         if kind == of.MP_FLOW:
             return self._flow_stats(request)
         if kind == of.MP_AGGREGATE:
             return [struct.pack("!QQI4x", 0, 0, len(self.flows()))]
         if kind == of.MP_GROUP_DESC:
-            return [b"".join(self.groups.values())]
+            return _in_parts(self.groups.values())
         if kind == of.MP_GROUP_FEATURES:
             return [struct.pack("!II4I4I", 0xF, 0xF, *[0xFFFFFF00] * 4, *[0x1FFFFFF] * 4)]
         if kind == of.MP_METER_CONFIG:
-            return [b"".join(self.meters.values())]
+            return _in_parts(self.meters.values())
         if kind == of.MP_METER_FEATURES:
             return [struct.pack("!IIIBBxx", 100_000, 0x2, 0xF, 1, 0)]
         return [b""]
@@ -211,18 +211,21 @@ class Model:
         length = struct.unpack_from("!H", request, 34)[0]
         oxms = of.split_oxms(request[36 : 32 + length])
         self.packets += 1_000  # as if every flow were in use
-        parts: list[bytes] = []
-        entries: list[bytes] = []
-        room, pack = 60_000, _FLOW_STATS.pack
-        for flow in self._select(table, cookie, mask, oxms):
-            length = 48 + len(flow.body)
-            if length > room:
-                parts.append(b"".join(entries))
-                entries, room = [], 60_000
-            room -= length
-            times = (flow.priority, flow.idle, flow.hard, flow.flags, flow.cookie, self.packets, 0)
-            entries.append(pack(length, flow.table, 1, 0, *times) + flow.body)
-        return [*parts, b"".join(entries)]
+        return _in_parts(self._flow_entry(flow) for flow in self._select(table, cookie, mask, oxms))
+
+    def _flow_entry(self, flow: of.FlowMod) -> bytes:
+        times = (flow.priority, flow.idle, flow.hard, flow.flags, flow.cookie, self.packets, 0)
+        return _FLOW_STATS.pack(48 + len(flow.body), flow.table, 1, 0, *times) + flow.body
+
+
+def _in_parts(items: Iterable[bytes], most: int = 60_000) -> list[bytes]:
+    """Joined, so that each part fits a message; an empty one for none."""
+    parts = [bytearray()]
+    for item in items:
+        if len(parts[-1]) + len(item) > most:
+            parts.append(bytearray())
+        parts[-1] += item
+    return [*map(bytes, parts)]
 
 
 def _is_context(field: bytes) -> bool:

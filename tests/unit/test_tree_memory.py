@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame, SpokenFor, Unsettled
 from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.ports import LOCAL_PORT, MAX_PORTS, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import SetPortState
+from ofapp.bridge.stp.dumped import MAX_REASON
 from ofapp.common import hub
 from ofapp.controller.absentees import CAUTION, Absentees
 from ofapp.controller.state import State
+from ofapp.controller.state.snapshots import MAX_BYTES
 from ofapp.controller.tree_memory import TreeMemory
 
 STP = BridgeParams(stp=StpParams())
@@ -104,6 +107,26 @@ class TestTreeMemory:
             assert ("tree" in kept.document) is not moves
         ports = kept.document["tree"]["ports"]  # type: ignore[index]
         assert len(ports) == 300
+
+    def test_one_of_as_many_ports_as_there_may_be_is_kept(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path, ports=MAX_PORTS - 1)
+        kept.told(kept.bridge.tick(3.5))
+        document = kept.bridge.dump_stp()
+        kept.snapshots.save(1, document)
+        loaded = kept.document
+        assert len(loaded["tree"]["ports"]) == MAX_PORTS - 1  # type: ignore[index]
+        assert (tmp_path / "bridge-0000000000000001.json").stat().st_size < MAX_BYTES / 8
+        again = Bridge(1, STP)
+        again.revive_stp(loaded)
+        assert again.dump_stp() == document
+
+    def test_so_it_is_where_no_port_is_like_another(self, tmp_path: Path) -> None:
+        kept = Kept(tmp_path)
+        document = kept.bridge.dump_stp()
+        assert document is not None
+        alike, first = document["tree"]["alike"], document["tree"]["ports"][0]
+        most = len(json.dumps({**alike, **first})) + MAX_REASON
+        assert most * MAX_PORTS < MAX_BYTES
 
     def test_a_connection_that_ended_before_its_switch_confirmed_is_not_kept(
         self, tmp_path: Path

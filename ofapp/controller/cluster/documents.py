@@ -39,8 +39,8 @@ from ofapp.controller.state.marks import Marks
 LOG = logging.getLogger(__name__)
 
 LARGE = 4096
-"""Octets from which on a document is compressed: a tree of 3,000 ports has 4 MB, and etcd takes
-1.5 MB at a time."""
+"""Octets from which on a document is compressed: a tree of 4,095 ports has a megabyte or several,
+and etcd takes 1.5 MB at a time."""
 
 IN_THREAD = 1 << 16
 """Octets from which on that would hold up others."""

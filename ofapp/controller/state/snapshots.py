@@ -18,8 +18,8 @@ LOG = logging.getLogger(__name__)
 MAX_SNAPSHOTS = 1024
 """Kept; whoever reaches the OpenFlow port can invent any number of datapath ids."""
 
-MAX_BYTES = 4 << 20
-"""Of one: some 3,000 ports."""
+MAX_BYTES = 12 << 20
+"""Of one: as many ports as a bridge may have, were no two of them alike; else it is a megabyte."""
 
 MAX_TOTAL = 256 << 20
 """Bytes of all."""

@@ -68,6 +68,15 @@ def test_every_moment_of_a_bridge_can_be_gone_on_with() -> None:
         assert json.dumps(revived(text).dump_stp()) == text
 
 
+def test_what_an_earlier_version_has_written_is_read() -> None:
+    document = json.loads(taken())
+    tree = document["tree"]
+    tree["format"], alike = 2, tree.pop("alike")
+    tree["ports"] = [{**alike, **port} for port in tree["ports"]]
+    bridge = revived(json.dumps(document))
+    assert json.dumps(bridge.dump_stp()) == taken()
+
+
 def places(value: Any, above: Keys = ()) -> Iterator[Keys]:
     inner = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in inner:
