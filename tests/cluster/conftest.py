@@ -1,13 +1,14 @@
-"""The site that most tests share."""
+"""The site that most tests share, and a table of what was measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
 
 from tests.cluster.site import Site, clustered
+from tests.cluster.tally import HEAD, Tally
 from tests.support.waiting import wait_for
 
 
@@ -20,3 +21,11 @@ def site() -> Iterator[Site]:
             wait_for(switch.forwards, "the hosts to meet", seconds=60)
         wait_for(site.whole, "all members to know all switches", seconds=60)
         yield site
+
+
+@pytest.fixture
+def tally(request: pytest.FixtureRequest, figure: Callable[[str], None]) -> Iterator[Tally]:
+    """Of what is seen in the turns of this test: a row of the table of figures."""
+    tally = Tally(request.node.name.removeprefix("test_").replace("_", " "))
+    yield tally
+    figure(f"{HEAD}\n{tally}")

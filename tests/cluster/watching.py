@@ -17,7 +17,8 @@ MOST_SILENCE = 3 * HELLO
 
 @dataclass
 class Seen:
-    """lost: frames between known hosts; dropped: those for which a switch's sockets had no room.
+    """lost: frames between known hosts; dropped: those for which a socket of a switch, or of who
+    counts them, had no room.
 
     silence: seconds without a hello at most; learned: seconds until each newcomer was.
     """
@@ -33,9 +34,9 @@ class Seen:
     def __str__(self) -> str:
         learned = " ".join(f"{each:.1f}" for each in self.learned)
         return (
-            f"{self.lost} lost ({self.dropped} as the switch was busy),"
-            f" {len(self.strangers)} written out of turn, longest silence"
-            f" {self.silence:.1f} s, newcomers learned after {learned} s"
+            f"{self.lost} lost ({self.dropped} as a switch, or a host, was busy),"
+            f" {len(self.trees)} trees moved, {len(self.strangers)} written out of turn, longest"
+            f" silence {self.silence:.1f} s, newcomers learned after {learned} s"
         )
 
 
@@ -98,9 +99,11 @@ class Watch:
     def _look(self) -> None:
         site, seen = self.site, self.seen
         self.settled()
+        wait_for(site.whole, "all members to be there", seconds=60)
         self.more(100)
         seen.lost = sum(stream.lost() for stream in self._streams)
         seen.dropped = sum(switch.dropped() for switch in site.switches) - self._dropped
+        seen.dropped += sum(stream.dropped() for stream in self._streams)
         seen.doubled = sum(stream.doubled() for stream in self._streams)
         seen.silence = max(hellos.longest() for hellos in self._hellos)
         for switch, before in self._before.items():
@@ -113,12 +116,3 @@ class Watch:
                     f"switch {switch.number}: {site.name(write.peer)} wrote {write.kind}"
                     f" {write.said[:60]} while {site.name(write.master or '')} was master"
                 )
-
-    def assert_unharmed(self) -> None:
-        """What the issue asks for, but for what a busy machine decides."""
-        seen = self.seen
-        assert not seen.strangers, seen.strangers[:5]
-        assert not seen.trees, seen.trees
-        # On a busy machine a switch's own sockets overflow, whoever controls it.
-        assert seen.lost <= seen.dropped, seen
-        assert seen.doubled == 0, seen

@@ -189,6 +189,11 @@ class Wire:
                     data = data[:12] + struct.pack("!HH", tpid or 0x8100, tci) + data[12:]
             frames.append(data)
 
+    def dropped(self) -> int:
+        """Frames for which there was no room, as nobody took them in time; each is told once."""
+        statistics = self.socket.getsockopt(263, 6, 8)  # SOL_PACKET, PACKET_STATISTICS
+        return int(struct.unpack("=II", statistics)[1])
+
     def wait_for(self, frame: bytes, seconds: float = 5) -> None:
         """Return when `frame` has come in (it may be padded)."""
         wait_for(
@@ -239,6 +244,10 @@ class Stream(Background):
     def doubled(self) -> int:
         """How many have come more than once, so far."""
         return sum(times > 1 for times in self._seen.values())
+
+    def dropped(self) -> int:
+        """Frames that arrived at the host, which was too busy to take them."""
+        return self._in.dropped()
 
     def _send(self) -> None:
         begun = time.monotonic()
