@@ -123,10 +123,11 @@ def create_app(
     docs.install(app)
     page.install(app)
     if surface is not None:
-        from ofapp.api import elsewhere
+        from ofapp.api import elsewhere, everywhere
 
         gate.member = partial(elsewhere.admit, surface)
-        elsewhere.Elsewhere(app, network, surface)
+        names = elsewhere.Elsewhere(app, network, surface)
+        everywhere.Everywhere(app, network, surface, names.datapath_id)
     return app
 
 

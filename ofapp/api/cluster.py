@@ -1,7 +1,7 @@
 """/v1/cluster: who is in it, and who looks after which switch.
 
-All of it is known here already, as every member hears of it through etcd: nobody has to be asked,
-and it is told as well while others, or etcd, are away.
+All of it but for how long leases live is known here already, as every member hears of it through
+etcd: nobody else has to be asked, and it is told as well while others, or etcd, are away.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ class Member(BaseModel):
     name: MemberName
     address: str = Field(description="URL where other members ask it")
     state: Literal["ready", "drained", "gone"]
-    lease: str = Field(description="etcd's number of its lease, in hex as etcdctl has it")
+    lease: float | None = Field(
+        description="seconds for which its lease lives on unless it renews it, as etcd counts them;"
+        " null where etcd does not tell, or the member has gone"
+    )
+    lease_id: str = Field(description="etcd's number of its lease, in hex as etcdctl has it")
     since: str = Field(
         description="when it came, by its own clock, in UTC",
         json_schema_extra={"format": "date-time"},
@@ -103,6 +107,7 @@ def cluster_view(surface: Surface | None) -> Cluster:
         return Cluster(name=None, member=None, told=ALONE, renewed=None, members=[], bridges=[])
     claims = sorted(surface.claims.all(), key=lambda claim: claim.datapath_id)
     counts: dict[str, int] = {}
+    leases = surface.leases()
     for claim in claims:
         counts[claim.member] = counts.get(claim.member, 0) + 1
     return Cluster(
@@ -110,7 +115,7 @@ def cluster_view(surface: Surface | None) -> Cluster:
         member=surface.members.own,
         told=surface.told(),
         renewed=surface.renewed(),
-        members=[_member(one, counts) for one in surface.members.all()],
+        members=[_member(one, counts, leases.get(one.lease)) for one in surface.members.all()],
         bridges=[
             Owner(
                 datapath_id=f"{claim.datapath_id:016x}",
@@ -123,12 +128,13 @@ def cluster_view(surface: Surface | None) -> Cluster:
     )
 
 
-def _member(member: CoreMember, counts: dict[str, int]) -> Member:
+def _member(member: CoreMember, counts: dict[str, int], lease: float | None) -> Member:
     return Member(
         name=member.name,
         address=member.address,
         state=member.state,
-        lease=f"{member.lease:x}",
+        lease=lease,
+        lease_id=f"{member.lease:x}",
         since=utc(member.since),
         version=member.version,
         bridges=counts.get(member.name, 0),

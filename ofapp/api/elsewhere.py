@@ -1,9 +1,8 @@
 """In a cluster every member answers for every bridge: it asks the one that looks after it.
 
-A request about one bridge goes on to its owner as it is, with who has asked; lists over all bridges
-are asked of all members and put together.  A member that does not answer is named in the answer,
-and holds nobody up for longer than `peers.PATIENCE`.  What another member asks is answered from
-what this one has, and never sent on: so nothing goes round in a circle.
+A request about one bridge goes on to its owner as it is, with who has asked; what is about all of
+them is in `api.everywhere`.  What another member asks is answered from what this one has, and never
+sent on: so nothing goes round in a circle.
 
 That a request comes from a member is known by the listener that it came in by, and by its signature
 (`controller.cluster.surface`): no client of the API can say for whom it asks.
@@ -13,19 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from flask import Flask, Response, request
 
-from ofapp.api.answers import listing, plain
 from ofapp.api.gate import caller, guest
 from ofapp.api.lookup import is_datapath_id
-from ofapp.api.merging import Answers, Claimed, merge_bridges, merge_entries, merge_found
 from ofapp.api.problems import ProblemError, field_problem
-from ofapp.common import hub
 from ofapp.controller.access import Caller as ApiCaller
 from ofapp.controller.access import RejectedError
 from ofapp.controller.access.roles import GIVEN
@@ -46,19 +40,12 @@ _AGAIN = {"Retry-After": "1"}
 
 
 class Elsewhere:
-    """Of one application.  View: a route's function."""
+    """Of one application."""
 
     def __init__(self, app: Flask, network: Network, surface: Surface) -> None:
         self._network = network
         self._surface = surface
         app.before_request(self._send_on)
-        for endpoint, merge in (
-            ("bridges.bridges", merge_bridges),
-            ("fdb.whole_fdb", merge_entries),
-            ("search.search", merge_found),
-        ):
-            view = cast("Callable[..., Response]", app.view_functions[endpoint])
-            app.view_functions[endpoint] = self._of_all(view, merge)
 
     def _send_on(self) -> Response | None:
         text = (request.view_args or {}).get("dpid")
@@ -86,6 +73,14 @@ class Elsewhere:
         return None if from_member() else self._owner_by_name(text)
 
     def _owner_by_name(self, name: str) -> str | None:
+        return next(iter(self._by_name(name).values()), None) or None
+
+    def datapath_id(self, name: str) -> str | None:
+        """Of the bridge of that name, whoever looks after it; 409 where there are several."""
+        return next(iter(self._by_name(name)), None)
+
+    def _by_name(self, name: str) -> dict[str, str]:
+        """The one bridge of that name by its datapath id, and who looks after it; "" = here."""
         own = [
             datapath_id
             for datapath_id, bridge in self._network.bridges.items()
@@ -94,7 +89,7 @@ class Elsewhere:
         replies, silent = self._surface.peers.ask_all(Request("GET", NAMES, _caller()))
         found = {f"{datapath_id:016x}": "" for datapath_id in own}
         for reply in replies:
-            for bridge in _json(reply).get("bridges", ()):
+            for bridge in body_of(reply).get("bridges", ()):
                 if name in (bridge["name"], bridge["datapath_id"]):
                     found[bridge["datapath_id"]] = reply.member
         if len(found) > 1:
@@ -104,49 +99,14 @@ class Elsewhere:
             who = "; ".join(f"{member}: {why}" for member, why in silent)
             what = f"no bridge {name} is known here, and not all members answer ({who})"
             raise ProblemError(503, what, [("dpid", what)], _AGAIN)
-        return next(iter(found.values()), None) or None
+        return found
 
     def _ask(self, owner: str) -> Reply:
-        reply = self._surface.peers.ask(owner, _request())
+        reply = self._surface.peers.ask(owner, as_asked())
         if reply.status == 401:
-            why = str(_json(reply).get("detail", "it does not say why"))
+            why = str(body_of(reply).get("detail", "it does not say why"))
             raise SilentError(owner, f"it does not take this member's requests: {why}")
         return reply
-
-    def _of_all(
-        self,
-        view: Callable[..., Response],
-        merge: Callable[[Answers, Claimed], dict[str, Any]],
-    ) -> Callable[..., Response]:
-        @wraps(view)
-        def everywhere(*args: Any, **named: Any) -> Response:
-            answer = view(*args, **named)
-            if from_member() or answer.status_code != 200:
-                return answer
-            replies, silent = self._surface.peers.ask_all(_request())
-            told = {self._surface.members.own: dict(answer.get_json())}
-            quiet = dict(silent)
-            for reply in replies:
-                hub.sleep(0)  # ten thousand entries take some ten milliseconds to read
-                body = _json(reply)
-                if reply.status == 200:
-                    told[reply.member] = body
-                else:
-                    quiet[reply.member] = str(body.get("detail", f"status {reply.status}"))
-            merged = merge(told, self._claimed)
-            merged["silent"] = [
-                {"member": name, "reason": why} for name, why in sorted(quiet.items())
-            ]
-            if "entries" in merged:
-                return listing("entries", merged.pop("entries"), lambda some: some, merged)
-            return plain(merged)
-
-        return everywhere
-
-    def _claimed(self, datapath_id: str) -> str | None:
-        """Whose word about a bridge counts; None where it is nobody's."""
-        claim = self._surface.claims.of(int(datapath_id, 16))
-        return None if claim is None else claim.member
 
 
 def from_member() -> bool:
@@ -176,11 +136,11 @@ def _caller() -> Caller:
     return Caller(own.name, str(own.role), own.address)
 
 
-def _request() -> Request:
-    """What has been asked, for another member."""
+def as_asked(target: str = "") -> Request:
+    """What has been asked, for another member; target: what to ask instead."""
     headers = {name: request.headers[name] for name in _SENT if name in request.headers}
     body = request.get_data(cache=True)
-    return Request(request.method, _target(), _caller(), body, headers)
+    return Request(request.method, target or _target(), _caller(), body, headers)
 
 
 def _target() -> str:
@@ -202,7 +162,8 @@ def _given_back(reply: Reply) -> Response:
     return answer
 
 
-def _json(reply: Reply) -> dict[str, Any]:
+def body_of(reply: Reply) -> dict[str, Any]:
+    """What it says; nothing where that is no object of JSON."""
     try:
         found = json.loads(reply.body)
     except ValueError:

@@ -15,7 +15,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import BridgeText, DatapathId, Input
+from ofapp.api.base import BridgeText, DatapathId, Input, SilentMembers
 from ofapp.api.door import LASTING
 from ofapp.api.gate import caller
 from ofapp.api.lookup import find_bridge, is_datapath_id
@@ -104,20 +104,26 @@ class EventItem(BaseModel):
     message: str
     port: int | None
     data: dict[str, Any]
+    member: str | None = Field(description="who tells it, and counts; null without a cluster")
 
 
 class EventList(BaseModel):
     """The latest events, oldest first."""
 
     events: list[EventItem]
-    last: int = Field(description="number of the newest event there is")
+    last: int = Field(description="number of the newest event there is, of the one that is asked")
     missed: bool = Field(description="events of such kinds after `since` are forgotten already")
+    silent: SilentMembers = []
 
 
 class Streams:
-    """The open streams of one server.  Set `stopping` and they end."""
+    """The open streams of one server.  Set `stopping` and they end.
 
-    def __init__(self) -> None:
+    member: the name of this controller in its cluster, if it is in one.
+    """
+
+    def __init__(self, member: str | None = None) -> None:
+        self.member = member
         self.stopping = False
         self.open = 0
 
@@ -139,13 +145,14 @@ class Streams:
             yield f": events of ofapp\nid: {events.life}-{number}\n\n"
             if missed:
                 event = Event("events.missed", missed, Severity.WARNING)
-                yield _frame(events.life, Record(number, time.time(), None, event))
-            for record in events.follow(number, GLANCE, interest):
+                record = Record(number, time.time(), None, event)
+                yield _frame(events.life, _event(record, self.member))
+            for told in events.follow(number, GLANCE, interest):
                 if self.stopping or not may_go_on():
                     return
-                if record is not None:
+                if told is not None:
                     quiet = 0.0
-                    yield _frame(events.life, record)
+                    yield _frame(events.life, _event(told, self.member))
                 elif (quiet := quiet + GLANCE) >= KEEP_ALIVE:
                     quiet = 0.0
                     yield ": still here\n\n"
@@ -164,11 +171,17 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
     @api.get("", responses={200: EventList, **documented(404, 409)})
     @viewer
     def latest(query: Since) -> Response:
-        """The last thousand events, oldest first.  Of severity debug none is remembered."""
+        """The last thousand events, oldest first.  Of severity debug none is remembered.
+
+        In a cluster they are those of all members, each by its own clock, and `number` counts
+        those of its member: a number in `since` is one of the member that is asked.
+        """
         number, interest = _number(query.since, events), _interest(network, query)
         return answer(
             EventList(
-                events=[_event(record) for record in events.since(number, interest)],
+                events=[
+                    _event(record, streams.member) for record in events.since(number, interest)
+                ],
                 last=events.last,
                 missed=events.has_forgotten(number, interest),
             )
@@ -188,6 +201,9 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
         With an id from before the controller was started anew it tells all that has happened since.
         Where some events after that id are not to be had any more it begins with one of kind
         `events.missed`, which is in no list.  BPDUs are events of severity debug.
+
+        In a cluster these are the events of the member that is asked, and of no other: what befalls
+        a bridge is told by the member that looks after it.  Follow each, or ask for the list.
         """
         if streams.open >= STREAMS:
             raise ProblemError(503, f"{STREAMS} streams are open, no more are served")
@@ -235,7 +251,7 @@ def _number(since: str, events: EventLog) -> int:
     return events.before(whole + (float(fraction[0]) if fraction else 0))
 
 
-def _event(record: Record) -> EventItem:
+def _event(record: Record, member: str | None) -> EventItem:
     event = record.event
     return EventItem(
         number=record.number,
@@ -246,12 +262,13 @@ def _event(record: Record) -> EventItem:
         message=event.message,
         port=event.port,
         data=dict(event.data),
+        member=member,
     )
 
 
-def _frame(life: str, record: Record) -> str:
-    data = _event(record).model_dump_json(ensure_ascii=True)  # one line: JSON escapes line ends
-    return f"id: {life}-{record.number}\nevent: {record.event.kind}\ndata: {data}\n\n"
+def _frame(life: str, event: EventItem) -> str:
+    data = event.model_dump_json(ensure_ascii=True)  # one line: JSON escapes line ends
+    return f"id: {life}-{event.number}\nevent: {event.kind}\ndata: {data}\n\n"
 
 
 def _interest(network: Network, query: EventFilter) -> Interest:

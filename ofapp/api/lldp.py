@@ -18,7 +18,7 @@ from ofapp.api.lookup import find_bridge
 from ofapp.api.problems import COMMON, documented
 from ofapp.api.roles import viewer
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.lldp import AgentStatus, NeighbourStatus
+from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import capability_names
 from ofapp.config.lldp import LldpBridge
 from ofapp.controller.network import Network
@@ -51,7 +51,8 @@ class LldpNeighbour(SaidByLldp):
     """Somebody behind a port."""
 
     own: DatapathId | None = Field(
-        description="the bridge of this controller that it has proven to be; null for others"
+        description="the bridge of this controller, or of its cluster, that it has proven to be;"
+        " null for others"
     )
     own_port: int | None = Field(description="and the port of its switch")
     seen: str = Field(description="when it was heard last")
@@ -130,6 +131,8 @@ def _port(bridge: Bridge, agent: AgentStatus) -> LldpPortStatus:
 
 def _neighbour(neighbour: NeighbourStatus) -> LldpNeighbour:
     own = neighbour.sender
+    if isinstance(own, Relative):
+        own = own.sender
     return LldpNeighbour(
         **dict(said_by(neighbour)),
         own=None if own is None else f"{own.datapath_id:016x}",

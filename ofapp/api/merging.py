@@ -6,8 +6,8 @@ answers by the member that gave them, and whose word counts about a datapath id.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from flask import request
 
@@ -15,25 +15,47 @@ from ofapp.api.base import PAGE
 from ofapp.api.pagination import EVERY_VLAN, START, decode_cursor, encode_cursor
 from ofapp.api.search import MOST
 from ofapp.bridge.mac import parse_mac
+from ofapp.controller.topology import Surroundings
 
 Answers = Mapping[str, dict[str, Any]]
 Claimed = Callable[[str], str | None]
 Place = tuple[int, tuple[int, int]]
+T = TypeVar("T")
 
 END: Place = (1 << 64, START)
+MOST_EVENTS = 1000
 
 
 def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
-    """`BridgeList`s.  Of one that is nobody's, what knows who has its switch connected counts."""
-    found: dict[str, dict[str, Any]] = {}
-    for member, answer in sorted(answers.items()):
-        for bridge in answer["bridges"]:
-            datapath_id = bridge["datapath_id"]
+    """`BridgeList`s."""
+    told = {member: answer["bridges"] for member, answer in answers.items()}
+    found = _believed(told, claimed, lambda own: (own["datapath_id"], own["connected"]))
+    return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
+
+
+def merge_around(
+    told: Mapping[str, Sequence[Surroundings]], claimed: Claimed
+) -> dict[str, Surroundings]:
+    """By datapath id, what is around each bridge."""
+    return _believed(told, claimed, lambda own: (f"{own.datapath_id:016x}", own.connected))
+
+
+def _believed(
+    told: Mapping[str, Iterable[T]], claimed: Claimed, about: Callable[[T], tuple[str, bool]]
+) -> dict[str, T]:
+    """Of one that is nobody's, what knows who has its switch connected counts.
+
+    about: gives its datapath id, and whether its switch is connected.
+    """
+    found: dict[str, T] = {}
+    for member, bridges in sorted(told.items()):
+        for bridge in bridges:
+            datapath_id, connected = about(bridge)
             if claimed(datapath_id) in (None, member):
                 before = found.get(datapath_id)
-                if before is None or (bridge["connected"] and not before["connected"]):
+                if before is None or (connected and not about(before)[1]):
                     found[datapath_id] = bridge
-    return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
+    return found
 
 
 def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
@@ -63,15 +85,30 @@ def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
         for kind in kinds:
             for item in answer[kind]:
                 if claimed(item["datapath_id"]) in (None, member):
-                    who = item.get("chassis_id"), item.get("port_id") or ""
-                    key = item["datapath_id"], item.get("port", {}).get("number"), *who
-                    found[kind].setdefault(key, item)
+                    found[kind].setdefault(neighbour_key(item), item)
         for host in answer["hosts"]:
             found["hosts"].setdefault((host["vlan"], host["mac"]), host)
     more = any(answer["more"] for answer in answers.values())
     lists = {kind: [items[key] for key in sorted(items)] for kind, items in found.items()}
     more = more or any(len(items) > MOST for items in lists.values())
     return {kind: items[:MOST] for kind, items in lists.items()} | {"more": more}
+
+
+def neighbour_key(item: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells a bridge, a port or a neighbour from others of its kind."""
+    who = item.get("chassis_id"), item.get("port_id") or ""
+    return item["datapath_id"], item.get("port", {}).get("number"), *who
+
+
+def merge_events(answers: Answers, own: str) -> dict[str, Any]:
+    """`EventList`s in the order of time, by each member's own clock; the latest of all.
+
+    own: the member whose numbers `last` is of.
+    """
+    found = [event for answer in answers.values() for event in answer["events"]]
+    found.sort(key=lambda event: (event["time"], event["member"], event["number"]))
+    missed = any(answer["missed"] for answer in answers.values()) or len(found) > MOST_EVENTS
+    return {"events": found[-MOST_EVENTS:], "last": answers[own]["last"], "missed": missed}
 
 
 def place(entry: Mapping[str, Any]) -> Place:

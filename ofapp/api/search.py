@@ -19,7 +19,7 @@ from ofapp.api.base import DatapathId, Input, PortRef, SilentMembers
 from ofapp.api.lookup import by_number
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
-from ofapp.api.topology import Neighbour, map_view
+from ofapp.api.topology import Neighbour, around, map_view
 from ofapp.api.vendors import Vendors
 from ofapp.bridge.answers import fdb_tables
 from ofapp.bridge.mac import format_mac
@@ -97,7 +97,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
             if text in own.name.casefold() or text in f"{own.datapath_id:016x}"
         ]
         ports = _ports(network, text)
-        neighbours = [own for own in map_view(network).neighbours if _says(own, text)]
+        neighbours = [own for own in map_view(around(network)).neighbours if _says(own, text)]
         hosts = _hosts(network, _wanted(text, vendors))
         kinds: tuple[Sized, ...] = (bridges, ports, neighbours, hosts)
         return answer(

@@ -55,7 +55,7 @@ class ApiServer:
         self.port = place.port
         self._place = place
         self._surface = surface
-        self._streams = Streams()
+        self._streams = Streams(None if surface is None else surface.members.own)
         self._ended: Counter[str] = Counter()
         local_only = is_loopback(place.host)
         self._app = create_app(network, local_only, self._streams, self._ended, surface)

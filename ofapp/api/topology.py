@@ -1,4 +1,7 @@
-"""/v1/topology: the bridges of this controller, the links between them, and who else is there.
+"""/v1/topology: the bridges, the links between them, and who else is there.
+
+In a cluster each member tells the one that was asked what its bridges know of what is around them,
+and that one draws the map, as it would of bridges of its own (`api.elsewhere`).
 
 Whatever a neighbour says of itself is text that it has chosen.
 """
@@ -6,25 +9,21 @@ Whatever a neighbour says of itself is text that it has chosen.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import DatapathId, NoQuery, PortRef
+from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers
 from ofapp.api.lldp import SaidByLldp, moment, said_by
-from ofapp.api.lookup import port_ref
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
 from ofapp.api.stp import BridgeId, RoleName, StateName
 from ofapp.bridge import stp
-from ofapp.bridge.answers import switch_ports
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, format_bridge_id, format_port_id
 from ofapp.common import hub
@@ -32,7 +31,7 @@ from ofapp.controller import topology as core
 from ofapp.controller.network import Network
 
 Source = Literal["lldp", "stp"]
-Bridges = Mapping[int, Bridge]
+Bridges = Mapping[int, core.Surroundings]
 T = TypeVar("T")
 TURN = 50
 """Links, or neighbours, that are looked at in one go."""
@@ -41,7 +40,7 @@ TAG = Tag(name="topology", description="How bridges hang together.")
 
 
 class MapBridge(BaseModel):
-    """A bridge of this controller."""
+    """A bridge of this controller, or of its cluster."""
 
     datapath_id: DatapathId
     name: str
@@ -88,7 +87,7 @@ class LinkLag(BaseModel):
 
 
 class MapLink(BaseModel):
-    """A link between two ports of this controller."""
+    """A link between two ports of such bridges."""
 
     a: LinkEnd
     b: LinkEnd
@@ -99,7 +98,7 @@ class MapLink(BaseModel):
 
 
 class Neighbour(BaseModel):
-    """Somebody behind a port who is not of this controller, as it tells of itself."""
+    """Somebody behind a port who is none of the bridges, as it tells of itself."""
 
     datapath_id: DatapathId
     port: PortRef
@@ -121,17 +120,32 @@ class Map(BaseModel):
     bridges: list[MapBridge]
     links: list[MapLink]
     neighbours: list[Neighbour]
+    silent: SilentMembers = []
 
 
-def map_view(network: Network) -> Map:
-    """How it is, while everybody else has their turns: a thousand bridges take a while."""
-    bridges = dict(sorted(network.bridges.items()))
-    told = core.topology(bridges.values(), time.monotonic(), partial(hub.sleep, 0))
+class Around(BaseModel):
+    """What each bridge of one controller knows of what is around it, for others to draw a map."""
+
+    model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    bridges: list[core.Surroundings]
+
+
+def around(network: Network) -> list[core.Surroundings]:
+    """Of each bridge, while everybody else has their turns: a thousand bridges take a while."""
+    found = []
+    for datapath_id, bridge in sorted(network.bridges.items()):
+        found.append(core.surroundings(bridge, datapath_id in network.sessions, time.monotonic()))
+        hub.sleep(0)
+    return found
+
+
+def map_view(known: Iterable[core.Surroundings]) -> Map:
+    """The map of these bridges."""
+    bridges = {own.datapath_id: own for own in known}
+    told = core.topology(bridges.values())
     return Map(
-        bridges=[
-            _bridge(bridge, datapath_id in network.sessions, told.trees.get(datapath_id))
-            for datapath_id, bridge in bridges.items()
-        ],
+        bridges=[_bridge(bridges[datapath_id]) for datapath_id in sorted(bridges)],
         links=[_link(bridges, link) for link in _in_turns(told.links)],
         neighbours=[_neighbour(bridges, one) for one in _in_turns(told.neighbours)],
     )
@@ -144,11 +158,12 @@ def _in_turns(items: Sequence[T]) -> Iterator[T]:
         yield item
 
 
-def _bridge(bridge: Bridge, connected: bool, tree: stp.Around | None) -> MapBridge:
+def _bridge(bridge: core.Surroundings) -> MapBridge:
+    tree = bridge.tree
     return MapBridge(
         datapath_id=f"{bridge.datapath_id:016x}",
         name=bridge.name,
-        connected=connected,
+        connected=bridge.connected,
         bridge_id=None if tree is None else format_bridge_id(tree.bridge_id),
         root=None if tree is None else tree.bridge_id == tree.root,
         root_id=None if tree is None else format_bridge_id(tree.root),
@@ -178,7 +193,7 @@ def _link(bridges: Bridges, link: core.Link) -> MapLink:
 def _end(bridges: Bridges, end: core.End) -> LinkEnd:
     return LinkEnd(
         datapath_id=f"{end.datapath_id:016x}",
-        port=port_ref(bridges[end.datapath_id], end.port),
+        port=PortRef(number=end.port, name=_name(bridges, end, end.port)),
     )
 
 
@@ -187,15 +202,13 @@ def _tree(port: stp.PortAround | None) -> TreeEnd | None:
 
 
 def _lag(bridges: Bridges, end: core.End) -> str | None:
-    bridge = bridges[end.datapath_id]
-    name = port_ref(bridge, end.port).name
-    return name if name in bridge.params.lags else None
+    bundled = end.port in bridges[end.datapath_id].members.values()
+    return _name(bridges, end, end.port) if bundled else None
 
 
 def _name(bridges: Bridges, end: core.End, number: int) -> str:
-    """Of a port of the switch."""
-    ports = switch_ports(bridges[end.datapath_id])
-    return next((port.name for port in ports if port.number == number), str(number))
+    """Of a port of the bridge, or of its switch."""
+    return bridges[end.datapath_id].names.get(number, str(number))
 
 
 def _neighbour(bridges: Bridges, neighbour: core.Neighbour) -> Neighbour:
@@ -235,6 +248,12 @@ def blueprint(network: Network) -> APIBlueprint:
     @viewer
     def topology(query: NoQuery) -> Response:
         """The bridges, the links between them, and the neighbours that are none of them."""
-        return answer(map_view(network))
+        return answer(map_view(around(network)))
+
+    @api.get("/around", doc_ui=False)  # between members of a cluster, and as they are made
+    @viewer
+    def told(query: NoQuery) -> Response:
+        """What each bridge of this controller knows of what is around it, for one map of all."""
+        return answer(Around(bridges=around(network)))
 
     return api

@@ -79,7 +79,7 @@ class Client:
         while True:
             page = self.get(path, {**query, "limit": PAGE, "cursor": cursor})
             yield from page["entries"]
-            _tell_silent(page)
+            tell_silent(page)
             cursor = page["next"]
             if cursor is None:
                 return
@@ -87,7 +87,7 @@ class Client:
     def bridges(self, name: str | None = None) -> list[Json]:
         """All bridges, or the one with this datapath id or name; ApiError when it is not one."""
         answer = self.get("/v1/bridges")
-        _tell_silent(answer)
+        tell_silent(answer)
         known: list[Json] = answer["bridges"]
         if name is None:
             return known
@@ -185,7 +185,7 @@ def path_of(bridge: Json, *below: str | int) -> str:
     return "".join(f"/{quote(str(part), safe=':')}" for part in parts)
 
 
-def _tell_silent(answer: Json) -> None:
+def tell_silent(answer: Json) -> None:
     """Whose part of a list is missing."""
     for one in answer.get("silent", ()):
         say(f"ofapp: without the bridges of member {one['member']}: {one['reason']}", err=True)

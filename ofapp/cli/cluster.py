@@ -63,7 +63,7 @@ def _member_row(member: Json) -> list[str]:
         member["name"],
         member["state"],
         str(member["bridges"]),
-        member["lease"],
+        "-" if member["lease"] is None else f"{member['lease']:g} s",
         member["address"] or "-",
         member["since"],
     ]

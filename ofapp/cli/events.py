@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json
+from ofapp.cli.client import Client, Json, tell_silent
 from ofapp.cli.output import print_json, say
 
 
@@ -41,14 +41,19 @@ def events(
 ) -> None:
     """Show the last thousand events, oldest first; with -j one JSON object a line.
 
+    In a cluster they are those of all members, with the member before the number; -f shows only
+    those of the member that is asked.
+
     -f goes on when the controller is started anew, whose events count from one again, and says so
     if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
     client = Client(api)
     chosen = {"since": _start(since), "kind": kind}
     if not follow:
-        for event in client.get("/v1/events", chosen)["events"]:
+        found = client.get("/v1/events", chosen)
+        for event in found["events"]:
             _show(event, json)
+        tell_silent(found)
         return
     try:
         for event in client.events({**chosen, "severity": "info"}):
@@ -68,12 +73,17 @@ def _start(since: str) -> str:
     raise typer.BadParameter(f"{since} is neither a time, as 09:30, nor a number, nor as 10m")
 
 
+def _number(event: Json) -> str:
+    member = event.get("member")
+    return str(event["number"]) if member is None else f"{member}:{event['number']}"
+
+
 def _show(event: Json, json: bool) -> None:
     if json:
         print_json(event)
         return
     told = datetime.fromisoformat(event["time"]).astimezone()
     say(
-        f"{event['number']} {told:%Y-%m-%d %H:%M:%S} {event['datapath_id'] or '-'}"
+        f"{_number(event)} {told:%Y-%m-%d %H:%M:%S} {event['datapath_id'] or '-'}"
         f" {event['severity']} {event['kind']}: {event['message']}"
     )

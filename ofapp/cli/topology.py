@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json
+from ofapp.cli.client import Client, Json, tell_silent
 from ofapp.cli.output import print_json, print_table, say
 
 app = typer.Typer(help="How the bridges hang together.", no_args_is_help=True)
@@ -15,11 +15,12 @@ _NO_TREE = {"role": "-", "state": "-"}
 
 @app.command()
 def show(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
-    """Show the links between bridges of this controller, and the neighbours that are not its own.
+    """Show the links between the bridges, and the neighbours that are none of them.
 
     STP says what spanning tree has made of each end: role and state.
     """
     told = Client(api).get("/v1/topology")
+    tell_silent(told)
     if json:
         print_json(told)
         return

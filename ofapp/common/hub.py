@@ -13,9 +13,9 @@ import logging
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 os.environ["OSKEN_HUB_TYPE"] = "eventlet"
 # Names are looked up when we start, if ever: eventlet's own resolver takes 0.4 s to import.
@@ -40,6 +40,9 @@ with warnings.catch_warnings():
     import os_ken.base.app_manager  # (before os_ken.controller, which it completes)
     import os_ken.controller.controller
     from os_ken.lib import hub as _hub
+
+A = TypeVar("A")
+R = TypeVar("R")
 
 LOG = logging.getLogger(__name__)
 _SslSocket = eventlet.green.ssl._original_sslsocket
@@ -188,6 +191,30 @@ def watch(failed: Callable[[Exception], Any], function: Callable[..., Any], *arg
             failed(error)
 
     return spawn(run)
+
+
+def at_once(function: Callable[[A], R], arguments: Collection[A], seconds: float) -> dict[A, R]:
+    """What it gives of each, all called at the same time; of those that take longer there is none.
+
+    It is to raise nothing: one that does is logged, and missing.
+    """
+    found: dict[A, R] = {}
+    left = set(arguments)
+    done = Event()
+
+    def call(argument: A) -> None:
+        try:
+            found[argument] = function(argument)
+        finally:
+            left.discard(argument)
+            if not left:
+                done.set()
+
+    for argument in arguments:
+        watch(lambda _error: None, call, argument)
+    if arguments:
+        done.wait(seconds)
+    return dict(found)
 
 
 def keep(

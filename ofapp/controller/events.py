@@ -216,6 +216,11 @@ class EventLog:
         later = (record.number for record in self._records if record.time >= moment)
         return next(later, self.last + 1) - 1
 
+    def moment(self, number: int) -> float:
+        """When that event was told, or the last before it; 0 where none of these is remembered."""
+        earlier = (record.time for record in self._records if record.number <= number)
+        return max(earlier, default=0.0)
+
     def has_forgotten(self, number: int, interest: Interest = EVERYTHING) -> bool:
         """Whether events of such kinds with a higher number were told, but not kept until now."""
         return any(

@@ -40,7 +40,8 @@ LOOK_FOR_AWAY = 1.0
 class Lifetime:
     """Of all bridges of a registry.
 
-    entries: those that were set at run time; state: has the snapshots of protocols.
+    entries: those that were set at run time; state: has the snapshots of protocols; agents: what
+    proves the LLDP of bridges.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Lifetime:
         entries: KeptEntries,
         state: State,
         absentees: Absentees,
+        agents: OwnAgents,
     ) -> None:
         self._registry = shared.registry
         self._running = shared.running
@@ -57,7 +59,6 @@ class Lifetime:
         self._lacp = state.lacp
         self._absentees = absentees
         self._events = shared.events
-        agents = OwnAgents(secrets.token_bytes(32))
         self._commons = Commons(stp.OwnTrees(secrets.randbits(24)), agents=agents)
 
     def has_room(self, datapath_id: int) -> bool:

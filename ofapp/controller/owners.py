@@ -5,10 +5,15 @@ What decides it in a cluster is another class with the same questions, which is 
 
 from __future__ import annotations
 
+import secrets
 from typing import Protocol
 
+from ofapp.bridge.lldp import OwnAgents
 from ofapp.openflow.switch.ownership import LeasedOwnership, Ownership
 from ofapp.openflow.wire.channel import Channel
+
+KEY = 32
+"""Octets of what LLDP is sealed with."""
 
 
 class Serves(Protocol):
@@ -31,6 +36,9 @@ class Owners(Protocol):
     """waits: whether `obtain` may take its time, in which case it is asked in a greenlet."""
 
     waits: bool
+
+    def agents(self) -> OwnAgents:
+        """By what LLDP proves to be of bridges that belong together."""
 
     def start(self, serves: Serves) -> None:
         """Begin; returns at once."""
@@ -55,6 +63,10 @@ class Alone:
 
     def __init__(self, own: int = 1) -> None:
         self._own = own
+
+    def agents(self) -> OwnAgents:
+        """See `Owners`."""
+        return OwnAgents(secrets.token_bytes(KEY))
 
     def start(self, serves: Serves) -> None:
         """See `Owners`."""

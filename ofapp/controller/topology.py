@@ -1,24 +1,27 @@
-"""How the bridges of this controller hang together, and who else is at their ports.
+"""How the bridges of a network hang together, and who else is at their ports.
+
+Each bridge's part of it is a value, so that it is the same whether this controller looks after the
+bridge or another member of its cluster does, and has told.
 
 Two protocols tell of it. Spanning tree knows every link that has a bridge at both ends: whoever is
 not designated knows the very port that is. LLDP tells it of the switch's own ports, members of
 aggregations too, and with or without spanning tree.
 
-Neither is taken at its word. A link is one between two ports that this controller has. Of what LLDP
-says, it is one if each end hears frames that prove to be the other's (`lldp.own`); or if somebody
-has marked a port as a link: then what is heard there is believed. Everybody else is a neighbour.
+Neither is taken at its word. A link is one between two ports of these bridges. Of what LLDP says,
+it is one if each end hears frames that prove to be the other's (`lldp.own`); or if somebody has
+marked a port as a link: then what is heard there is believed. Everybody else is a neighbour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from ofapp.bridge import stp
 from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.lldp import AgentStatus, NeighbourStatus
+from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import MAC_CHASSIS
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK
 
@@ -31,12 +34,47 @@ class End(NamedTuple):
     port: int
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a bridge knows of what is around it.
+
+    tree: None without spanning tree.  names: of its ports and those of its switch, by number.
+    members: of the switch's ports in aggregations, the number of the port that it is to the bridge.
+    """
+
+    datapath_id: int
+    name: str
+    connected: bool
+    address: int
+    tree: stp.Around | None
+    agents: tuple[AgentStatus, ...]
+    names: Mapping[int, str]
+    members: Mapping[int, int]
+
+
+def surroundings(bridge: Bridge, connected: bool, now: float) -> Surroundings:
+    """Of a bridge that this controller looks after.  now: core time."""
+    physical = switch_ports(bridge)
+    lags = {port.number: bridge.lags.of_member(port.number) for port in physical}
+    folded = {number: bridge.ports.named(lag) for number, lag in lags.items() if lag is not None}
+    return Surroundings(
+        datapath_id=bridge.datapath_id,
+        name=bridge.name,
+        connected=connected,
+        address=bridge.address,
+        tree=bridge.stp_around(),
+        agents=bridge.lldp_status(now),
+        names={port.number: port.name for port in (*physical, *bridge.ports)},
+        members={number: port.number for number, port in folded.items() if port is not None},
+    )
+
+
 Source = Literal["lldp", "stp"]
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two of this controller's ports with a cable between them, the lower end first.
+    """Two of these bridges' ports with a cable between them, the lower end first.
 
     tree: what spanning tree has made of each end; None where it does not run.
     seen: seconds since LLDP was heard there; None where it is not.
@@ -53,7 +91,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Somebody who is not this controller's, as BPDUs or LLDP tell of it; one of the two is None.
+    """Somebody who is none of these bridges, as BPDUs or LLDP tell of it; one of the two is None.
 
     member: the switch's port, where `at` is an aggregation.
     trusted: the port is marked as a link.
@@ -75,23 +113,11 @@ class Topology:
     neighbours: list[Neighbour]
 
 
-def topology(
-    bridges: Iterable[Bridge], now: float, turn: Callable[[], None] = lambda: None
-) -> Topology:
-    """Links and neighbours in the order of their ends.  now: core time.
-
-    turn: called after each bridge, so that others can do something meanwhile.
-    """
+def topology(bridges: Iterable[Surroundings]) -> Topology:
+    """Links and neighbours in the order of their ends."""
     known = {own.datapath_id: own for own in bridges}
-    trees: dict[int, stp.Around] = {}
-    agents: dict[int, tuple[AgentStatus, ...]] = {}
-    for datapath_id, own in known.items():
-        agents[datapath_id] = own.lldp_status(now)
-        tree = own.stp_around()
-        if tree is not None:
-            trees[datapath_id] = tree
-        turn()
-    spanning, discovered = _Trees(trees), _Discovered(known, agents)
+    trees = {number: own.tree for number, own in known.items() if own.tree is not None}
+    spanning, discovered = _Trees(trees), _Discovered(known)
     links = {(link.a, link.b): link for link in spanning.links()}
     for link in discovered.links():
         of_tree = links.get((link.a, link.b))
@@ -144,18 +170,21 @@ class _Trees:
 class _Discovered:
     """What LLDP says, by ports of the switches."""
 
-    def __init__(
-        self, bridges: Mapping[int, Bridge], agents: Mapping[int, tuple[AgentStatus, ...]]
-    ) -> None:
+    def __init__(self, bridges: Mapping[int, Surroundings]) -> None:
         self._bridges = bridges
+        self._sent = {
+            End(number, agent.number): agent.sent
+            for number, own in bridges.items()
+            for agent in own.agents
+        }
         self._heard = [
             (End(datapath_id, agent.number), agent, neighbour)
-            for datapath_id, own in agents.items()
-            for agent in own
+            for datapath_id, own in bridges.items()
+            for agent in own.agents
             for neighbour in agent.neighbours
         ]
         self._proven = {
-            (at, End(*heard.sender)) for at, _, heard in self._heard if heard.sender is not None
+            (at, far) for at, _, heard in self._heard if (far := self._sender(heard)) is not None
         }
         self._named: dict[tuple[bytes, bytes], End] | None = None
 
@@ -188,18 +217,27 @@ class _Discovered:
         """The port at the other end, if that is to be believed."""
         if heard.sender is None:
             return self._claimed(heard) if agent.link else None
-        far = End(*heard.sender)
-        if far.datapath_id not in self._bridges:
+        far = self._sender(heard)
+        if far is None or far.datapath_id not in self._bridges:
             return None
         return far if agent.link or (far, at) in self._proven else None
 
+    def _sender(self, heard: NeighbourStatus) -> End | None:
+        """The port that somebody has proven to be; another member's with a fresh frame."""
+        if heard.sender is None:
+            return None
+        if not isinstance(heard.sender, Relative):
+            return End(*heard.sender)
+        far = End(*heard.sender.sender)
+        return far if heard.sender.serial in self._sent.get(far, ()) else None
+
     def _claimed(self, heard: NeighbourStatus) -> End | None:
-        """The port of this controller that somebody says to be, whom we believe."""
+        """The port of these bridges that somebody says to be, whom we believe."""
         if self._named is None:
             self._named = {
-                (own.address.to_bytes(6, "big"), port.name.encode()): End(number, port.number)
+                (own.address.to_bytes(6, "big"), agent.name.encode()): End(number, agent.number)
                 for number, own in self._bridges.items()
-                for port in switch_ports(own)
+                for agent in own.agents
             }
         said = heard.said
         if said.chassis.subtype != MAC_CHASSIS:
@@ -208,7 +246,5 @@ class _Discovered:
 
     def _logical(self, end: End) -> End:
         """The bridge's port that a port of its switch is, or is a member of."""
-        bridge = self._bridges[end.datapath_id]
-        lag = bridge.lags.of_member(end.port)
-        port = None if lag is None else bridge.ports.named(lag)
-        return end if port is None else End(end.datapath_id, port.number)
+        members = self._bridges[end.datapath_id].members
+        return End(end.datapath_id, members.get(end.port, end.port))

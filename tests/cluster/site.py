@@ -49,7 +49,8 @@ class Member(ControllerInside):
         self.peer_address = wires.attach(self.space, "mm", 10 + number)
         super().__init__(self.space)
         self._options = ("--ofp-listen-host", "0.0.0.0", *options)
-        self.configure(yaml.safe_dump({"defaults": {"stp": {"enabled": stp}}}))
+        own = {"stp": {"enabled": stp}, "lldp": {"enabled": stp}}
+        self.configure(yaml.safe_dump({"defaults": own}))
 
     @property
     def target(self) -> str:

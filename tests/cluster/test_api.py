@@ -24,6 +24,7 @@ def test_all_tell_the_same_of_the_cluster(site: Site) -> None:
         assert [one["name"] for one in told["members"]] == ["m1", "m2", "m3"]
         assert {one["state"] for one in told["members"]} == {"ready"}
         assert 0 <= told["renewed"] < 60
+        assert all(0 <= one["lease"] < 60 for one in told["members"])
         owners = {one["datapath_id"]: one["owner"] for one in told["bridges"]}
         assert owners == {own.bridge.dpid16: site.owner(own).name for own in site.switches}
         assert all(one["reason"] for one in told["bridges"])
@@ -45,6 +46,58 @@ def test_each_answers_for_each_bridge(site: Site) -> None:
                 for found in member.get("/v1/fdb", mac=one.mac)["entries"]
             }
             assert where[dpid] == one.plug, (member.name, owner.name)
+
+
+def test_each_tells_of_all_that_happened(site: Site) -> None:
+    """In the order of time, with whose event it is; of a bridge also by its name."""
+    told = [member.get("/v1/events") for member in site.members]
+    assert all({one["member"] for one in each["events"]} == {"m1", "m2", "m3"} for each in told)
+    times = [one["time"] for one in told[0]["events"]]
+    assert times == sorted(times)
+    switch = site.switches[0]
+    owner = site.owner(switch)
+    first, second = others(site, switch)
+    after = first.get("/v1/events")["last"]
+    path = f"/v1/bridges/{switch.bridge.dpid16}/fdb/0/02:0d:00:00:00:09"
+    assert first.api("PUT", path, {"port": switch.hosts[0].plug}).status == 201
+    assert first.api("DELETE", path).status == 204
+    for asked in (first, second, owner):
+        (*_, changed) = asked.get("/v1/events", kind="audit.change")["events"]
+        assert (changed["member"], "02:0d:00:00:00:09" in changed["message"]) == (owner.name, True)
+        (*_, taken) = asked.get("/v1/events", kind="cluster.owner", bridge=switch.bridge.dpid16)[
+            "events"
+        ]
+        assert taken["member"] == owner.name
+    since = first.get("/v1/events", since=after)["events"]
+    assert since[-1]["member"] == owner.name
+    assert first.api("GET", "/v1/events", bridge="nobody").status == 404
+    assert first.api("GET", "/v1/events", bridge="br0").status == 409  # both are called so
+
+
+def test_one_map_at_each(site: Site) -> None:
+    """Of bridges that different members look after, and the cables between them."""
+    assert len({site.owner(switch).name for switch in site.switches}) == 2
+    one, other = (switch.bridge.dpid16 for switch in site.switches)
+
+    def cables(member: Member) -> list[tuple[str, str]]:
+        told = member.get("/v1/topology")
+        assert [own["datapath_id"] for own in told["bridges"]] == [one, other]
+        assert told["silent"] == told["neighbours"] == []
+        return [
+            (link["a"]["port"]["name"], link["source"])
+            for link in told["links"]
+            if (link["a"]["datapath_id"], link["b"]["datapath_id"]) == (one, other)
+            and link["a"]["port"] == link["b"]["port"]
+            and link["stp"]["a"]["role"] == "designated"
+        ]
+
+    for member in site.members:
+        wait_for(
+            lambda asked=member: cables(asked) == [("cable4", "lldp"), ("cable5", "lldp")],
+            "both cables on the map",
+            seconds=60,
+        )
+        assert member.get("/v1/search", q="cable4")["neighbours"] == []
 
 
 def test_what_is_changed_by_another_is_changed_at_the_owner(site: Site) -> None:

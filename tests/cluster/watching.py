@@ -17,14 +17,15 @@ MOST_SILENCE = 3 * HELLO
 
 @dataclass
 class Seen:
-    """lost: frames between known hosts; dropped: those for which a socket of a switch, or of who
-    counts them, had no room.
+    """lost: frames between known hosts; dropped: those for which a switch's sockets had no room;
+    overlooked: those that arrived at a host whose socket had none.
 
     silence: seconds without a hello at most; learned: seconds until each newcomer was.
     """
 
     lost: int = 0
     dropped: int = 0
+    overlooked: int = 0
     doubled: int = 0
     silence: float = 0.0
     learned: list[float] = field(default_factory=list)
@@ -34,7 +35,7 @@ class Seen:
     def __str__(self) -> str:
         learned = " ".join(f"{each:.1f}" for each in self.learned)
         return (
-            f"{self.lost} lost ({self.dropped} as a switch, or a host, was busy),"
+            f"{self.lost} lost ({self.dropped} as a switch was busy, {self.overlooked} a host),"
             f" {len(self.trees)} trees moved, {len(self.strangers)} written out of turn, longest"
             f" silence {self.silence:.1f} s, newcomers learned after {learned} s"
         )
@@ -103,7 +104,7 @@ class Watch:
         self.more(100)
         seen.lost = sum(stream.lost() for stream in self._streams)
         seen.dropped = sum(switch.dropped() for switch in site.switches) - self._dropped
-        seen.dropped += sum(stream.dropped() for stream in self._streams)
+        seen.overlooked = sum(stream.dropped() for stream in self._streams)
         seen.doubled = sum(stream.doubled() for stream in self._streams)
         seen.silence = max(hellos.longest() for hellos in self._hellos)
         for switch, before in self._before.items():

@@ -171,7 +171,8 @@ class FakeClient:
         self._answer()
         return found.seconds
 
-    def remaining(self, lease: int) -> float:
+    def remaining(self, lease: int, patience: float | None = None) -> float:
+        del patience
         self._ask()
         return self._lease(lease).end - self.etcd.now
 

@@ -18,7 +18,7 @@ from spanning tree without it. So LLDP is off unless somebody turns it on.
 
 from ofapp.bridge.lldp.agents import Agents
 from ofapp.bridge.lldp.information import Information, Local, System
-from ofapp.bridge.lldp.own import OwnAgents, Sender
+from ofapp.bridge.lldp.own import OwnAgents, Relative, Sender
 from ofapp.bridge.lldp.params import BridgeParams, PortParams
 from ofapp.bridge.lldp.status import AgentStatus, NeighbourStatus
 
@@ -31,6 +31,7 @@ __all__ = [
     "NeighbourStatus",
     "OwnAgents",
     "PortParams",
+    "Relative",
     "Sender",
     "System",
 ]

@@ -71,6 +71,10 @@ class Agent:
         known = self._receiver.neighbours.values()
         return [neighbour for neighbour in known if neighbour.expires > now]
 
+    def sent(self) -> tuple[int, ...]:
+        """The serial numbers of its last frames."""
+        return self._own.sent(self.sender)
+
     def crowded(self) -> bool:
         """Whether there are too many neighbours."""
         return self._receiver.crowded_until is not None

@@ -18,6 +18,9 @@ shared segment anybody can have a port forgotten until its next frame.
 
 Another controller has another key, so its bridges are neighbours; that is no forgery.  Whoever uses
 the number of this one's key and cannot make its digest is a forger, and is counted as one.
+
+The members of a cluster have one key.  Whether a frame of another member's bridge is one of the
+last that its port has sent, that member knows: it is told by whoever puts the map together.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ _SUBTYPE = 1
 _BODY = struct.Struct("!8sQIQ")  # the key's number, datapath id, port, serial
 _DIGEST = 16
 _LAST = 4
+_RUN = 40  # bits: of the frames of a run
 _VALUE = len(OUI) + 1 + _BODY.size + _DIGEST
 
 
@@ -44,6 +48,16 @@ class Sender(NamedTuple):
 
     datapath_id: int
     port: int
+
+
+class Relative(NamedTuple):
+    """A port of another member of the cluster, by whose key a frame is sealed.
+
+    serial: the frame's; the sender's owner knows whether it is fresh.
+    """
+
+    sender: Sender
+    serial: int
 
 
 class Doubt(Enum):
@@ -56,13 +70,15 @@ class Doubt(Enum):
 class OwnAgents:
     """The ports of one controller that send LLDP.
 
-    key: secret; without one nothing is sealed, and nothing proven.
+    key: secret; without one nothing is sealed, and nothing proven.  life: another one for each run
+    of a controller whose key others have, too; None: nobody else has it.
     """
 
-    def __init__(self, key: bytes = b"") -> None:
+    def __init__(self, key: bytes = b"", life: int | None = None) -> None:
         self._key = key
         self._number = blake2s(key, digest_size=8, person=b"ofapplld").digest()
-        self._serial = 0
+        self._shared = life is not None
+        self._serial = (life or 0) << _RUN
         self._sent: dict[Sender, tuple[int, ...]] = {}
 
     def seal(self, sender: Sender, pdu: bytes) -> bytes:
@@ -74,7 +90,7 @@ class OwnAgents:
         body = _BODY.pack(self._number, *sender, self._serial)
         return organization(OUI, _SUBTYPE, body + self._digest(body, pdu))
 
-    def recognise(self, proof: bytes, pdu: bytes) -> Sender | Doubt | None:
+    def recognise(self, proof: bytes, pdu: bytes) -> Sender | Relative | Doubt | None:
         """Whose frame it is, by the value of such a TLV and the octets before it.
 
         None: it says nothing of this controller.
@@ -88,7 +104,13 @@ class OwnAgents:
         if not compare_digest(digest, self._digest(body, pdu)):
             return Doubt.FORGED
         sender = Sender(datapath_id, port)
-        return sender if serial in self._sent.get(sender, ()) else Doubt.STALE
+        if serial in self.sent(sender):
+            return sender
+        return Relative(sender, serial) if self._shared and not self.sent(sender) else Doubt.STALE
+
+    def sent(self, sender: Sender) -> tuple[int, ...]:
+        """The serial numbers of a port's last frames; none where it sends none."""
+        return self._sent.get(sender, ())
 
     def leave(self, sender: Sender) -> None:
         """The port sends no more, or its switch is away: nothing that it has sent counts."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ofapp.bridge.lldp.information import Identifier, Information
-from ofapp.bridge.lldp.own import Sender
+from ofapp.bridge.lldp.own import Relative, Sender
 
 MOST = 8
 """Neighbours of a port that are remembered: on most there is one, on a shared segment a few."""
@@ -21,14 +21,14 @@ Identity = tuple[Identifier, Identifier]
 class Neighbour:
     """information: what it says; since, seen, expires: instants.
 
-    sender: the port of this controller that it has proven to be.
+    sender: the port of this controller that it has proven to be, or of its cluster.
     """
 
     information: Information
     since: float
     seen: float
     expires: float
-    sender: Sender | None
+    sender: Sender | Relative | None
 
 
 class Receiver:
@@ -45,7 +45,7 @@ class Receiver:
         self._earliest: float | None = None
 
     def hear(
-        self, said: Information, sender: Sender | None, room: bool, now: float
+        self, said: Information, sender: Sender | Relative | None, room: bool, now: float
     ) -> tuple[Neighbour | None, Neighbour | None]:
         """A frame with a time to live came in: the neighbour before and now.
 

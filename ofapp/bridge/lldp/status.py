@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from ofapp.bridge.lldp.agent import Agent
 from ofapp.bridge.lldp.information import Information
-from ofapp.bridge.lldp.own import Sender
+from ofapp.bridge.lldp.own import Relative, Sender
 
 
 @dataclass(frozen=True, slots=True)
 class NeighbourStatus:
     """Somebody behind a port: what it says of itself, which anybody can say.
 
-    sender: the port of this controller that it has proven to be.
+    sender: the port of this controller that it has proven to be, or of its cluster.
     since, seen, expires: seconds: ago, ago, and left.
     """
 
     said: Information
-    sender: Sender | None
+    sender: Sender | Relative | None
     since: float
     seen: float
     expires: float
@@ -30,7 +30,8 @@ class AgentStatus:
     """One port.
 
     number: of OpenFlow: a member's of an aggregation, and not the aggregation's; link: see
-    `PortParams`; crowded: there are more neighbours than are remembered.
+    `PortParams`; crowded: there are more neighbours than are remembered; sent: serial numbers of
+    its last frames.
     """
 
     number: int
@@ -40,6 +41,7 @@ class AgentStatus:
     crowded: bool
     counters: Mapping[str, int]
     neighbours: tuple[NeighbourStatus, ...]
+    sent: tuple[int, ...] = ()
 
 
 def agent_status(agent: Agent, now: float) -> AgentStatus:
@@ -61,4 +63,5 @@ def agent_status(agent: Agent, now: float) -> AgentStatus:
             )
             for known in agent.neighbours(now)
         ),
+        sent=agent.sent(),
     )

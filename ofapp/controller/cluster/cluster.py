@@ -12,10 +12,12 @@ ends the connections on which it was master, takes none up, and says so; the flo
 from __future__ import annotations
 
 import logging
+import secrets
 from dataclasses import dataclass
 
 import ofapp
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
 from ofapp.controller.cluster.bases import Bases
 from ofapp.controller.cluster.candidacy import Candidacy, Desk
@@ -26,6 +28,7 @@ from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.moving import Moves
+from ofapp.controller.cluster.signing import derived
 from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.cluster.unheard import Unheard
 from ofapp.controller.owners import Serves
@@ -37,6 +40,10 @@ from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, answers
 
 LOG = logging.getLogger(__name__)
+
+LLDP = b"LLDP"
+LIFE = 23
+"""Bits of the number by which the runs of members are told from each other."""
 
 PATIENCE = 0.5
 """Seconds for what is being written of a switch that is given up."""
@@ -90,6 +97,10 @@ class Cluster:
         self._serves: Serves | None = None
 
     # For whoever has connections
+
+    def agents(self) -> OwnAgents:
+        """See `Owners`: all members seal alike, so that one map has the links between them."""
+        return OwnAgents(derived(self.members.secret(), LLDP), secrets.randbits(LIFE))
 
     def start(self, serves: Serves) -> None:
         """See `Owners`."""

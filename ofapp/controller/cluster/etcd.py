@@ -208,8 +208,11 @@ class Etcd(Protocol):
         patience: seconds to wait at most, where it is other than the client's.
         """
 
-    def remaining(self, lease: int) -> float:
-        """For how many seconds it lives on unless it is renewed, as etcd counts.  LostError."""
+    def remaining(self, lease: int, patience: float | None = None) -> float:
+        """For how many seconds it lives on unless it is renewed, as etcd counts.  LostError.
+
+        patience: as for `renew`.
+        """
 
     def revoke(self, lease: int) -> None:
         """End it: all that hangs on it is gone.  Of one that is not there nothing is said."""

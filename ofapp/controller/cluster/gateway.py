@@ -127,8 +127,9 @@ class Gateway:
             raise LostError("there is no such lease any more")
         return seconds
 
-    def remaining(self, lease: int) -> float:
-        seconds = float(self._ask("lease/timetolive", {"ID": str(lease)}).get("TTL", 0))
+    def remaining(self, lease: int, patience: float | None = None) -> float:
+        answer = self._ask("lease/timetolive", {"ID": str(lease)}, patience)
+        seconds = float(answer.get("TTL", 0))
         if seconds < 0:
             raise LostError("there is no such lease any more")
         return seconds
@@ -143,20 +144,9 @@ class Gateway:
         return watch
 
     def nodes(self) -> tuple[Node, ...]:
-        found: dict[str, Node] = {}
-        ended = hub.Event()
-
-        def ask(node: NodeConnection) -> None:
-            found[node.endpoint] = self._node(node)
-            if len(found) == len(self._nodes):
-                ended.set()
-
-        for node in self._nodes:
-            hub.spawn(ask, node)
-        ended.wait(self._access.patience)
+        found = hub.at_once(self._node, self._nodes, self._access.patience)
         return tuple(
-            found.get(node.endpoint) or Node(node.endpoint, "it does not answer")
-            for node in self._nodes
+            found.get(node) or Node(node.endpoint, "it does not answer") for node in self._nodes
         )
 
     def close(self) -> None:

@@ -84,6 +84,10 @@ class Lessee:
             why = str(error)
         self._look(why)
 
+    def remaining(self, lease: int, patience: float) -> float:
+        """For how many seconds anybody's lease lives on, as etcd counts; EtcdError."""
+        return self._etcd.remaining(lease, patience)
+
     def give_up(self) -> None:
         """Nothing of what hangs on the lease is this member's any more; EtcdError."""
         held, self.held = self.held, Held(0, Tenure())

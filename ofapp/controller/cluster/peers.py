@@ -127,25 +127,20 @@ class Peers:
 
     def ask_all(self, request: Request, patience: float = PATIENCE) -> Replies:
         """All others' answers, asked at the same time."""
-        names = [one.name for one in self._members.others()]
-        replies: dict[str, Reply] = {}
-        silent: dict[str, str] = {}
-        done = hub.Event()
 
-        def ask(name: str) -> None:
+        def ask(name: str) -> Reply | str:
             try:
-                replies[name] = self.ask(name, request, patience)
+                return self.ask(name, request, patience)
             except SilentError as error:
-                silent[name] = error.why
-            if len(replies) + len(silent) == len(names):
-                done.set()
+                return error.why
 
-        for name in names:
-            hub.watch(lambda _error: None, ask, name)
-        if names:
-            done.wait(patience + CONNECT)
-        late = [(name, "it took too long") for name in names if name not in (*replies, *silent)]
-        return Replies([*replies.values()], [*silent.items(), *late])
+        names = [one.name for one in self._members.others()]
+        told = hub.at_once(ask, names, patience + CONNECT)
+        found = {name: told.get(name, "it took too long") for name in names}
+        return Replies(
+            [reply for reply in found.values() if isinstance(reply, Reply)],
+            [(name, why) for name, why in found.items() if isinstance(why, str)],
+        )
 
     def _reach(self, member: Member) -> Reached:
         address, reached = self._reached.get(member.name, ("", None))

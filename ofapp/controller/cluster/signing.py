@@ -31,6 +31,11 @@ REMEMBERED = 100_000
 """Statements of the last `2 * SKEW` seconds, at most; more than so many are refused."""
 
 
+def derived(secret: bytes, purpose: bytes) -> bytes:
+    """A key for something else, which tells nothing of the secret."""
+    return hmac.digest(secret, purpose, "sha256")
+
+
 class ForgedError(Exception):
     """This is no member's statement about this request; a sentence that says why."""
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from ofapp.common import hub
 from ofapp.controller.cluster.claims import Claims
 from ofapp.controller.cluster.cluster import Cluster
 from ofapp.controller.cluster.etcd import EtcdError
@@ -20,6 +21,9 @@ from ofapp.controller.cluster.signing import Asked, Caller, ForgedError, Verifie
 from ofapp.controller.cluster.tenure import clock
 
 LOG = logging.getLogger(__name__)
+
+ASKED = 0.5
+"""Seconds for etcd to tell of leases, when somebody looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,24 @@ class Surface:
         """Seconds since etcd renewed this member's lease last; None while it has none."""
         asked = self.cluster.lessee.renewed
         return None if asked is None else max(0.0, round(clock() - asked, 3))
+
+    def leases(self) -> dict[int, float]:
+        """For how many seconds each member's lease lives on, by its number, as etcd counts them.
+
+        None of those of which etcd does not tell in time; nobody waits for one that is away.
+        """
+
+        def ask(lease: int) -> float | None:
+            try:
+                return self.cluster.lessee.remaining(lease, ASKED)
+            except EtcdError:
+                return None
+
+        if not self.cluster.lessee.holds:
+            return {}
+        there = {one.lease for one in self.members.all() if one.gone is None}
+        told = hub.at_once(ask, there, ASKED)
+        return {lease: seconds for lease, seconds in told.items() if seconds is not None}
 
     def told(self) -> str:
         """How it stands, in words."""

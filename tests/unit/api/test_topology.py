@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.topology import Map, MapLink, map_view
+from ofapp.api.topology import Map, MapLink, around, map_view
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.bridge.stp.vectors import format_bridge_id
 from ofapp.controller.network import Network
@@ -78,7 +78,7 @@ def test_a_cable_that_is_pulled_is_gone_from_the_map(client: Any, network: Netwo
 
 
 def test_without_spanning_tree_there_are_bridges_alone() -> None:
-    known = map_view(lag_network())
+    known = map_view(around(lag_network()))
     assert [(own.name, own.root, own.bridge_id) for own in known.bridges] == [
         ("br0", None, None),
         ("br1", None, None),

@@ -20,7 +20,8 @@ TOLD = {
             "name": "m1",
             "address": "http://192.0.2.1:6654",
             "state": "ready",
-            "lease": "694d8a",
+            "lease": 1.0,
+            "lease_id": "694d8a",
             "since": "2026-11-22T12:00:00.000Z",
             "version": "0.2.0",
             "bridges": 1,
@@ -56,7 +57,7 @@ def test_members_and_owners_are_tables(
     monkeypatch.setattr(Client, "get", lambda _self, _path, _query=None: TOLD)
     said = ofapp("cluster", "show", "--api", shared_url)
     assert "cluster lab, seen by m1 (renewed 0.2 s ago)" in said.out
-    assert any(line.split()[:3] == ["m1", "ready", "1"] for line in said.lines)
+    assert any(line.split()[:5] == ["m1", "ready", "1", "1", "s"] for line in said.lines)
     assert any(
         line.startswith("0000000000000001") and line.endswith("it falls to this member")
         for line in said.lines

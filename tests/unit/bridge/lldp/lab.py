@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ofapp.bridge.bridge import Bridge
@@ -41,7 +41,14 @@ class Lab:
     sent: what each port has sent that leads nowhere, or of all ports (`tap`), with the time.
     """
 
-    def __init__(self, count: int = 2, cables: Iterable[tuple[End, End]] = (), **params: object):
+    def __init__(
+        self,
+        count: int = 2,
+        cables: Iterable[tuple[End, End]] = (),
+        agents: Sequence[OwnAgents] = (),
+        **params: object,
+    ):
+        """agents: of each bridge's controller, where they have not all the same one."""
         self.now = 0.0
         self.commons = Commons(agents=OwnAgents(b"secret"))
         self.far = {a: b for one, other in cables for a, b in ((one, other), (other, one))}
@@ -51,7 +58,8 @@ class Lab:
         self.bridges: dict[int, Bridge] = {}
         told = Params(lldp=BridgeParams(), **params)  # type: ignore[arg-type]
         for number in range(1, count + 1):
-            bridge = Bridge(number, told, self.commons)
+            own = Commons(agents=agents[number - 1]) if agents else self.commons
+            bridge = Bridge(number, told, own)
             self.bridges[number] = bridge
             self.carry(number, bridge.set_ports(ports_of(number), 0.0))
 

@@ -7,16 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from ofapp.api.topology import Around
 from ofapp.bridge.effects import SendFrame, SetLldp
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import LagParams
-from ofapp.bridge.lldp import BridgeParams, PortParams, Sender
+from ofapp.bridge.lldp import BridgeParams, OwnAgents, PortParams, Relative, Sender
 from ofapp.bridge.lldp.information import VlanName
 from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.params import PortParams as AllOfAPort
 from ofapp.bridge.policy import PortPolicy
 from ofapp.bridge.vlan import trunk
-from ofapp.controller.topology import topology
+from ofapp.controller.topology import Link, Surroundings, surroundings, topology
 from tests.unit.bridge.lldp.lab import Lab, pdu, port_params, ports_of
 
 CABLE = [((1, 1), (2, 1))]
@@ -274,10 +275,60 @@ def test_who_passes_frames_on_one_way_makes_no_link() -> None:
     fresh = [frame for _, end, frame in lab.sent if end == (2, 1)][-1]
     lab.hear((1, 3), fresh)
     assert [known.sender for known in lab.neighbours((1, 3))] == [Sender(2, 1)]
-    assert topology(lab.bridges.values(), lab.now).links == []
+    assert links(lab) == []
     back = [frame for _, end, frame in lab.sent if end == (1, 3)][-1]
     lab.hear((2, 1), back)  # and both ways it is a cable
-    assert len(topology(lab.bridges.values(), lab.now).links) == 1
+    assert len(links(lab)) == 1
+
+
+def links(lab: Lab) -> list[Link]:
+    """Those of the map."""
+    return topology(surroundings(own, True, lab.now) for own in lab.bridges.values()).links
+
+
+def members() -> list[OwnAgents]:
+    """Of two members of a cluster."""
+    return [OwnAgents(b"shared", life) for life in (1, 2)]
+
+
+def told(lab: Lab) -> list[Surroundings]:
+    """What is around the bridges, as another member reads what it is told."""
+    known = [surroundings(bridge, True, lab.now) for bridge in lab.bridges.values()]
+    sent = Around(bridges=known).model_dump_json()
+    assert Around.model_validate_json(sent).bridges == known
+    return Around.model_validate_json(sent).bridges
+
+
+def test_members_of_a_cluster_have_one_map() -> None:
+    lab = Lab(cables=CABLE, agents=members())
+    lab.until(1.0)
+    lab.hear((1, 3), pdu(port=b"\x05\xff\x80"))  # a guest whose name is no text
+    (heard,) = lab.neighbours((1, 1))
+    assert isinstance(heard.sender, Relative)
+    assert heard.sender.sender == Sender(2, 1)
+    one, other = told(lab)
+    found = topology([one, other])
+    assert [(link.a, link.b, link.source) for link in found.links] == [((1, 1), (2, 1), "lldp")]
+    assert [known.at for known in found.neighbours] == [(1, 3)]
+    alone = topology([one])  # the other member is silent: its bridge is no stranger
+    assert (alone.links, [known.at for known in alone.neighbours]) == ([], [(1, 3)])
+
+
+def test_an_old_frame_of_another_member_proves_nothing() -> None:
+    lab = Lab(agents=members())
+    lab.until(1.0)
+    recorded = {end: frame for _, end, frame in lab.sent}
+    lab.until(400.0)
+    lab.hear((1, 3), recorded[2, 3])
+    lab.hear((2, 3), recorded[1, 3])
+    assert topology(told(lab)).links == []
+    for _, end, frame in lab.sent:
+        recorded[end] = frame
+    lab.hear((1, 3), recorded[2, 3])
+    lab.hear((2, 3), recorded[1, 3])
+    assert len(topology(told(lab)).links) == 1  # who passes it on both ways at once is a cable
+    lab.bridges[2].pause(lab.now)
+    assert topology(told(lab)).links == []
 
 
 def test_another_controllers_bridge_is_a_neighbour_and_no_forger() -> None:

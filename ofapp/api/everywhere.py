@@ -1,0 +1,176 @@
+"""In a cluster every member answers for all: it asks the others, and puts their answers together.
+
+So it is with lists over all bridges, with what is looked for, with the events that are remembered,
+and with the map, which the member that is asked draws from what the others tell.  A member that
+does not answer is named in the answer, and holds nobody up for longer than `peers.PATIENCE`.
+
+The stream of events and what Prometheus reads are a member's own: both are followed at each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+from urllib.parse import urlencode
+
+from flask import Flask, Response, request
+from pydantic import ValidationError
+from werkzeug.datastructures import ImmutableMultiDict
+
+from ofapp.api.answers import answer, listing, plain
+from ofapp.api.elsewhere import as_asked, body_of, from_member
+from ofapp.api.lookup import is_datapath_id
+from ofapp.api.merging import (
+    Answers,
+    Claimed,
+    merge_around,
+    merge_bridges,
+    merge_entries,
+    merge_events,
+    merge_found,
+    neighbour_key,
+)
+from ofapp.api.topology import Around, around, map_view
+from ofapp.common import hub
+from ofapp.controller.cluster.peers import Reply, Request
+from ofapp.controller.cluster.surface import Surface
+from ofapp.controller.network import Network
+from ofapp.controller.topology import Surroundings
+
+T = TypeVar("T")
+View = Callable[..., Response]
+Merge = Callable[[Answers, Claimed], dict[str, Any]]
+
+AROUND = "/v1/topology/around"
+EVENTS = "/v1/events"
+OF_EVENTS = ("events.latest", "events.stream")
+
+
+class Told(NamedTuple, Generic[T]):
+    """answers: by member; silent: of whom there is none, and why, as an answer says it."""
+
+    answers: dict[str, T]
+    silent: list[dict[str, str]]
+
+
+class Everywhere:
+    """Of one application.  named: the datapath id of a bridge of that name, whoever has it."""
+
+    def __init__(
+        self,
+        app: Flask,
+        network: Network,
+        surface: Surface,
+        named: Callable[[str], str | None],
+    ) -> None:
+        self._network = network
+        self._surface = surface
+        self._named = named
+        app.before_request(self._name_bridge)
+        for endpoint, merge, asked in (
+            ("bridges.bridges", merge_bridges, as_asked),
+            ("fdb.whole_fdb", merge_entries, as_asked),
+            ("search.search", self._merge_found, as_asked),
+            ("events.latest", self._merge_events, self._events_asked),
+        ):
+            view = cast(View, app.view_functions[endpoint])
+            app.view_functions[endpoint] = self._of_all(view, merge, asked)
+        view = cast(View, app.view_functions["topology.topology"])
+        app.view_functions["topology.topology"] = self._map(view)
+
+    def _of_all(self, view: View, merge: Merge, asked: Callable[[], Request]) -> View:
+        @wraps(view)
+        def everywhere(*args: Any, **named: Any) -> Response:
+            own = view(*args, **named)
+            if from_member() or own.status_code != 200:
+                return own
+            told = self._ask(asked(), body_of)
+            told.answers[self._surface.members.own] = dict(own.get_json())
+            merged = merge(told.answers, self._claimed) | {"silent": told.silent}
+            if "entries" in merged:
+                return listing("entries", merged.pop("entries"), lambda some: some, merged)
+            return plain(merged)
+
+        return everywhere
+
+    def _map(self, view: View) -> View:
+        @wraps(view)
+        def everywhere(*args: Any, **named: Any) -> Response:
+            if from_member():
+                return view(*args, **named)
+            known, silent = self._around()
+            drawn = map_view(known)
+            return answer(drawn.model_copy(update={"silent": silent}))
+
+        return everywhere
+
+    def _ask(self, asked: Request, read: Callable[[Reply], T]) -> Told[T]:
+        """What all other members say, as it is read."""
+        replies, silent = self._surface.peers.ask_all(asked)
+        told: dict[str, T] = {}
+        quiet = dict(silent)
+        for reply in replies:
+            hub.sleep(0)  # ten thousand entries take some ten milliseconds to read
+            if reply.status != 200:
+                why = body_of(reply).get("detail", f"status {reply.status}")
+                quiet[reply.member] = str(why)
+                continue
+            try:
+                told[reply.member] = read(reply)
+            except ValidationError:
+                quiet[reply.member] = "it says it as another version does"
+        return Told(told, [{"member": name, "reason": why} for name, why in sorted(quiet.items())])
+
+    def _around(self) -> tuple[Sequence[Surroundings], list[dict[str, str]]]:
+        """What all bridges know of what is around them, and which members do not say."""
+        told, silent = self._ask(as_asked(AROUND), _surroundings)
+        told[self._surface.members.own] = around(self._network)
+        return [*merge_around(told, self._claimed).values()], silent
+
+    def _merge_found(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
+        """Bridges of other members are neighbours to each, and are none of the whole cluster."""
+        merged = merge_found(answers, claimed)
+        known, _ = self._around()
+        drawn = {own.datapath_id for own in known}
+        strangers = {
+            neighbour_key(one.model_dump(mode="json")) for one in map_view(known).neighbours
+        }
+        merged["neighbours"] = [
+            one
+            for one in merged["neighbours"]
+            if neighbour_key(one) in strangers or int(one["datapath_id"], 16) not in drawn
+        ]
+        return merged
+
+    def _merge_events(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
+        del claimed  # what was told of a bridge by those who had it before is told still
+        return merge_events(answers, self._surface.members.own)
+
+    def _events_asked(self) -> Request:
+        """Each member counts its events by itself: a number is a time to the others."""
+        query = request.args.to_dict()
+        since = query.pop("since", "0")
+        if not since.isdigit():
+            query["since"] = since
+        elif moment := self._network.events.moment(int(since)):
+            query["since"] = f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        return as_asked(f"{EVENTS}?{urlencode(query)}" if query else EVENTS)
+
+    def _name_bridge(self) -> None:
+        """Events are of datapath ids; the name of one that another member has is not known here."""
+        text = request.args.get("bridge", "")
+        if request.endpoint not in OF_EVENTS or not text or is_datapath_id(text) or from_member():
+            return
+        if (datapath_id := self._named(text)) is not None:
+            request.args = ImmutableMultiDict({**request.args.to_dict(), "bridge": datapath_id})
+
+    def _claimed(self, datapath_id: str) -> str | None:
+        """Whose word about a bridge counts; None where it is nobody's."""
+        claim = self._surface.claims.of(int(datapath_id, 16))
+        return None if claim is None else claim.member
+
+
+def _surroundings(reply: Reply) -> Sequence[Surroundings]:
+    return Around.model_validate_json(reply.body).bridges
