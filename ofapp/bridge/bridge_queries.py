@@ -105,9 +105,11 @@ class BridgeQueries:
         """All of it, as things are; params: as if these were set, but for what protocols do."""
         return Asked(self, params).whole()
 
-    def desired_as_of_now(self) -> Callable[[Portions], Desired]:
+    def desired_as_of_now(
+        self, params: BridgeParams | None = None
+    ) -> Callable[[Portions], Desired]:
         """The same, made later: see `Asked.as_of_now`."""
-        return Asked(self).as_of_now()
+        return Asked(self, params).as_of_now()
 
     def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
         """The part of one port, in its own state or in this one."""

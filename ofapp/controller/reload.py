@@ -9,8 +9,9 @@ API are data and not settings: they stay.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from ofapp.bridge.answers import switch_ports
@@ -27,7 +28,7 @@ from ofapp.controller.audit import record
 from ofapp.controller.pushed import Pushed, Sharing
 from ofapp.controller.shared import Shared
 from ofapp.controller.state import AcceptedFile
-from ofapp.controller.transition import Transition
+from ofapp.controller.transition import Changed, Transition
 
 POLL = 1.0
 """Seconds between two looks at a watched file."""
@@ -90,6 +91,16 @@ class _Plan:
     dropped: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """What a configuration changes.  restart, warnings: as in `Reload`."""
+
+    config: Config
+    plans: tuple[_Plan, ...]
+    restart: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
 @dataclass
 class Reloader:
     """Reads the file of all bridges.
@@ -150,16 +161,19 @@ class Reloader:
         doubt = None if force else missing(self._extent, extent(config))
         if doubt is not None:
             raise _incomplete(pushed.place, doubt, "ofapp config push --force")
-        before, self.pushed = self.pushed, pushed
-        try:
-            return self.reload(dry_run=True, force=True)
-        finally:
-            self.pushed = before
+        begun = time.monotonic()
+        compared = self._compare(config, reset=False)
+        done = self._foresee(compared)
+        milliseconds = round((time.monotonic() - begun) * 1000, 3)
+        return Reload(True, pushed.place, milliseconds, done, compared.restart, compared.warnings)
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
 
         Where one was pushed, that is read instead.
+
+        A bridge of thousands of ports is programmed in portions: all is settled here before others
+        have their turn, and what it has changed in switches is waited for.
 
         force: also when it looks as if a part of it were missing; a dry run only warns of that.
         reset: whatever was set at run time is taken back.
@@ -175,17 +189,13 @@ class Reloader:
             if not dry_run:
                 self._refused(error)
             raise
-        restart = _needing_restart(self.config, config)
-        plans = [self._compared(bridge, config, reset) for bridge in self._bridges()]
-        changed = [plan for plan in plans if plan.changes]
-        done = [self._plan(plan) if dry_run else self._carry_out(plan) for plan in changed]
-        if not dry_run:
-            self._take(config, plans)
+        compared = self._compare(config, reset)
+        done = self._foresee(compared) if dry_run else self._carry_out(compared)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         doubts = () if doubt is None else (_refusal(doubt),)
-        waited = [line for plan in plans for line in _waited_for(plan)]
-        warnings = (*doubts, *config.warnings(), *waited)
-        outcome = Reload(dry_run, path, milliseconds, tuple(done), restart, warnings)
+        outcome = Reload(
+            dry_run, path, milliseconds, done, compared.restart, (*doubts, *compared.warnings)
+        )
         if not dry_run:
             self._tell(outcome)
         return outcome
@@ -249,19 +259,37 @@ class Reloader:
         dropped = tuple(words for path, words in changed.items() if path in since)
         return _Plan(bridge, filed, new, tuple(changed.values()), dropped)
 
+    def _compare(self, config: Config, reset: bool) -> _Compared:
+        plans = tuple(self._compared(bridge, config, reset) for bridge in self._bridges())
+        waited = (line for plan in plans for line in _waited_for(plan))
+        warnings = (*config.warnings(), *waited)
+        return _Compared(config, plans, _needing_restart(self.config, config), warnings)
+
+    def _foresee(self, compared: _Compared) -> tuple[BridgeReload, ...]:
+        return tuple(self._plan(plan) for plan in compared.plans if plan.changes)
+
     def _plan(self, plan: _Plan) -> BridgeReload:
         changes = self.transition.plan(plan.bridge, plan.new.params())
         if changes is None:
             return _outcome(plan, None)
-        return _outcome(plan, changes.counts(), [*changes.lines()])
+        return _outcome(plan, changes.counts(), [*islice(changes.lines(), SHOWN)])
 
-    def _carry_out(self, plan: _Plan) -> BridgeReload:
-        changes = self.transition.carry_out(plan.bridge, plan.filed, plan.new)
+    def _carry_out(self, compared: _Compared) -> tuple[BridgeReload, ...]:
+        begun = [(plan, self._begin(plan)) for plan in compared.plans if plan.changes]
+        self._take(compared.config, compared.plans)
+        done = []
+        for plan, changed in begun:
+            changes = changed()
+            done.append(_outcome(plan, None if changes is None else changes.counts()))
+        return tuple(done)
+
+    def _begin(self, plan: _Plan) -> Changed:
+        changed = self.transition.carry_out(plan.bridge, plan.filed, plan.new)
         for words in plan.changes:
             record(f"{plan.bridge.name} ({plan.bridge.datapath_id:016x}): {words}")
-        return _outcome(plan, None if changes is None else changes.counts())
+        return changed
 
-    def _take(self, config: Config, plans: list[_Plan]) -> None:
+    def _take(self, config: Config, plans: Iterable[_Plan]) -> None:
         self.shared.running.config = config
         self._extent = extent(config)
         if self.pushed is None:
@@ -299,10 +327,9 @@ class Reloader:
 def _outcome(
     plan: _Plan, sent: dict[str, int] | None, lines: list[str] | None = None
 ) -> BridgeReload:
-    told = (lines or [])[:SHOWN]
     bridge = plan.bridge
     return BridgeReload(
-        bridge.datapath_id, bridge.name, plan.changes, plan.dropped, sent, tuple(told)
+        bridge.datapath_id, bridge.name, plan.changes, plan.dropped, sent, tuple(lines or ())
     )
 
 

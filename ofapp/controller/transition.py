@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from ofapp.bridge import answers
 from ofapp.bridge.bridge import Bridge
@@ -16,6 +17,9 @@ from ofapp.controller.entries import KeptEntries
 from ofapp.controller.running import permanent_entries, static_entries
 from ofapp.controller.shared import Shared
 from ofapp.openflow.switch.program import Changes
+
+Changed = Callable[[], Changes | None]
+"""Waits until a switch has been told all, and gives what has changed there, as `plan` does."""
 
 
 class Transition:
@@ -32,8 +36,8 @@ class Transition:
         session = self._registry.session(bridge)
         return None if session is None else session.plan(params)
 
-    def carry_out(self, bridge: Bridge, filed: Settings, new: Settings) -> Changes | None:
-        """Make the bridge what `new` says; gives what that changed in its switch, as `plan`.
+    def carry_out(self, bridge: Bridge, filed: Settings, new: Settings) -> Changed:
+        """Make the bridge what `new` says; what it gives tells what that changed in its switch.
 
         filed: what the file said before.
         """
@@ -41,8 +45,8 @@ class Transition:
         session = self._registry.session(bridge)
         if session is None:
             self._dispatcher.apply(bridge, done)
-            return None
-        return session.reconfigure(done) if done else Changes()
+            return lambda: None
+        return session.reconfigure(done) if done else Changes
 
     def named(self, bridge: Bridge) -> None:
         """The bridge's name is new, and it may be another one for the file."""

@@ -74,7 +74,6 @@ class Delivery:
         self.way = Way.SHUT
         self._channel = channel
         self._writing = writing
-        self._hurries = False
         self._ready = ready
         self._waiting: list[Effect] = []  # for a barrier's reply, or until the way is open
         self._unsent: list[Effect] = []  # frames, until the way is open
@@ -133,14 +132,10 @@ class Delivery:
         """Whether the switch has yet to be told something that was wanted earlier."""
         return self.way in (Way.BARRIER, Way.WORK)
 
-    @contextmanager
-    def hurried(self) -> Iterator[None]:
-        """For somebody who wants to know what has changed in the switch: nothing in portions."""
-        self._hurries = True
-        try:
-            yield
-        finally:
-            self._hurries = False
+    @property
+    def crowded(self) -> bool:
+        """Whether the bridge has so many ports that what makes its switch so goes by portions."""
+        return self._writing.crowded()
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
@@ -179,7 +174,7 @@ class Delivery:
         if not self.window.is_open:
             effects = self.removals.put_off(effects)
         effects, waiting = until_barrier(effects)
-        if self._writing.crowded() and not self._hurries and Reprogram() in effects:
+        if self.crowded and Reprogram() in effects:
             self._work(effects)
             return
         messages = self._writing.write(effects)

@@ -255,8 +255,8 @@ class Session:
         if due is not None and (self._ticks is None or due < self._ticks):
             self._wake.set()
 
-    def reconfigure(self, effects: list[Effect]) -> Changes:
-        """Carry a change out; gives what it changed in the switch, whose state is then checked."""
+    def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
+        """Carry a change out, see `Upkeep.reconfigure`."""
         return self._upkeep.reconfigure(effects)
 
     def confirm(self, done: Callable[[], None]) -> bool:

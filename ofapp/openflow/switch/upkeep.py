@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
 from ofapp.common import hub
+from ofapp.common.portions import Portions
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.delivery import Delivery, Way
 from ofapp.openflow.switch.pace import Pace, spread
-from ofapp.openflow.switch.program import Changes, difference
+from ofapp.openflow.switch.program import Changes, Program, difference
 from ofapp.openflow.switch.rates import MeterWatch, Policer
 from ofapp.openflow.switch.reconciler import Reconciler
 from ofapp.openflow.switch.sweep import Occasion
@@ -35,6 +37,8 @@ PAUSE = 1.0
 
 TOGETHER = 0.1
 """Seconds in which deletions are taken for one."""
+
+_rest = partial(hub.sleep, 0)
 
 
 class Upkeep:
@@ -95,20 +99,27 @@ class Upkeep:
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
-        return difference(self.writer.installed, self.writer.wanted(self._bridge.desired(params)))
+        portions = Portions(_rest)
+        before = self.writer.installed.copy()
+        desired = self._bridge.desired_as_of_now(params)(portions)
+        return difference(before, self.writer.wanted(desired, portions), portions)
 
-    def reconfigure(self, effects: list[Effect]) -> Changes:
-        """Carry a change out; gives what it changed in the switch, whose state is then checked.
+    def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
+        """Carry a change out; what it gives tells what that changed in the switch, whose state is
+        then checked.
 
-        What has to wait for the switch (a barrier) is not in it.
+        What has to wait for the switch (a barrier) is not in it.  For a bridge of thousands of
+        ports it is worked out in portions, and what else was changed meanwhile is in it, too.
         """
         before = self.writer.installed.copy()
         if self._delivery.way is not Way.SHUT and used_lists(self._bridge.params):
             self.counters.save_acls()
-        with self._delivery.hurried():
-            self._apply(effects)
+        self._apply(effects)
         self.check_soon()
-        return difference(before, self.writer.installed)
+        if self._delivery.crowded:
+            return partial(self._changed_since, before)
+        changes = difference(before, self.writer.installed)
+        return lambda: changes
 
     def deleted(self) -> None:
         """A flow of ours is gone: whether it was our doing is known by how many are to go."""
@@ -128,6 +139,10 @@ class Upkeep:
             self._apply([*told])
         if refusal.holds:
             self._check.set()
+
+    def _changed_since(self, before: Program) -> Changes:
+        self._delivery.await_barrier()
+        return difference(before, self.writer.installed.copy(), Portions(_rest))
 
     # What happens by itself
 

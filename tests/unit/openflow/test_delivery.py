@@ -241,10 +241,3 @@ class TestReprogramming:
         assert delivery.way is Way.ENDED
         assert FIRST not in switch.written
         assert SECOND not in switch.written
-
-    def test_who_asks_what_has_changed_is_not_kept_waiting(
-        self, delivery: Delivery, switch: Switch
-    ) -> None:
-        with delivery.hurried():
-            delivery.send([FIRST, Reprogram(), SECOND])
-        assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, Reprogram(), SECOND])
