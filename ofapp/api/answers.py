@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -24,6 +24,13 @@ def answer(body: BaseModel, status: int = 200) -> Response:
     """A short answer."""
     text = body.model_dump_json(ensure_ascii=True)
     return Response(text + "\n", status, content_type="application/json")
+
+
+def long(body: BaseModel, items: Iterable[BaseModel]) -> Response:
+    """One whose last field, a list that is empty in `body`, has items that are made in portions."""
+    head = body.model_dump_json(ensure_ascii=True).removesuffix("[]}")
+    told = (item.model_dump_json(ensure_ascii=True) for item in hub.portions().of(items))
+    return Response(f"{head}[{','.join(told)}]}}\n", content_type="application/json")
 
 
 def plain(body: object, status: int = 200) -> Response:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ofapp.bridge.answers import members, port_limit
+from ofapp.common import hub
 from ofapp.controller.network import Network
 from ofapp.openflow.switch.port_counters import ask_all
 
@@ -55,10 +56,11 @@ def _known(network: Network) -> Iterator[Metric]:
         "Frames that came too fast for the controller and were kept from it.",
         labels=[*about, "kind"],
     )
-    for datapath_id, bridge in network.bridges.items():
+    portions = hub.portions()
+    for datapath_id, bridge in [*network.bridges.items()]:
         session = network.sessions.get(datapath_id)
         kept_back = {} if session is None else session.status().held_back
-        for port in bridge.ports:
+        for port in portions.of([*bridge.ports]):
             labels = [f"{datapath_id:016x}", bridge.name, port.name]
             up.add_metric(labels, port.up)
             if port.speed_mbps:
@@ -80,14 +82,15 @@ def _counted(network: Network) -> Iterator[Metric]:
         for name, (called, what) in _COUNTED.items()
     }
     ask_all([session.port_counters for session in network.sessions.values()], PATIENCE)
-    for datapath_id, session in network.sessions.items():
-        bridge = network.bridges[datapath_id]
+    portions = hub.portions()
+    there = [(session, network.bridges[known]) for known, session in network.sessions.items()]
+    for session, bridge in there:
         parts = (member for own in members(bridge).values() for member in own)
-        for port in (*bridge.ports, *parts):
+        for port in portions.of([*bridge.ports, *parts]):
             count = session.port_counters.latest.get(port.number)
             if count is None:
                 continue
-            labels = [f"{datapath_id:016x}", bridge.name, port.name]
+            labels = [f"{bridge.datapath_id:016x}", bridge.name, port.name]
             for name, value in count._asdict().items():
                 if value is not None:
                     found[name].add_metric(labels, value)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ofapp.bridge import stp
+from ofapp.common import hub
 from ofapp.controller.network import Network
 
 
@@ -18,19 +19,20 @@ def families(network: Network) -> Iterator[Metric]:
     cost = GaugeMetricFamily("ofapp_stp_root_path_cost", "Cost to the root.", labels=about)
     changes = CounterMetricFamily("ofapp_stp_topology_changes", "Topology changes.", labels=about)
     ports = _Ports([*about, "port"])
-    for datapath_id, bridge in network.bridges.items():
+    portions = hub.portions()
+    for datapath_id, bridge in [*network.bridges.items()]:
         labels = [f"{datapath_id:016x}", bridge.name]
-        status = network.stp_status(bridge)
+        status = network.stp_status(bridge, ())
         enabled.add_metric(labels, bridge.params.stp is not None)
         if status is None:
             continue
         is_root.add_metric(labels, status.root == status.bridge_id)
         cost.add_metric(labels, status.root_path_cost)
         changes.add_metric(labels, status.topology_change_count)
-        for port in status.ports:
-            known = bridge.ports.get(port.port)
-            if known is not None:
-                ports.add([*labels, known.name], port)
+        for port in portions.of([*bridge.ports]):
+            told = network.stp_status(bridge, [port.number])
+            for own in () if told is None else told.ports:
+                ports.add([*labels, port.name], own)
     yield from (enabled, is_root, cost, changes, *ports.families)
 
 

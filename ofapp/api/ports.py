@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from flask import Response
@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from ofapp.api.answers import answer
+from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
@@ -277,7 +277,7 @@ def blueprint(network: Network) -> APIBlueprint:
     def ports(path: BridgePath, query: PortQuery) -> Response:
         """A bridge's ports, and members of its aggregations, by number."""
         bridge = find_bridge(network, path.dpid)
-        return answer(PortList(ports=PortViews(network, bridge, query.counters).all()))
+        return long(PortList(ports=[]), PortViews(network, bridge, query.counters).all())
 
     @api.get("/ports/<port>", responses={200: PortDetail, **documented(404, 409)})
     @viewer
@@ -363,11 +363,11 @@ class PortViews:
             self._told = session.port_counters
             ask_all([self._told], PATIENCE)
 
-    def all(self) -> list[Port]:
+    def all(self) -> Iterator[Port]:
         """Members of aggregations among them, by number."""
         parts = [member for own in self._members.values() for member in own]
         known = sorted([*self._bridge.ports, *parts], key=lambda port: port.number)
-        return [self.of(port) for port in known]
+        return map(self.of, known)
 
     def of(self, port: CorePort) -> Port:
         """One port."""

@@ -14,7 +14,7 @@ from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
-from ofapp.api.answers import answer
+from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
@@ -157,9 +157,8 @@ class StpPortChange(Change, changes_of(StpPort)):  # type: ignore[misc]
 
 
 def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
-    """Spanning tree of a bridge."""
-    status = network.stp_status(bridge)
-    ports = {} if status is None else {port.port: port for port in status.ports}
+    """Spanning tree of a bridge, without its ports."""
+    status = network.stp_status(bridge, ())
     root = None if status is None else status.root_port
     return StpBridgeStatus(
         datapath_id=f"{bridge.datapath_id:016x}",
@@ -172,21 +171,21 @@ def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
         root_times=None if status is None else Times(**status.root_times._asdict()),
         topology_change=None if status is None else _topology_change(bridge, status),
         parameters=network.running.of(bridge.datapath_id).stp,
-        ports=[
-            _port(network, bridge, port, ports.get(port.number))
-            for port in by_number(bridge)
-            if port.number != LOCAL_PORT
-        ],
+        ports=[],
     )
+
+
+def whole_view(network: Network, bridge: Bridge) -> Response:
+    """Spanning tree of a bridge, and of each of its ports as it is in its turn."""
+    ports = (port for port in by_number(bridge) if port.number != LOCAL_PORT)
+    views = (port_view(network, bridge, port) for port in ports)
+    return long(bridge_view(network, bridge), views)
 
 
 def port_view(network: Network, bridge: Bridge, port: Port) -> StpPortStatus:
     """Spanning tree of a port."""
-    status = network.stp_status(bridge)
-    ports = () if status is None else status.ports
-    return _port(
-        network, bridge, port, next((own for own in ports if own.port == port.number), None)
-    )
+    status = network.stp_status(bridge, [port.number])
+    return _port(network, bridge, port, status.ports[0] if status and status.ports else None)
 
 
 def _topology_change(bridge: Bridge, status: stp.BridgeStatus) -> TopologyChange:
@@ -296,7 +295,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @viewer
     def status(path: BridgePath, query: NoQuery) -> Response:
         """Spanning tree of a bridge and of its ports, by number."""
-        return answer(bridge_view(network, find_bridge(network, path.dpid)))
+        return whole_view(network, find_bridge(network, path.dpid))
 
     @api.patch("", responses={200: StpBridgeStatus, **_CHANGE})
     @operator
@@ -311,7 +310,7 @@ def blueprint(network: Network) -> APIBlueprint:
         network.changes.stp.set(
             bridge, _changed(network.running.of(bridge.datapath_id).stp, body.values())
         )
-        return answer(bridge_view(network, bridge))
+        return whole_view(network, bridge)
 
     @api.patch("/ports/<port>", responses={200: StpPortStatus, **_CHANGE})
     @operator

@@ -153,9 +153,13 @@ class BridgeQueries:
         due += [part.next_wakeup() for part in (self.learning, self.lags, self.lldp)]
         return min((instant for instant in due if instant is not None), default=None)
 
-    def stp_status(self, now: float) -> stp.BridgeStatus | None:
-        """How the spanning tree stands; None for a bridge that runs none."""
-        return None if self.spanning_tree is None else self.spanning_tree.status(now)
+    def stp_status(self, now: float, ports: Iterable[int] | None = None) -> stp.BridgeStatus | None:
+        """How the spanning tree stands, and those of these ports that are in it, or all its ports;
+        None for a bridge that runs none."""
+        tree = self.spanning_tree
+        if tree is None:
+            return None
+        return tree.status(now, ports and [port for port in ports if port in tree.ports])
 
     def stp_around(self) -> stp.Around | None:
         """Who is behind the ports, as the spanning tree hears; None for a bridge without one."""

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+from ofapp.common.portions import PORTION, Portions
+
 os.environ["OSKEN_HUB_TYPE"] = "eventlet"
 # Names are looked up when we start, if ever: eventlet's own resolver takes 0.4 s to import.
 os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
@@ -169,6 +171,11 @@ def shake_hands(peer: Any, turn: Callable[[], AbstractContextManager[None]]) -> 
                 wanted = {"write": True}
         timeout = peer.gettimeout()
         eventlet.hubs.trampoline(peer, timeout=timeout, timeout_exc=TimeoutError, **wanted)
+
+
+def portions(size: int = PORTION) -> Portions:
+    """Portions of long work, between which other greenlets have their turn."""
+    return Portions(functools.partial(sleep, 0), size)
 
 
 def park() -> None:

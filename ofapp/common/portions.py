@@ -18,11 +18,12 @@ PORTION = 64
 class Portions:
     """Counts what is gone through, by whichever of the iterators it gives.
 
-    rest: lets others have their turn; what it gives does not matter.
+    rest: lets others have their turn; what it gives does not matter.  size: things at a time.
     """
 
-    def __init__(self, rest: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, rest: Callable[[], object] = lambda: None, size: int = PORTION) -> None:
         self.rest = rest
+        self._size = size
         self._done = 0
 
     def of(self, items: Iterable[T], work: Callable[[T], int] = lambda _item: 1) -> Iterator[T]:
@@ -30,7 +31,7 @@ class Portions:
         for item in items:
             yield item
             self._done += work(item)
-            if self._done >= PORTION:
+            if self._done >= self._size:
                 self._done = 0
                 self.rest()
 

@@ -8,7 +8,7 @@ for goes through `changes`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ofapp.bridge import multicast, stp
@@ -140,9 +140,11 @@ class Network:
             hub.sleep(USES_SAVED)
             self.access.tokens.save_uses()
 
-    def stp_status(self, bridge: Bridge) -> stp.BridgeStatus | None:
-        """How spanning tree stands now; None while it does not run."""
-        return bridge.stp_status(time.monotonic())
+    def stp_status(
+        self, bridge: Bridge, ports: Iterable[int] | None = None
+    ) -> stp.BridgeStatus | None:
+        """How spanning tree stands now, see `Bridge.stp_status`; None while it does not run."""
+        return bridge.stp_status(time.monotonic(), ports)
 
     def lag_status(self, bridge: Bridge) -> tuple[LagStatus, ...]:
         """How its aggregations stand now."""

@@ -99,7 +99,7 @@ class TreeMemory:
         if len(bridge.ports) <= PORTION:
             self._write(bridge, stand, AT_ONCE)
         else:
-            hub.spawn(self._write, bridge, stand, Portions(partial(hub.sleep, 0)))
+            hub.spawn(self._write, bridge, stand, hub.portions())
 
     def _write(self, bridge: Bridge, stand: Stand, portions: Portions) -> None:
         """Write the tree down, if it still stands so.

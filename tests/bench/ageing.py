@@ -32,6 +32,8 @@ KNOWN = 0.99
 EARLY = 5.0
 """Seconds before the first of them ages out, to which the clock is put."""
 HELLO = 2.0
+PATIENCE = 600.0
+"""Seconds in which they have to be known."""
 _BPDU = bytes.fromhex("0180c2000000")
 _ALL = socket.htons(3)
 
@@ -118,7 +120,7 @@ def measure(hosts: int, rate: int, ageing_time: int, warp: bool) -> Aged:
             sender.load([frame(Flow(to, mac(Side.RX, n), Side.RX), MIN_SIZE) for n in range(hosts)])
             began = time.monotonic()
             while known() < KNOWN * hosts:
-                if time.monotonic() - began > 240:
+                if time.monotonic() - began > PATIENCE:
                     raise RuntimeError(f"{known():,} of {hosts:,} hosts were learned")
                 sender.paced(rate, rate)
             taught = time.monotonic() - began

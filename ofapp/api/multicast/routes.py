@@ -9,9 +9,9 @@ from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
 from flask_openapi3.models.tag import Tag
 
-from ofapp.api.answers import answer
+from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, NoQuery, PortPath
-from ofapp.api.lookup import find_bridge, find_port
+from ofapp.api.lookup import by_number, find_bridge, find_port
 from ofapp.api.multicast.models import (
     MulticastBridgeChange,
     MulticastPortChange,
@@ -20,7 +20,7 @@ from ofapp.api.multicast.models import (
     MulticastVlanChange,
     MulticastVlanPath,
 )
-from ofapp.api.multicast.view import bridge_view, port_view
+from ofapp.api.multicast.view import bridge_view, port_views
 from ofapp.api.problems import COMMON, documented, field_problem
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
@@ -46,7 +46,8 @@ def blueprint(network: Network) -> APIBlueprint:
     )
 
     def done(bridge: Bridge) -> Response:
-        return answer(bridge_view(network, bridge))
+        views = port_views(network, bridge, by_number(bridge))
+        return long(bridge_view(network, bridge), views)
 
     @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
     @viewer
@@ -121,8 +122,7 @@ def blueprint(network: Network) -> APIBlueprint:
         port = find_port(bridge, path.port)
         settings = network.running.port(bridge, port).multicast
         network.changes.multicast.set_port(bridge, port, _changed(settings, body.values()))
-        snapshot = network.multicast_snapshot(bridge)
-        return answer(port_view(network, bridge, port, snapshot))
+        return answer(next(port_views(network, bridge, [port])))
 
     return api
 

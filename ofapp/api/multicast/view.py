@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ofapp.api.base import PortRef
-from ofapp.api.lookup import by_number, port_ref
+from ofapp.api.lookup import port_ref
 from ofapp.api.multicast.models import (
     EntryCounts,
     FamilyStatus,
@@ -34,7 +35,7 @@ _QUERIER = {"self": "this bridge asks for members", "other": "another querier as
 
 
 def bridge_view(network: Network, bridge: Bridge) -> MulticastStatus:
-    """Multicast snooping of a bridge."""
+    """Multicast snooping of a bridge, without its ports."""
     snapshot, counts = network.multicast_snapshot(bridge), snooping_counts(bridge)
     settings = network.running.of(bridge.datapath_id).snooping()
     return MulticastStatus(
@@ -52,23 +53,26 @@ def bridge_view(network: Network, bridge: Bridge) -> MulticastStatus:
         ),
         parameters=settings,
         vlans=[] if snapshot is None else _vlans(bridge, snapshot),
-        ports=[port_view(network, bridge, port, snapshot) for port in by_number(bridge)],
+        ports=[],
     )
 
 
-def port_view(
-    network: Network, bridge: Bridge, port: Port, snapshot: Snapshot | None
-) -> MulticastPortStatus:
-    """Multicast snooping of a port."""
+def port_views(
+    network: Network, bridge: Bridge, ports: Iterable[Port]
+) -> Iterator[MulticastPortStatus]:
+    """Multicast snooping of ports, as all of them are now."""
+    snapshot = network.multicast_snapshot(bridge)
     members: Sequence[MemberInfo] = () if snapshot is None else snapshot.members
-    counters = {} if snapshot is None else snapshot.counters.get(port.number, {})
-    return MulticastPortStatus(
-        number=port.number,
-        name=port.name,
-        groups=sum(own.port == port.number and not own.permanent for own in members),
-        counters=dict(sorted(counters.items())),
-        parameters=network.running.port(bridge, port).multicast,
-    )
+    groups = Counter(own.port for own in members if not own.permanent)
+    for port in ports:
+        counters = {} if snapshot is None else snapshot.counters.get(port.number, {})
+        yield MulticastPortStatus(
+            number=port.number,
+            name=port.name,
+            groups=groups[port.number],
+            counters=dict(sorted(counters.items())),
+            parameters=network.running.port(bridge, port).multicast,
+        )
 
 
 def _vlans(bridge: Bridge, snapshot: Snapshot) -> list[MulticastVlanStatus]:

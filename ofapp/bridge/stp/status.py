@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ofapp.bridge.stp.core import Core
@@ -83,8 +83,9 @@ _TIMERS = {
 }
 
 
-def bridge_status(core: Core) -> BridgeStatus:
-    """Everything about the bridge at its last known instant."""
+def bridge_status(core: Core, ports: Iterable[int] | None = None) -> BridgeStatus:
+    """Everything about the bridge at its last known instant; ports: only these."""
+    wanted = core.ports if ports is None else ports
     return BridgeStatus(
         bridge_id=core.bridge_id,
         root=core.root_priority.root,
@@ -96,7 +97,7 @@ def bridge_status(core: Core) -> BridgeStatus:
         topology_change_count=core.tc_count,
         time_since_topology_change=None if core.tc_since is None else core.now - core.tc_since,
         topology_change_port=core.tc_port,
-        ports=tuple(port_status(core, core.ports[number]) for number in sorted(core.ports)),
+        ports=tuple(port_status(core, core.ports[number]) for number in sorted(wanted)),
     )
 
 

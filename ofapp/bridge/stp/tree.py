@@ -299,9 +299,9 @@ class SpanningTree:
         """The instant of the next `tick`, None if nothing is due ever."""
         return self._core.wakes.next()
 
-    def snapshot(self) -> BridgeStatus:
-        """The bridge and its ports as of the last call."""
-        return bridge_status(self._core)
+    def snapshot(self, ports: Iterable[int] | None = None) -> BridgeStatus:
+        """The bridge and its ports as of the last call.  ports: only these; KeyError."""
+        return bridge_status(self._core, ports)
 
     def port(self, port_no: int) -> PortStatus:
         """One port as of the last call. Raises KeyError for an unknown port."""

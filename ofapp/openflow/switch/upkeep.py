@@ -16,7 +16,6 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
 from ofapp.common import hub
-from ofapp.common.portions import Portions
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters import Counters
 from ofapp.openflow.switch.delivery import Delivery, Way
@@ -37,8 +36,6 @@ PAUSE = 1.0
 
 TOGETHER = 0.1
 """Seconds in which deletions are taken for one."""
-
-_rest = partial(hub.sleep, 0)
 
 
 class Upkeep:
@@ -99,7 +96,7 @@ class Upkeep:
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, but for what protocols do then."""
-        portions = Portions(_rest)
+        portions = hub.portions()
         before = self.writer.installed.copy()
         desired = self._bridge.desired_as_of_now(params)(portions)
         return difference(before, self.writer.wanted(desired, portions), portions)
@@ -142,7 +139,7 @@ class Upkeep:
 
     def _changed_since(self, before: Program) -> Changes:
         self._delivery.await_barrier()
-        return difference(before, self.writer.installed.copy(), Portions(_rest))
+        return difference(before, self.writer.installed.copy(), hub.portions())
 
     # What happens by itself
 

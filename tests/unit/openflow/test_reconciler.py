@@ -294,7 +294,7 @@ def test_a_configuration_for_many_ports_is_foreseen_done_and_counted_in_portions
 ) -> None:
     """Nobody else had a turn for 0.7 s at 4,095 ports, at each reload and at each dry run."""
     rests: list[None] = []
-    monkeypatch.setattr(upkeep, "_rest", lambda: rests.append(None))
+    monkeypatch.setattr(ofapp.common.hub, "portions", lambda: Portions(lambda: rests.append(None)))
     setting = Setting(FEW)
     setting.look()
     setting.crowded = True
