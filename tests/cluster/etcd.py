@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import itertools
+import urllib.error
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.support import logs
 from tests.support.etcd_nodes import EtcdNodes
@@ -12,13 +15,19 @@ from tests.support.lab import _in_namespace
 
 T = TypeVar("T")
 
+QUOTA = 16 << 20
+"""Octets until it is full."""
+
+_VALUE = base64.b64encode(bytes(1 << 20)).decode()
+
 
 class Etcd:
     """space: where it runs; host: its address there."""
 
     def __init__(self, space: str, host: str) -> None:
         self._space = space
-        self._nodes = self._there(lambda: EtcdNodes(3, host=host))
+        quota = "--quota-backend-bytes", str(QUOTA)
+        self._nodes = self._there(lambda: EtcdNodes(3, quota, host))
         logs.watch(self)
 
     @property
@@ -29,9 +38,30 @@ class Etcd:
     def value(self, key: str) -> bytes | None:
         """What a key holds, as any node that runs tells; None: there is no such key."""
         wanted = {"key": base64.b64encode(key.encode()).decode()}
-        node = next(node for node in self._nodes.nodes if node.process)
-        found = self._there(lambda: node.post("kv/range", wanted)).get("kvs")
+        found = self._ask("kv/range", wanted).get("kvs")
         return base64.b64decode(found[0]["value"]) if isinstance(found, list) else None
+
+    def fill(self) -> None:
+        """Put what nobody needs until it takes no more: alarm NOSPACE."""
+        with contextlib.suppress(urllib.error.HTTPError):
+            for number in itertools.count():
+                key = base64.b64encode(b"/filling/%d" % number).decode()
+                self._ask("kv/put", {"key": key, "value": _VALUE})
+
+    def make_room(self) -> None:
+        """What its documentation says: delete, compact, defragment, disarm."""
+        first, end = (base64.b64encode(key).decode() for key in (b"/filling/", b"/filling0"))
+        self._ask("kv/deleterange", {"key": first, "range_end": end})
+        self.compact()
+        for node in self._nodes.nodes:
+            self._there(lambda own=node: own.post("maintenance/defragment"))
+        for alarm in self._ask("maintenance/alarm", {}).get("alarms", ()):
+            self._ask("maintenance/alarm", {"action": "DEACTIVATE", **alarm})
+
+    def compact(self) -> None:
+        """Forget all that was, up to now."""
+        at = self._ask("kv/range", {"key": "YQ=="})["header"]["revision"]
+        self._ask("kv/compaction", {"revision": at, "physical": True})
 
     def kill_leader(self) -> None:
         """kill -9 of the node that leads."""
@@ -59,6 +89,11 @@ class Etcd:
         for path in sorted(self._nodes.folder.glob("*.log")):
             lines = path.read_text(errors="replace").splitlines()
             yield f"etcd's log, {path.name}", "\n".join(lines[-10:])
+
+    def _ask(self, path: str, body: object) -> dict[str, Any]:
+        """Any node that runs."""
+        node = next(node for node in self._nodes.nodes if node.process)
+        return self._there(lambda: node.post(path, body))
 
     def _there(self, call: Callable[[], T]) -> T:
         return _in_namespace(self._space, call)

@@ -1,8 +1,9 @@
 """Who wrote to a switch, as the switch itself has it: from the log of what Open vSwitch received.
 
 Each line bears a time and the controller that the connection leads to.  A message that changes the
-switch is a *write* when the switch did not refuse it as a slave's.  Whose turn it is follows from
-the role requests that it granted: whoever it made MASTER last.
+switch is a *write* when the switch did not refuse it as a slave's; it does so also where nobody is
+there any more to hear it, as when what a member had sent before it was cut off arrives late.  Whose
+turn it is follows from the role requests that it granted: whoever it made MASTER last.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 _LINE = re.compile(
-    r"^(?P<time>[0-9T:.-]+)Z\|\d+\|vconn\|DBG\|(?P<peer>\S+): (?P<way>received|sent \(Success\)):"
+    r"^(?P<time>[0-9T:.-]+)Z\|\d+\|vconn\|DBG\|(?P<peer>\S+): (?P<way>received|sent \([^)]*\)):"
     r" OFP[TSR]+_(?P<kind>\w+)(?: reply)? \(OF1[.]3\) \(xid=(?P<xid>0x[0-9a-f]+)\):(?P<rest>.*)"
 )
 _CONNECTED = re.compile(r"\|rconn\|INFO\|[^|]*<->(?P<peer>\S+): connected$")

@@ -12,15 +12,18 @@ import pytest
 
 from ofapp.controller.cluster.placement import Candidate, line
 from tests.support import frames
+from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
 from tests.support.etcd_nodes import EtcdNodes, missing
 from tests.support.hosts import learn
+from tests.support.multicast_entries import entries, hear_querier, wait_entry
 from tests.support.ovs import LOCAL, Bridge, VSwitchd
 from tests.support.waiting import wait_for
 from tests.vswitchd import test_lacp
 
 A = frames.host(1)
 NAMES = ("a", "b")
+JOINED, SET = "239.1.1.1", "239.2.2.2"
 CLUSTER = "site"
 BOND = f"bridges: {{{test_lacp.DPID:016x}: {{lags: {{lag0: {test_lacp.LAG}}}}}}}"
 
@@ -289,6 +292,25 @@ def test_an_aggregation_stands_while_its_bridge_has_another_owner(
     finally:
         vswitchd.vsctl("--if-exists", "del-br", "nb")
         bridge.destroy()
+
+
+def test_groups_are_where_they_were_when_the_switch_has_another_owner(site: Site) -> None:
+    """One that a host has joined, and one that somebody has set."""
+    bridge = site.bridge
+    owner = site.owner()
+    other = site.other(owner)
+    mdb, name = f"/v1/bridges/{bridge.dpid16}/mdb", bridge.port_name(2)
+    assert site.members[owner].api("PUT", f"{mdb}/0/{SET}/{name}").status == 201
+    hear_querier(bridge, 3)
+    bridge.inject(1, mcframes.join(1, JOINED))
+    wait_entry(bridge, JOINED, {1, 3})
+    wait_entry(bridge, SET, {2, 3})
+    held = entries(bridge)
+    site.members[owner].kill9()
+    site.wait_owner(other)
+    assert entries(bridge) == held
+    told = {entry["group"]: entry["type"] for entry in site.members[other].get(mdb)["entries"]}
+    assert told == {JOINED: "temp", SET: "permanent"}
 
 
 def test_the_other_takes_over_when_the_owner_is_killed(site: Site) -> None:
