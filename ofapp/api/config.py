@@ -93,6 +93,10 @@ class ConfigStatus(BaseModel):
     loaded: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
     watch: bool = Field(description="a change of the file is read by itself")
     warnings: list[str] = Field(description="what is valid in the file, but likely to surprise")
+    unsaved: str | None = Field(
+        description="why what was set at run time cannot be saved, and a restart would lose it;"
+        " null while all is saved"
+    )
     bridges: list[ConfigBridge]
 
 
@@ -156,6 +160,7 @@ def blueprint(network: Network) -> APIBlueprint:
                 loaded=datetime.fromtimestamp(reloader.loaded, UTC).isoformat(),
                 watch=config.watch,
                 warnings=list(config.warnings()),
+                unsaved=network.unsaved,
                 bridges=[_bridge(network.running, bridge) for _, bridge in known],
             )
         )

@@ -57,6 +57,11 @@ def _health(network: Network) -> Iterator[Metric]:
         "When the configuration file was taken last.",
         reloader.loaded,
     )
+    yield GaugeMetricFamily(
+        "ofapp_state_saved",
+        "0 = what is set at run time cannot be saved now, and a restart would lose it.",
+        float(network.unsaved is None),
+    )
 
 
 def _channels(network: Network) -> Iterator[Metric]:

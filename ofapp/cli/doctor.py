@@ -62,10 +62,11 @@ def _ask(url: str) -> Told:
             trees[known] = client.get(f"/v1/bridges/{known}/stp")
         with suppress(ApiError):
             lags[known] = client.get(f"/v1/bridges/{known}/lags")["lags"]
-    members = []
+    config: Json = {}
     with suppress(ApiError):
-        members = client.get("/v1/config").get("members", [])
-    return Told(url, None, bridges, trees, lags, members)
+        config = client.get("/v1/config")
+    members, unsaved = config.get("members", []), config.get("unsaved")
+    return Told(url, None, bridges, trees, lags, members, unsaved)
 
 
 def _show(found: tuple[Finding, ...]) -> None:

@@ -119,6 +119,11 @@ class Network:
         with self.audit.act(who, str(Role.ADMIN), "this machine", "reload"):
             self.reloader.try_reload()
 
+    @property
+    def unsaved(self) -> str | None:
+        """Why something that is to outlive the process cannot be saved now; None while all is."""
+        return self._state.unsaved
+
     def take(self, pushed: Pushed) -> None:
         """Do as a configuration says that somebody has pushed to all members; ConfigError."""
         with self.audit.act(pushed.by, str(Role.ADMIN), "the cluster", f"push {pushed.place}"):

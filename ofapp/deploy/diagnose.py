@@ -29,6 +29,7 @@ class Told:
     trees: Mapping[str, Json] = field(default_factory=dict)  # /stp of those
     lags: Mapping[str, Sequence[Json]] = field(default_factory=dict)  # /lags of those
     members: Sequence[Json] = ()  # of a cluster, as /v1/config has them
+    unsaved: str | None = None  # why what is set at run time cannot be saved
 
 
 def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding, ...]:
@@ -55,6 +56,10 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
     found += _twice(bridges)
     found += _superseded(told, bridge)
     found += _members(told.members)
+    if told.unsaved is not None:
+        problem = "what is set at run time cannot be saved, and a restart would lose it: "
+        fix = "make room on that disk, or let it be written to; the controller goes on trying"
+        found.append(Finding("controller", problem + told.unsaved, fix))
     if told.problem is not None:
         fix = "start ofapp-manager, or say with --api where it is"
         found.append(Finding("controller", told.problem, fix))

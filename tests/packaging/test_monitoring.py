@@ -38,6 +38,7 @@ WELL = {
     f'{_BUCKET}{{le="2.5"}}': "0+240x60",
     f'{_BUCKET}{{le="+Inf"}}': "0+240x60",
     "ofapp_config_last_reload_successful": "1x60",
+    "ofapp_state_saved": "1x60",
     **CONNECTED,
     f"ofapp_bridge_in_line{{{BRIDGE}}}": "1x60",
     f"ofapp_bridge_standby{{{BRIDGE}}}": "0x60",
@@ -66,6 +67,7 @@ WELL = {
 ILL = {
     "OfappDown": {'up{job="ofapp"}': "0x60"},
     "OfappLate": {f'{_BUCKET}{{le="0.5"}}': "0+230x60"},
+    "OfappNotSaved": {"ofapp_state_saved": "0x60"},
     "OfappConfigurationRefused": {"ofapp_config_last_reload_successful": "0x60"},
     "OfappSwitchAway": {f"ofapp_bridge_connected{{{BRIDGE}}}": "0x60"},
     "OfappSwitchNotInLine": {f"ofapp_bridge_in_line{{{BRIDGE}}}": "0x60"},

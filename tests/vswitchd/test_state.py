@@ -45,8 +45,10 @@ def test_a_full_disk_is_told_and_what_was_asked_for_is_saved_later(
     assert "in force" in reply.body["detail"]
     wait_for(lambda: static_at(bridge, T, 3), "the entry to be in force")
     assert len(controller.events("state.unsaved")) == 1
+    assert "No space left" in controller.api("GET", "/v1/config").body["unsaved"]
     fill.unlink()
     wait_for(lambda: controller.events("state.saved"), "what was not saved to be saved")
+    assert controller.api("GET", "/v1/config").body["unsaved"] is None
     controller.restart()
     controller.wait_ready(bridge)
     assert {controller.where(bridge, mac) for mac in (S, T)} == {2, 3}

@@ -28,9 +28,10 @@ def replace(path: Path, data: bytes, sync: bool) -> None:
             if sync:
                 os.fsync(file.fileno())
         part.replace(path)
-    except OSError:
+    except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()  # what there was room for would be in the way of the next
+        error.filename = str(path)  # a disk that is full does not say which
         raise
     if sync:
         _sync_directory(path.parent)

@@ -94,6 +94,7 @@ class Keeper:
     """Jobs by key.  Of jobs with one key only the last counts, and no two run at a time.
 
     in_threads: they wait for what holds up all others (a disk); else they let others go on.
+    unsaved: why something could not be done, as long as it is not; None while all goes well.
     """
 
     def __init__(self, tell: Tell, in_threads: bool = True) -> None:
@@ -105,6 +106,7 @@ class Keeper:
         self._workers = 0
         self._retries = False
         self._troubled: set[str] = set()  # keys of what failed or hangs
+        self.unsaved: str | None = None
 
     def put(self, key: str, job: Job, first: bool = False) -> Ticket:
         """Have a job done; `first`: before those that are not."""
@@ -200,6 +202,7 @@ class Keeper:
         if (error is None or forsaken) and key in self._troubled:
             self._troubled.remove(key)
             if not self._troubled:
+                self.unsaved = None
                 self._tell(None, Event("state.saved", "what could not be saved is saved now"))
 
     def _retry(self) -> None:
@@ -218,11 +221,12 @@ class Keeper:
         self._troubled.add(key)
         if not begins:
             return
+        self.unsaved = why = _why(error)
         message = (
-            f"what is set at run time cannot be saved, and a restart would lose it: {_why(error)}; "
+            f"what is set at run time cannot be saved, and a restart would lose it: {why}; "
             "trying again"
         )
-        event = Event("state.unsaved", message, Severity.ERROR, data={"error": _why(error)})
+        event = Event("state.unsaved", message, Severity.ERROR, data={"error": why})
         self._tell(None, event)
 
 

@@ -112,6 +112,11 @@ class State:
     def heed(self, name: str, changed: Callable[[], object]) -> None:
         """Call `changed` when others have changed a document; files are changed by nobody."""
 
+    @property
+    def unsaved(self) -> str | None:
+        """Why something that is to be kept cannot be saved now; None while all is."""
+        return "; ".join(filter(None, (self.keeper.unsaved, self.trail.unsaved))) or None
+
     def finish(self, patience: float) -> None:
         """The process ends: wait so many seconds for what is still being saved."""
         self.keeper.finish(patience)

@@ -31,7 +31,7 @@ class Trail:
         self._tell = tell
         self._lines: deque[bytes] = deque()
         self._writing = False
-        self._trouble = False
+        self.unsaved: str | None = None
 
     def add(self, line: str) -> None:
         """Have a line written, soon; it has no line ends."""
@@ -48,7 +48,7 @@ class Trail:
     def finish(self, patience: float) -> None:
         """Wait so many seconds for what is not written yet."""
         with hub.Timeout(patience, False):
-            while self._lines and not self._trouble:
+            while self._lines and self.unsaved is None:
                 hub.sleep(0.01)
 
     def _write(self, path: Path) -> None:
@@ -65,14 +65,14 @@ class Trail:
             self._writing = False
 
     def _heed(self, error: OSError | None) -> None:
-        if error is None and self._trouble:
-            self._trouble = False
+        if error is None and self.unsaved is not None:
+            self.unsaved = None
             message = f"the audit trail is written again; {self.lost} lines are lost"
             self._tell(None, Event("audit.saved", message, data={"lost": self.lost}))
         elif error is not None:
             why = error.strerror or str(error)
-            if not self._trouble:
-                self._trouble = True
+            if self.unsaved is None:
+                self.unsaved = f"the audit trail: {why}"
                 message = f"the audit trail cannot be written: {why}; trying again"
                 event = Event("audit.unsaved", message, Severity.ERROR, data={"error": why})
                 self._tell(None, event)

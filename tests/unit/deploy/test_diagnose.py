@@ -138,6 +138,12 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         "mtu_request=1500",
     ),
     "no rest": (healthy(), Told(URL, problem="no answer from it"), "no answer", "--api"),
+    "full disk": (
+        healthy(),
+        Told(URL, bridges=GOOD.bridges, unsaved="/var/lib/ofapp: No space left on device"),
+        "cannot be saved, and a restart would lose it: /var/lib/ofapp: No space left",
+        "make room",
+    ),
     "unknown": (healthy(), Told(URL), "does not know it", "whom it refuses"),
     "standby": (
         healthy(),
