@@ -292,11 +292,14 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
 
 def _shake_hands(context: ssl.SSLContext, handle: Any, peer: Any, address: Any) -> None:
     """Serve a peer over TLS, if it comes to that."""
-    wrapped = None
-    with Timeout(HANDSHAKE_SECONDS, False):
-        wrapped = context.wrap_socket(peer, server_side=True)
+    wrapped, why = None, f"none within {HANDSHAKE_SECONDS} s"
+    try:
+        with Timeout(HANDSHAKE_SECONDS, False):
+            wrapped = context.wrap_socket(peer, server_side=True)
+    except OSError as error:  # of which ssl.SSLError is one: it speaks something else, or has left
+        why = error.strerror or str(error)
     if wrapped is None:
-        LOG.warning("%s: no TLS handshake within %s s", address, HANDSHAKE_SECONDS)
+        LOG.warning("%s: no TLS handshake: %s", address, why)
         peer.close()
         return
     handle(wrapped, address)

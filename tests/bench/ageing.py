@@ -33,7 +33,7 @@ EARLY = 5.0
 """Seconds before the first of them ages out, to which the clock is put."""
 HELLO = 2.0
 PATIENCE = 600.0
-"""Seconds in which they have to be known."""
+"""Seconds in which they have to be known, and then forgotten."""
 _BPDU = bytes.fromhex("0180c2000000")
 _ALL = socket.htons(3)
 
@@ -131,7 +131,7 @@ def measure(hosts: int, rate: int, ageing_time: int, warp: bool) -> Aged:
                 passed = ageing_time - EARLY - (before - began)
                 switch.appctl("time/warp", str(int(passed * 1000)))
             cpu = switch.main_seconds()
-            wait_for(lambda: known() < 0.01 * there, "hosts to age out", seconds=400)
+            wait_for(lambda: known() < 0.01 * there, "hosts to age out", seconds=PATIENCE)
             forgotten = time.monotonic() - before
             cpu = switch.main_seconds() - cpu
             time.sleep(2 * HELLO)

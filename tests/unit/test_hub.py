@@ -8,7 +8,8 @@ from typing import Any
 from ofapp.common import hub
 
 # isort: split
-from eventlet.green import socket
+import pytest
+from eventlet.green import socket, ssl
 from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
@@ -113,3 +114,23 @@ def test_what_a_message_brings_about_leaves_before_anything_else_is_done() -> No
     assert theirs.recv(100) == b" and more"
     ours.close()
     theirs.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n\r\n"], ids=["nothing", "no TLS"])
+def test_a_peer_that_leaves_or_speaks_no_tls_is_told_in_a_line(
+    said: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It was an uncaught exception with its traceback, for each connection."""
+    listening = hub.listen(("127.0.0.1", 0))
+    with socket.create_connection(listening.getsockname()) as client:
+        client.sendall(said)
+    peer, address = listening.accept()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served: list[object] = []
+    hub._shake_hands(context, lambda *_: served.append(_), peer, address)
+    assert served == []
+    (record,) = caplog.records
+    assert "no TLS handshake: " in record.getMessage()
+    assert record.exc_info is None
+    assert peer.fileno() == -1
+    listening.close()

@@ -265,7 +265,7 @@ class TestDisksThatFail:
         fill = small / "fill"
         with pytest.raises(OSError, match="No space"):
             fill.write_bytes(bytes(1 << 20))
-        with pytest.raises(NotSavedError, match=r"in force, but .*entries-.*: No space left") as error:
+        with pytest.raises(NotSavedError, match=r"in force, .*entries-.*: No space left") as error:
             state.remember(1, Kept((OTHER,), asked=True)).wait()
         assert error.value.full
         assert told.kinds == ["state.unsaved"]

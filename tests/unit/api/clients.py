@@ -33,6 +33,6 @@ class _StandIn:
 
     def __getattr__(self, name: str) -> Any:
         part = getattr(self._network_of_the_moment(), name)
-        if isinstance(part, float):
+        if part is None or isinstance(part, float):
             return part
         return LocalProxy(lambda: getattr(self._network_of_the_moment(), name))
