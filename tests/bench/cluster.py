@@ -4,8 +4,9 @@
     tests/bench/run cluster --switches 50 --hosts 20 --members 0,1,3
 
 Each switch is emulated, with a connection to every member and one set of flows.  Measured is how
-long it takes until all are in line, until all hosts are learned, and until all are in line again
-when a member was killed: its switches go to the others, or to the one that is started in its place.
+long it takes until all are in line, until each is with the member that it falls to, until all hosts
+are learned, and until all are in line again when a member was killed: its switches go to the
+others, or to the one that is started in its place.
 Echoes of some switches tell the longest stall.  All members share a core, as the emulator has the
 other one: so more members show what a cluster costs, and not what more machines bring.
 """
@@ -30,6 +31,8 @@ from tests.bench.fleet import Fleet, Member
 from tests.support.etcd_nodes import EtcdNodes
 
 PATIENCE = 300.0
+REST = 5.0
+"""Seconds in which no switch has another owner: each is with the one that it falls to."""
 LISTENED = 20
 """Switches whose echoes are timed."""
 
@@ -40,6 +43,7 @@ class Row:
 
     members: int
     in_line: float = 0.0
+    at_rest: float = 0.0
     learned: float = 0.0
     again: float = 0.0
     moved: int = 0
@@ -104,12 +108,37 @@ def connect(fleet: Fleet, dpid: int, ports: list[int]) -> list[Member]:
     """One switch: what any member tells it is there for all of them."""
     there = [fleet.add(Member(port, dpid)) for port in ports]
     for other in there[1:]:
-        other._flows, other.groups, other.meters = (
-            there[0]._flows,
-            there[0].groups,
-            there[0].meters,
-        )
+        _same(there[0], other)
     return there
+
+
+def come_again(fleet: Fleet, network: list[list[Member]], ports: list[int]) -> int:
+    """A member ends a connection when it gives a switch away: it comes again.  Gives how many."""
+    count = 0
+    for connections in network:
+        for at, one in enumerate(connections):
+            if one.closed:
+                count += 1
+                connections[at] = fleet.add(Member(ports[at], connections[0].dpid))
+                _same(one, connections[at])
+                connections[at].echoing = one.echoing
+                fleet.dismiss(one)
+    return count
+
+
+def at_rest(fleet: Fleet, network: list[list[Member]], ports: list[int]) -> None:
+    """Return when no switch was given to another member for some seconds."""
+    deadline, quiet = time.monotonic() + PATIENCE, time.monotonic() + REST
+    while time.monotonic() < quiet:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"switches still change their owners after {PATIENCE:g} s")
+        if come_again(fleet, network, ports):
+            quiet = time.monotonic() + REST
+        fleet.run(0.1)
+
+
+def _same(one: Member, other: Member) -> None:
+    other._flows, other.groups, other.meters = one._flows, one.groups, one.meters
 
 
 def served(connections: list[Member]) -> Member | None:
@@ -133,6 +162,8 @@ def measure(members: int, switches: int, hosts: int) -> Row:
             connections[0].echoing = True
         _until(fleet, lambda: all(map(served, network)), "all to be in line")
         row.in_line = time.monotonic() - begun
+        at_rest(fleet, network, ports)
+        row.at_rest = time.monotonic() - begun - REST
 
         begun = time.monotonic()
         owners = [owner for connections in network if (owner := served(connections))]
@@ -186,16 +217,16 @@ def main() -> int:
         f"{options.switches:,} switches, {options.hosts} hosts each; load {os.getloadavg()[0]:.1f}"
     )
     print(
-        "| members | in line | hosts learned | a switch | one killed: in line again | moved |"
-        " longest stall | CPU |"
+        "| members | in line | at rest | hosts learned | a switch | one killed: in line again |"
+        " moved | longest stall | CPU |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for members in map(int, options.members.split(",")):
         row = measure(members, options.switches, options.hosts)
         each = (row.after - row.before) / options.switches / 1024
         print(
-            f"| {row.members or 'no cluster'} | {row.in_line:.1f} s | {row.learned:.1f} s"
-            f" | {each:.0f} KiB | {row.again:.1f} s | {row.moved}"
+            f"| {row.members or 'no cluster'} | {row.in_line:.1f} s | {row.at_rest:.1f} s"
+            f" | {row.learned:.1f} s | {each:.0f} KiB | {row.again:.1f} s | {row.moved}"
             f" | {max(row.stalls, default=0) * 1000:.0f} ms | {row.cpu:.1f} s |",
             flush=True,
         )

@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from ofapp.controller.cluster.placement import Candidate, line
 from tests.cluster.etcd import Etcd
 from tests.cluster.wires import Wires
 from tests.cluster.writers import Log
@@ -202,6 +203,15 @@ class Site:
     def served(self, switch: Switch) -> bool:
         """Whether its MASTER has it in line."""
         return self._owner(switch) is not None
+
+    def usual(self, switch: Switch) -> str:
+        """The name of the member that a switch falls to while all are there."""
+        return line([Candidate(one.name) for one in self.members], switch.dpid).order[0]
+
+    def balanced(self) -> bool:
+        """Whether each switch is there, and in line: nothing is on its way to anybody."""
+        owners = {switch: self._owner(switch) for switch in self.switches}
+        return all(own is not None and own.name == self.usual(at) for at, own in owners.items())
 
     def whole(self) -> bool:
         """Whether every member is connected to every switch."""

@@ -22,6 +22,7 @@ def test_its_disk_is_full(site: Site, tally: Tally) -> None:
     as there is room."""
     assert site.etcd is not None
     switch, other = site.switches
+    wait_for(site.balanced, "each switch to be with its usual owner", seconds=60)
     owner, member = site.owner(switch), site.owner(other)
     static = f"/v1/bridges/{other.bridge.dpid16}/fdb/0/02:0d:00:00:00:07"
     told = [len(own(one, ALARM)) for one in site.members]

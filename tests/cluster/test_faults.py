@@ -81,12 +81,13 @@ def test_the_owner(
 ) -> None:
     for turn in range(TURNS):
         switch = site.switches[turn % len(site.switches)]
-        owner = site.owner(switch)
         watch = Watch(site)
-        with watch, fault(owner):
-            watch.newcomers(switch)
-            if fault is not stopped_for_a_second:
-                watch.taken(switch, owner)
+        with watch:
+            owner = site.owner(switch)
+            with fault(owner):
+                watch.newcomers(switch)
+                if fault is not stopped_for_a_second:
+                    watch.taken(switch, owner)
         tally.add(watch.seen)
     tally.assert_unharmed(*((LEARNED, MOST_SILENCE) if THOROUGH else ()))
 
