@@ -332,7 +332,8 @@ def test_nobody_is_read_from_whose_words_fill_the_memory(monkeypatch: pytest.Mon
         made._work()
         hub.sleep(0)
     reader.wait()
-    assert len(heard.log) == 60 * 800
+    # On a busy machine it is told as well that the switch has to wait.
+    assert [kind for kind, _ in heard.log].count("expired") == 60 * 800
 
 
 def test_an_error_in_what_hears_ends_the_connection_and_is_told() -> None:
