@@ -1,7 +1,8 @@
 """Manual pages, made of what the commands declare: `python -m ofapp.cli.manual FOLDER`.
 
-A page for `ofapp` and one for each group and each command of its own (`ofapp-fdb.1`), with all
-commands of a group on its page.  They say what `--help` says, and are made with the package.
+A page for `ofapp`, one for each group and each command of its own (`ofapp-fdb.1`), with all
+commands of a group on its page, and one for `ofapp-manager`.  They say what `--help` says, and are
+made with the package.
 """
 
 from __future__ import annotations
@@ -20,6 +21,14 @@ from ofapp.cli.app import app
 from ofapp.cli.parameters import SettingCommand
 
 _NAME = "ofapp"
+MANAGER = "ofapp-manager"
+_ABOUT_MANAGER = [
+    "Runs os-ken applications, named as modules or as files, and `ofapp.app` unless others are"
+    " named. Modules come before the options that they register themselves.",
+    "By default it listens to this machine alone, for switches and for the API.",
+    "SIGTERM and SIGINT end it, and the switches keep their flows. SIGHUP has it read its file"
+    " again. It ends with status 2 for a wrong command line, with 1 when it cannot begin or go on.",
+]
 Command = Any
 """One of typer's own click, which has no name outside of it."""
 
@@ -34,6 +43,7 @@ def pages() -> Iterator[tuple[str, str]]:
     for name, command in children:
         below = typer.Context(command, info_name=name, parent=context)
         yield f"{_NAME}-{name}.1", _page(f"{_NAME}-{name}", command, below, [])
+    yield f"{MANAGER}.8", _manager_page()
 
 
 def write(folder: Path) -> None:
@@ -47,10 +57,7 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
     said = _paragraphs(command)
     summary = (said[0].splitlines() or [""])[0].rstrip(".:")
     lines = [
-        f'.TH {_text(title).upper()} 1 "" "ofapp {ofapp.__version__}" "ofapp"',
-        ".SH NAME",
-        f"{_text(title)} \\- {_text(summary[:1].lower() + summary[1:])}",
-        ".SH SYNOPSIS",
+        *_head(title, 1, summary[:1].lower() + summary[1:]),
         *_synopsis(command, context),
     ]
     if len(said) > 1 or "\n" in said[0]:
@@ -66,9 +73,36 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
         lines += [".SH OPTIONS", *options] if options else []
     if others:
         lines += [".SH COMMANDS", "Each has a page of its own.", *_list_of(command, others)]
+        lines += [".SH SEE ALSO", f".BR {MANAGER} (8)"]
     else:
         lines += [".SH SEE ALSO", f".BR {_NAME} (1)"]
     return "\n".join(lines) + "\n"
+
+
+def _manager_page() -> str:
+    """Of the launcher, whose options are os-ken's own kind."""
+    from ofapp.launcher.options import told
+
+    lines = [
+        *_head(MANAGER, 8, "the controller: starts os-ken applications"),
+        f".B {_text(MANAGER)}",
+        _text("[MODULE ...] [OPTION ...]"),
+        ".SH DESCRIPTION",
+        *_body(_ABOUT_MANAGER),
+        ".SH OPTIONS",
+    ]
+    for option, sentence in told():
+        lines += [".TP", f".B {_text(option)}", _text(" ".join(sentence.split()))]
+    return "\n".join([*lines, ".SH SEE ALSO", f".BR {_NAME} (1)"]) + "\n"
+
+
+def _head(title: str, section: int, summary: str) -> list[str]:
+    return [
+        f'.TH {_text(title).upper()} {section} "" "ofapp {ofapp.__version__}" "ofapp"',
+        ".SH NAME",
+        f"{_text(title)} \\- {_text(summary)}",
+        ".SH SYNOPSIS",
+    ]
 
 
 def _list_of(command: Command, others: list[str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ oslo.config's own `--config-file` reads INI; here the name belongs to the YAML f
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,15 @@ def take_addresses(config: Config, directory: Path) -> None:
     ):
         if value is not None:
             CONF.set_default(option, value)
+
+
+def told() -> Iterator[tuple[str, str]]:
+    """What --help tells of each option: how it is written, and its sentence."""
+    for option, group in sorted(CONF._all_cli_opts(), key=lambda own: own[0].name):
+        if group is None and option.help and not option.positional:
+            flag = f"--{option.name}"
+            takes = not isinstance(option, cfg.BoolOpt)
+            yield f"{flag} {option.metavar or 'VALUE'}" if takes else flag, option.help
 
 
 def _no_ini_files(_files: list[str], _dirs: list[str]) -> list[Any]:

@@ -95,6 +95,7 @@ def test_commands_work_for_anybody_and_without_this_repository(installed: Machin
         assert f"/usr/share/{path}\n" in completions
         assert installed.succeeds("grep", "-q", "_OFAPP_COMPLETE", f"/usr/share/{path}")
     assert "/usr/share/man/man1/ofapp-stp.1.gz\n" in completions
+    assert "/usr/share/man/man8/ofapp-manager.8.gz\n" in completions
     where = "import ofapp, os_ken, pydantic; print(ofapp.__file__, os_ken.__file__)"
     found = installed.run("/usr/lib/ofapp/bin/python3", "-c", where).split()
     assert all(path.startswith("/usr/lib/ofapp/lib/") for path in found)

@@ -28,9 +28,18 @@ def test_there_is_a_page_for_each_command_and_every_parameter(folder: Path) -> N
     assert "Seconds between BPDUs: 1 to 2." in tree
 
 
+def test_the_manager_has_a_page_with_its_options(folder: Path) -> None:
+    page = (folder / "ofapp-manager.8").read_text()
+    assert page.count(".TP") >= 30
+    for option in ("ofp\\-listen\\-host ADDRESS", "insecure", "ofp\\-tcp\\-listen\\-port PORT"):
+        assert f".B \\-\\-{option}\n" in page
+    assert "os\\-ken applications" in page
+    assert "SIGHUP" in page
+
+
 @pytest.mark.skipif(shutil.which("man") is None, reason="no man here")
 def test_man_shows_them_and_warns_of_nothing(folder: Path) -> None:
-    pages = sorted(folder.glob("*.1"))
+    pages = sorted(folder.glob("*.[18]"))
     done = subprocess.run(
         ["man", "--warnings", "-l", *pages], capture_output=True, text=True, check=True
     )
