@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from ipaddress import ip_address
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from ofapp.bridge.mac import is_group, parse_mac
 
@@ -38,6 +39,11 @@ def _host_mac(value: object) -> int:
     if not mac or is_group(mac):
         raise ValueError(f"{value} is not the address of one host")
     return mac
+
+
+def _ip(text: str) -> str:
+    """As it is usually written; ValueError."""
+    return str(ip_address(text))
 
 
 def _decimal(value: object) -> object:
@@ -111,6 +117,20 @@ PortText = Annotated[
         max_length=64,
         description="a port's name, its number, or LOCAL",
         json_schema_extra={"example": "eth1"},
+    ),
+]
+
+
+IpAddress = Annotated[
+    str,
+    AfterValidator(_ip),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}],
+            "description": "an IPv4 or IPv6 address",
+            "example": "10.0.0.7",
+        }
     ),
 ]
 

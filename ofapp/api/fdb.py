@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
 from itertools import groupby
 from operator import itemgetter
 from typing import Annotated, Any, Literal
@@ -21,6 +22,7 @@ from ofapp.api.base import (
     Flushed,
     HostMac,
     Input,
+    IpAddress,
     Mac,
     NoQuery,
     PageSize,
@@ -42,7 +44,14 @@ from ofapp.api.pagination import (
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.api.roles import operator, viewer
-from ofapp.bridge.answers import fdb_tables, held_addresses, held_keys, static_entries
+from ofapp.bridge.answers import (
+    fdb_tables,
+    held_addresses,
+    held_keys,
+    hosts_with_ip,
+    ip_addresses,
+    static_entries,
+)
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT, EntryType
 from ofapp.bridge.fdb import Entry as CoreEntry
@@ -78,6 +87,9 @@ class Listing(EntryFilter):
     """Which entries, and which page of them."""
 
     type: TypeName | None = None
+    ip: IpAddress | None = Field(
+        None, description="an IP address that a host was last heard with, whole"
+    )
     limit: PageSize = Field(PAGE, description="most entries of a page")
     cursor: Cursor | None = Field(None, description="`next` of the page before")
 
@@ -100,6 +112,10 @@ class Entry(BaseModel):
     )
     updated: float | None = Field(description="seconds since it was last seen as a source")
     used: float | None = Field(description="seconds since it was last used as a destination")
+    addresses: list[str] = Field(
+        description="IP addresses that it was last heard with, as far as frames that came to the"
+        " controller told, the last first; it may claim what is another one's"
+    )
 
 
 class BridgeEntry(Entry):
@@ -178,6 +194,7 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
                 "flags": flags,
                 "updated": updated,
                 "used": used,
+                "addresses": ip_addresses(bridge, vlan, mac),
             }
         )
     return entries
@@ -329,7 +346,15 @@ def _position(query: Listing) -> tuple[int, Key]:
 def _selection(bridge: Bridge, query: Listing) -> Selection:
     number = None if query.port is None else find_port(bridge, query.port).number
     type_ = None if query.type is None else EntryType(query.type)
-    return Selection(query.mac, query.vlan, number, type_)
+    return Selection(query.mac, query.vlan, number, type_, _hosts(bridge, query.ip))
+
+
+def _hosts(bridge: Bridge, ip: str | None) -> frozenset[Key] | None:
+    """Who was heard with it; None for whoever it may be."""
+    if ip is None:
+        return None
+    octets = ip_address(ip).packed
+    return frozenset(host for host, own in hosts_with_ip(bridge) if octets in own)
 
 
 def _key(row: Row) -> Key:

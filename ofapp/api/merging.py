@@ -87,7 +87,9 @@ def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
                 if claimed(item["datapath_id"]) in (None, member):
                     found[kind].setdefault(neighbour_key(item), item)
         for host in answer["hosts"]:
-            found["hosts"].setdefault((host["vlan"], host["mac"]), host)
+            known = found["hosts"].setdefault((host["vlan"], host["mac"]), host)
+            own = [*known.get("addresses", []), *host.get("addresses", [])]
+            known["addresses"] = list(dict.fromkeys(own))  # an older member tells none
     more = any(answer["more"] for answer in answers.values())
     lists = {kind: [items[key] for key in sorted(items)] for kind, items in found.items()}
     more = more or any(len(items) > MOST for items in lists.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -35,12 +35,16 @@ _SAMPLE = 512
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which entries; None does not filter.  port: OpenFlow port number."""
+    """Which entries; None does not filter.
+
+    port: OpenFlow port number; hosts: (VID, address) of those that may be among them.
+    """
 
     mac: int | None = None
     vlan: int | None = None
     port: int | None = None
     type: EntryType | None = None
+    hosts: Set[Key] | None = None
 
 
 def encode_cursor(datapath_id: int, key: Key) -> str:
@@ -61,7 +65,7 @@ def page(bridge: Bridge, selection: Selection, after: Key, limit: int) -> list[R
 
 
 def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Iterator[Row]:
-    if selection.type in (None, EntryType.LOCAL):
+    if selection.type in (None, EntryType.LOCAL) and selection.hosts is None:
         for mac, port in sorted(local_addresses(bridge).items()):
             if (
                 (EVERY_VLAN, mac) > after
@@ -79,6 +83,8 @@ def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Itera
         table = fdb_tables(bridge)[vlan]
         beyond = after[1] if vlan == after[0] else -1
         macs = _candidates(table, static.get(vlan, set()), selection)
+        if selection.hosts is not None:
+            macs = [mac for mac in macs if (vlan, mac) in selection.hosts]
         for mac in _first(limit, macs, beyond):
             yield vlan, mac, table[mac]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sized
+from ipaddress import ip_address
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -21,7 +22,7 @@ from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
 from ofapp.api.topology import Neighbour, around, map_view
 from ofapp.api.vendors import Vendors
-from ofapp.bridge.answers import fdb_tables
+from ofapp.bridge.answers import fdb_tables, hosts_with_ip, ip_addresses
 from ofapp.bridge.mac import format_mac
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -33,6 +34,7 @@ TAG = Tag(name="search", description="Where is what is called so.")
 
 _PIECE = 5000  # addresses looked at in a row: a millisecond or two
 _DIGITS = re.compile(r"[0-9a-f]{4,12}")
+_IP = re.compile(r"\d+\.[\d.]*|[0-9a-f]*:[0-9a-f:.]*")
 
 
 class SearchQuery(Input):
@@ -41,7 +43,8 @@ class SearchQuery(Input):
     q: str = Field(
         min_length=2,
         max_length=64,
-        description="a part of a name, of an address, or of a vendor's name",
+        description="a part of a name, of a MAC address, or of a vendor's name; an IP address, or"
+        " its beginning",
         json_schema_extra={"example": "eth"},
     )
 
@@ -60,11 +63,14 @@ class FoundPort(FoundBridge):
 
 
 class FoundHost(BaseModel):
-    """An address that contains it, or is of such a vendor; /v1/fdb?mac= tells where it is."""
+    """Whose MAC address contains it or is of such a vendor, or who was last heard with such an IP
+    address; /v1/fdb?mac= tells where it is.
+    """
 
     mac: str
     vlan: int = Field(description="VID, 0 = untagged")
     vendor: str | None = Field(description="who has made the card, null = not known")
+    addresses: list[str] = Field(description="IP addresses that it was last heard with")
 
 
 class Found(BaseModel):
@@ -98,7 +104,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
         ]
         ports = _ports(network, text)
         neighbours = [own for own in map_view(around(network)).neighbours if _says(own, text)]
-        hosts = _hosts(network, _wanted(text, vendors))
+        hosts = _hosts(network, _wanted(text, vendors)) | _by_ip(network, text)
         kinds: tuple[Sized, ...] = (bridges, ports, neighbours, hosts)
         return answer(
             Found(
@@ -106,7 +112,12 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
                 ports=ports[:MOST],
                 neighbours=neighbours[:MOST],
                 hosts=[
-                    FoundHost(mac=format_mac(mac), vlan=vlan, vendor=vendors.name(mac >> 24))
+                    FoundHost(
+                        mac=format_mac(mac),
+                        vlan=vlan,
+                        vendor=vendors.name(mac >> 24),
+                        addresses=_addresses(network, vlan, mac),
+                    )
                     for vlan, mac in sorted(hosts)[:MOST]
                 ],
                 more=any(len(kind) > MOST for kind in kinds),
@@ -157,6 +168,37 @@ def _hosts(network: Network, wanted: Callable[[int], bool]) -> set[tuple[int, in
         if len(found) > MOST:
             break
     return found
+
+
+def _by_ip(network: Network, text: str) -> set[tuple[int, int]]:
+    """The same by their IP addresses: whole ones, or those that begin so."""
+    if not _IP.fullmatch(text):
+        return set()
+    try:
+        octets = ip_address(text).packed
+    except ValueError:
+        octets = None
+    found: set[tuple[int, int]] = set()
+    for bridge in list(network.bridges.values()):
+        hosts = hosts_with_ip(bridge)
+        for start in range(0, len(hosts), _PIECE):
+            for host, own in hosts[start : start + _PIECE]:
+                if octets in own if octets else any(_begins(each, text) for each in own):
+                    found.add(host)
+            hub.sleep(0)
+        if len(found) > MOST:
+            break
+    return found
+
+
+def _begins(octets: bytes, text: str) -> bool:
+    return str(ip_address(octets)).startswith(text)
+
+
+def _addresses(network: Network, vlan: int, mac: int) -> list[str]:
+    """What any bridge has heard, once each."""
+    told = (ip_addresses(bridge, vlan, mac) for bridge in list(network.bridges.values()))
+    return list(dict.fromkeys(each for own in told for each in own))
 
 
 def _pieces(network: Network) -> Iterator[tuple[int, list[int]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Literal, NamedTuple
 
 from ofapp.bridge.bridge_queries import BridgeQueries
@@ -76,13 +77,23 @@ def fdb_counts(bridge: BridgeQueries) -> FdbCounts:
         len(learning.local),
         len(learning.move_guard.held),
         learning.limits.bridge.refused,
-        dict(learning.counters),
+        {**learning.counters, **bridge.ip_addresses.counters},
     )
 
 
 def fdb_tables(bridge: BridgeQueries) -> Mapping[int, Mapping[int, Entry]]:
     """The entries by VID and address, but for the bridge's own addresses; as they are now."""
     return bridge.fdb.tables
+
+
+def ip_addresses(bridge: BridgeQueries, vid: int, mac: int) -> list[str]:
+    """The IP addresses that a host was last heard with, the last first."""
+    return [str(ip_address(address)) for address in bridge.ip_addresses.of(vid, mac)]
+
+
+def hosts_with_ip(bridge: BridgeQueries) -> list[tuple[Address, tuple[bytes, ...]]]:
+    """(VID, MAC address) of each host whose IP addresses are known, and these in octets."""
+    return bridge.ip_addresses.hosts()
 
 
 def static_entries(bridge: BridgeQueries) -> Mapping[Address, str]:

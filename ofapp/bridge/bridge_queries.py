@@ -15,6 +15,7 @@ from ofapp.bridge.desired import Asked, Desired, DesiredPort
 from ofapp.bridge.effects import PutStatic
 from ofapp.bridge.fdb import Fdb
 from ofapp.bridge.flooding import Flooding
+from ofapp.bridge.ip_addresses import IpAddresses
 from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.bridge.learning import Learning
@@ -43,6 +44,7 @@ class BridgeQueries:
     stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
     with the first port, when the bridge's address is known.
     addresses: what it has learned, for who looks after its switch.
+    ip_addresses: those that its hosts were last heard with.
     rates: how many sightings a second its ports may send.
     lldp: the agents of the switch's ports, none where it is off.
     former_name: what it was called, while another bridge goes by that name.
@@ -59,6 +61,7 @@ class BridgeQueries:
         self.ports = PortTable(commons.room)
         self.port_policies = PortPolicies(params, self.ports)
         self.fdb = Fdb()
+        self.ip_addresses = IpAddresses(self.fdb)
         self.learning = Learning(self.fdb, params)
         self.addresses = LearnedAddresses(self.learning)
         self.relay = Relay(self.learning)
@@ -160,6 +163,10 @@ class BridgeQueries:
         if tree is None:
             return None
         return tree.status(now, ports and [port for port in ports if port in tree.ports])
+
+    def stp_guarded(self) -> dict[int, tuple[stp.Guard, ...]]:
+        """The ports that guards of spanning tree hold, and which; none for a bridge without it."""
+        return {} if self.spanning_tree is None else self.spanning_tree.guarded()
 
     def stp_around(self) -> stp.Around | None:
         """Who is behind the ports, as the spanning tree hears; None for a bridge without one."""

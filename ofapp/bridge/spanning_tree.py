@@ -163,6 +163,10 @@ class BridgeSpanningTree:
         )
         return replace(snapshot, time_since_topology_change=changed, ports=told)
 
+    def guarded(self) -> dict[int, tuple[stp.Guard, ...]]:
+        """The ports that guards hold, and which."""
+        return self.tree.guarded()
+
     def around(self) -> stp.Around:
         """The bridge, and who is behind its ports."""
         told = self.tree.around()

@@ -19,9 +19,10 @@ from ofapp.cli.arguments import (
     OnPort,
     PortOption,
     VlanOption,
+    WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table, say
+from ofapp.cli.output import age, print_json, print_table, repeat, say
 
 app = typer.Typer(help="Forwarding databases: who is behind which port.", no_args_is_help=True)
 
@@ -46,31 +47,56 @@ def show(
     json: Annotated[
         bool, typer.Option("-j", "--json", help="Print JSON as `bridge -j fdb show` does.")
     ] = False,
+    ip: Annotated[
+        str | None,
+        typer.Option("--ip", metavar="IP", help="Only hosts that were last heard with it."),
+    ] = None,
     statistics: Annotated[
         bool, typer.Option("-s", "--statistics", help="With -j, also print `used` and `updated`.")
     ] = False,
+    watch: WatchOption = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show the entries of a bridge, or of all bridges."""
+    """Show the entries of a bridge, or of all bridges.
+
+    IP is what a host said when it was learned, as far as it did: it may claim another's.
+    """
     client = Client(api)
     query = {
         "mac": mac,
         "vlan": vlan,
         "port": port,
         "type": None if type_ is None else type_.value,
+        "ip": ip,
     }
+
+    def once() -> None:
+        entries = _entries(client, bridge, query)
+        if json:
+            print_json([_as_iproute2(entry, statistics) for entry in entries])
+        else:
+            _print(entries, bridge is None)
+
+    repeat(once, watch, json)
+
+
+def _entries(client: Client, bridge: str | None, query: Json) -> list[Json]:
     if bridge is None:
-        entries = list(client.entries("/v1/fdb", query))
-    else:
-        (known,) = client.bridges(bridge)
-        path = path_of(known, "fdb")
-        entries = [entry | {"bridge": known["name"]} for entry in client.entries(path, query)]
-    if json:
-        print_json([_as_iproute2(entry, statistics) for entry in entries])
-        return
+        return list(client.entries("/v1/fdb", query))
+    (known,) = client.bridges(bridge)
+    path = path_of(known, "fdb")
+    return [entry | {"bridge": known["name"]} for entry in client.entries(path, query)]
+
+
+def _print(entries: list[Json], bridges: bool) -> None:
+    """IP addresses and bridges only where that says something."""
     header = ["MAC", "VLAN", "PORT", "TYPE", "UPDATED", "USED"]
     rows = [_row(entry) for entry in entries]
-    if bridge is None:
+    if any(entry["addresses"] for entry in entries):
+        header.append("IP")
+        for row, entry in zip(rows, entries, strict=True):
+            row.append(",".join(entry["addresses"]) or "-")
+    if bridges:
         header.append("BRIDGE")
         for row, entry in zip(rows, entries, strict=True):
             row.append(entry["bridge"])

@@ -151,7 +151,7 @@ def test_a_bridge_is_asked_and_not_reached_into() -> None:
 
 def test_the_parts_of_a_bridge_are_known_to_this_test() -> None:
     doors = {"addresses", "datapath_id", "former_name", "lags", "params", "port_policies", "ports"}
-    doors.add("stp")
+    doors |= {"stp", "ip_addresses"}
     bridge = Bridge(1, BridgeParams())
     assert {*vars(bridge)} - doors <= PARTS, "say in PARTS or here what it is: a part or a door"
     assert all(hasattr(bridge, name) for name in PARTS | doors)

@@ -130,6 +130,12 @@ def port_status(core: Core, port: TreePort) -> PortStatus:
     )
 
 
+def guarded(core: Core) -> dict[int, tuple[Guard, ...]]:
+    """The ports that guards hold, and which."""
+    held = ((port.port_no, _guards(port)) for port in core.ports.values())
+    return {number: guards for number, guards in held if guards}
+
+
 def _guards(port: TreePort) -> tuple[Guard, ...]:
     active = {
         Guard.BPDU_GUARD: port.err_disabled,

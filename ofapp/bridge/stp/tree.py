@@ -27,10 +27,10 @@ from ofapp.bridge.stp.information import port_information
 from ofapp.bridge.stp.neighbour import forget_strangers, hear_from
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
-from ofapp.bridge.stp.port import TreePort
+from ofapp.bridge.stp.port import Guard, TreePort
 from ofapp.bridge.stp.receive import bridge_detection, port_receive, protocol_migration
 from ofapp.bridge.stp.roles import select_roles
-from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, port_status
+from ofapp.bridge.stp.status import BridgeStatus, PortStatus, bridge_status, guarded, port_status
 from ofapp.bridge.stp.topology import account, topology_change
 from ofapp.bridge.stp.transition import port_role_transition, port_state_transition
 from ofapp.bridge.stp.transmit import has_left, know_neighbour, port_transmit
@@ -310,6 +310,10 @@ class SpanningTree:
     def around(self) -> Around:
         """The bridge, and who is behind its ports, as of the last call."""
         return around(self._core)
+
+    def guarded(self) -> dict[int, tuple[Guard, ...]]:
+        """The ports that guards hold, and which."""
+        return guarded(self._core)
 
     def states(self) -> dict[int, PortState]:
         """The states of the ports whose links are up, without the rest of `snapshot`."""

@@ -300,6 +300,11 @@ class Session:
             self._learned = self.bridge.addresses.by_port()
         self._intake.take_in(self._upkeep.admit(samples))
 
+    def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
+        """Some of the frames by which addresses were seen, which tell more, and their ports."""
+        if effects := self.bridge.ip_addresses.hear(frames):
+            self.apply(effects)
+
     def _learn(self, samples: list[Sample]) -> None:
         if effects := self.bridge.addresses.learn(samples, time.monotonic()):
             self.apply(effects)
@@ -341,6 +346,7 @@ class Session:
     def on_snooped(self, port: int, frame: bytes) -> None:
         """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
         self.packet_ins["snooped"] += 1
+        self.on_heard([(port, frame)])
         self.apply(self.bridge.snooped(port, frame, time.monotonic()))
 
     def on_port_news(self, messages: list[bytes]) -> None:

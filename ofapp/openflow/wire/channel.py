@@ -63,6 +63,8 @@ FRAMES = 32
 """Frames of protocols heard together at most."""
 PORTS = 64
 """Ports heard of together at most: what looks at all ports then looks once for all of these."""
+CURIOSITY = Budget(1000, 500)
+"""Sightings of all switches whose frames are read as well: so many a second, and saved up."""
 LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
@@ -327,8 +329,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             return
         self._working = True
         try:
-            end = time.perf_counter() + SLICE
-            while self._work_on() and time.perf_counter() < end:
+            now = time.perf_counter()
+            self._inbox.curious = int(CURIOSITY.left(now))
+            while self._work_on() and time.perf_counter() < now + SLICE:
                 pass
         finally:
             self._working = False
@@ -407,6 +410,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self.counters["packet_ins_before_ready"] += len(batch.samples)
             return
         self.listener.on_learned(batch.samples, batch.expired)
+        if batch.frames and self.listener is not None:
+            CURIOSITY.spend(len(batch.frames))
+            self.listener.on_heard(batch.frames)
 
     def _take_error(self, listener: Listener, message: bytes) -> None:
         try:

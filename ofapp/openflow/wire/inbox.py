@@ -27,6 +27,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.packet_in import (
+    first_misses,
     is_bpdu,
     is_lacp,
     is_lldp,
@@ -72,10 +73,14 @@ class Frame(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Notices, and the sightings that came after them: (vid, mac, serial) and (port, vid, mac)."""
+    """Notices, and the sightings that came after them: (vid, mac, serial) and (port, vid, mac).
+
+    frames: the port and the beginning of the frame of some sightings, whoever they are of.
+    """
 
     expired: list[Expired]
     samples: list[tuple[int, int, int]]
+    frames: list[tuple[int, bytes]]
 
 
 class Inbox:
@@ -83,11 +88,13 @@ class Inbox:
 
     weight: bytes that wait, about; counters: gets what is malformed.
     urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
+    curious: how many sightings' frames are to be told in batches yet.
     """
 
     def __init__(self, counters: Counter[str]) -> None:
         self.weight = 0
         self.urgent: set[int] = set()
+        self.curious = 0
         self._echoes: list[Message] = []
         self._frames: deque[Frame] = deque()
         self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with whom it is about
@@ -194,8 +201,9 @@ class Inbox:
 
     def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | Batch, int]:
         """What begins there, and where what comes next does."""
-        batch = Batch([], [])
-        expired, samples = batch
+        batch = Batch([], [], [])
+        expired, samples, frames = batch
+        begin = at
         unpack, counters = _HEADER.unpack_from, self._counters
         left = BATCH
         while at < end and left:
@@ -216,6 +224,9 @@ class Inbox:
                 break
             at += length
             left -= 1
+        if samples and self.curious > 0:
+            frames += first_misses(data, begin, at, self.curious)
+            self.curious -= len(frames)
         return batch, at
 
     def _put_bulk(self, data: bytes, begin: int, end: int) -> None:

@@ -19,7 +19,9 @@ _TAGS = (0x8100, 0x88A8)
 # OVS takes a tag for one only if the inner type is there as well: 18 bytes of frame.
 _PACKET_IN = struct.Struct("!8sHHII4x2x6xHIHH2x")
 _PACKET_IN_LENGTH = 16 + _PACKET_IN.size
+_COPIED = 42 + 64  # a switch may say more than it was asked for
 _ETHERNET = struct.Struct("!6xHIHH")
+_BEFORE_FRAME = struct.Struct("!2xH22xH4xI6x")
 
 
 def is_bpdu(data: bytes, at: int) -> bool:
@@ -69,6 +71,19 @@ def _read_miss_slowly(message: bytes) -> tuple[int, int, int] | None:
     if type_ in _TAGS and len(frame) >= 18:
         vid = int.from_bytes(frame[14:16], "big") & VID_MASK
     return port, vid, high << 32 | low
+
+
+def first_misses(data: bytes, begin: int, end: int, most: int) -> list[tuple[int, bytes]]:
+    """(port, frame) of the packet-ins that are `is_miss` among the first `most` messages."""
+    found = []
+    at, unpack = begin, _BEFORE_FRAME.unpack_from
+    while at + _PACKET_IN_LENGTH <= end and most:
+        length, match_length, port = unpack(data, at)
+        if match_length == 12 and is_miss(data, at):
+            found.append((port, data[at + 42 : at + min(length, _COPIED)]))
+        at += length
+        most -= 1
+    return found
 
 
 def read_packet_in(message: bytes) -> tuple[int, bytes] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.config import Config
+from ofapp.controller.access import Role
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
@@ -79,6 +81,8 @@ def learn(network: Network, bridge: Bridge, *hosts: tuple[int, int, str]) -> Non
 def some_network() -> Network:
     """Bridge br0: hosts 1 to 40 on eth1, 41 to 60 in VLAN 7 on eth2, STATIC in VLAN 7 on eth3.
 
+    Host 1 was heard with 10.0.0.1 and then fe80::1, host 10 with 10.0.0.10.
+
     Bridge br1 may learn one address and has: host 1, on eth3.
     """
     network = empty_network(bridges={FULL: {"fdb_max_learned": 1}})
@@ -87,7 +91,22 @@ def some_network() -> Network:
     learn(network, first, *((2, 7, mac(number)) for number in range(41, 61)))
     learn(network, second, (3, 0, mac(1)))
     network.changes.fdb.add_static(first, 7, parse_mac(STATIC), "eth3")
+    speak(first, 1, mac(1), "10.0.0.1", "fe80::1")
+    speak(first, 1, mac(10), "10.0.0.10")
+    speak(second, 3, mac(1), "10.0.0.1")
     return network
+
+
+def speak(bridge: Bridge, port: int, who: str, *addresses: str) -> None:
+    """A host that is known is heard with these addresses, the last one last."""
+    source = parse_mac(who).to_bytes(6, "big")
+    for address in addresses:
+        octets = ip_address(address).packed
+        head = b"\x45" + bytes(7) + b"\x40" + bytes(3)
+        if len(octets) == 16:
+            head = b"\x60" + bytes(6) + b"\x40"
+        kind = b"\x08\x00" if len(octets) == 4 else b"\x86\xdd"
+        bridge.ip_addresses.hear([(port, bytes(6) + source + kind + head + octets)])
 
 
 def stp_network() -> Network:
@@ -273,6 +292,36 @@ def lldp_network() -> Network:
     return network
 
 
+SECRETS: dict[str, str] = {}
+"""The tokens of `closed_network`, by role."""
+
+
+def closed_network() -> Network:
+    """Where everybody needs a token: one of each role, and `spare`.  Bridge br0 has all there is.
+
+    Host 1 on eth1, STATIC in VLAN 7 on eth2, 239.7.7.7 permanently there; list `guests` on eth2, an
+    aggregation lag0 of eth3 and eth4, spanning tree, snooping and LLDP.
+    """
+    own = {
+        "stp": {"enabled": True},
+        "lldp": {"enabled": True},
+        "vlans": {7: {"multicast": {"mcast_query_interval": 60}}},
+        "lags": {"lag0": {"members": ["eth3", "eth4"], "lacp": "off"}},
+        "ports": {"eth1": {"stp": {"admin_edge": True}}, "eth2": {"acl": "guests"}},
+        "acls": {"guests": [{"name": "rest", "match": {}, "action": "allow"}]},
+    }
+    network = empty_network(bridges={DPID: own})
+    bridge = add_bridge(network, ports=4)
+    learn(network, bridge, (1, 0, mac(1)))
+    speak(bridge, 1, mac(1), "10.0.0.1")
+    network.changes.fdb.add_static(bridge, 7, parse_mac(STATIC), "eth2")
+    network.changes.mdb.add_permanent(bridge, PermanentEntry(7, ip("239.7.7.7"), "eth2"))
+    for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN):
+        SECRETS[str(role)] = network.access.tokens.create(str(role), role, "root", 0.0)[0]
+    network.access.tokens.create("spare", Role.VIEWER, "root", 0.0)
+    return network
+
+
 def odd_network() -> Network:
     """Bridge br0 with a port that is called `a#b?c%d`."""
     network = empty_network()
@@ -285,6 +334,7 @@ def odd_network() -> Network:
 NETWORKS = {
     "acl": acl_network,
     "cabled": cabled_network,
+    "closed": closed_network,
     "lag": lag_network,
     "lldp": lldp_network,
     "guarded": guarded_network,

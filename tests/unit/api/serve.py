@@ -5,6 +5,7 @@ A process of its own, so that eventlet and whoever asks do not share a thread.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,13 +14,13 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from ofapp.api.server import ApiServer, Place
 from ofapp.common import hub
-from tests.unit.api.network import NETWORKS
+from tests.unit.api.network import NETWORKS, SECRETS
 
 if __name__ == "__main__":
     parent = os.getppid()
     hub.SwitchServer.listening.set()  # as if switches could connect, so that /readyz answers 200
     server = ApiServer(NETWORKS[sys.argv[1]](), Place("127.0.0.1", int(sys.argv[2])))
     server.start()
-    print(server.port, flush=True)
+    print(server.port, json.dumps(SECRETS), flush=True)
     while os.getppid() == parent:
         hub.sleep(0.2)

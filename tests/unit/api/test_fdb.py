@@ -55,6 +55,12 @@ def test_without_a_filter_everything_in_order(client: Any) -> None:
         ({"type": "local"}, [OWN]),
         ({"type": "local", "port": "eth1"}, []),
         ({"type": "learned", "vlan": 0}, [mac(number) for number in range(1, 41)]),
+        ({"ip": "10.0.0.1"}, [mac(1)]),
+        ({"ip": "FE80:0::1"}, [mac(1)]),
+        ({"ip": "10.0.0.10", "port": "eth1"}, [mac(10)]),
+        ({"ip": "10.0.0.10", "port": "eth2"}, []),
+        ({"ip": "10.0.0.1", "type": "local"}, []),
+        ({"ip": "10.0.0.2"}, []),
     ],
     ids=str,
 )
@@ -69,7 +75,13 @@ def test_an_entry_tells_where_and_since_when(client: Any, bridge: Bridge) -> Non
     assert 100 <= told.pop("updated") < 101
     assert 50 <= told.pop("used") < 51
     port = {"number": 2, "name": "eth2"}
-    assert told == {"mac": mac(41), "vlan": 7, "port": port, "type": "learned", "flags": []}
+    about = {"type": "learned", "flags": [], "addresses": []}
+    assert told == {"mac": mac(41), "vlan": 7, "port": port, **about}
+
+
+def test_an_entry_tells_the_addresses_it_was_heard_with_the_last_first(client: Any) -> None:
+    (told,) = client.get(FDB, query_string={"mac": mac(1)}).json["entries"]
+    assert told["addresses"] == ["fe80::1", "10.0.0.1"]
 
 
 def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
@@ -82,6 +94,7 @@ def test_a_local_entry_is_in_every_vlan_and_has_no_age(client: Any) -> None:
             "flags": [],
             "updated": None,
             "used": None,
+            "addresses": [],
         }
     ]
 
@@ -121,6 +134,7 @@ def test_a_name_goes_before_a_number(client: Any, network: Network, bridge: Brid
         ({"port": ""}, "port", 422),
         ({"port": "eth9"}, "port", 404),
         ({"prot": "eth1"}, "prot", 422),
+        ({"ip": "10.0.0"}, "ip", 422),
         ({"vlan": ["1", "2"]}, "vlan", 422),
     ],
     ids=str,

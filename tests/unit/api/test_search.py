@@ -55,6 +55,29 @@ def test_hosts_by_a_part_of_their_address_with_or_without_colons(client: Any) ->
     assert mac(1) in {own.mac for own in find(client, mac(1).replace(":", "")[4:]).hosts}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10.0.0.1", {mac(1)}),
+        ("10.0.0.", {mac(1), mac(10)}),
+        ("FE80:0:0::1", {mac(1)}),
+        ("fe80:", {mac(1)}),
+        ("0.0.1", set()),  # in the middle
+        ("10.0.0.2", set()),
+        ("10.0.0.999", set()),
+    ],
+)
+def test_hosts_by_the_ip_address_that_they_were_heard_with(
+    client: Any, text: str, expected: set[str]
+) -> None:
+    assert {own.mac for own in find(client, text).hosts} == expected
+
+
+def test_a_host_is_told_with_what_every_bridge_has_heard(client: Any) -> None:
+    (host,) = find(client, "10.0.0.1").hosts
+    assert host.addresses == ["fe80::1", "10.0.0.1"]
+
+
 def test_neighbours_by_what_they_say_of_themselves(clients: Clients) -> None:
     client = clients(lldp_network())
     (said,) = find(client, "<SCRIPT>").neighbours

@@ -21,7 +21,8 @@ def macs(said: Said) -> list[str]:
 
 def test_all_bridges(live_ofapp: Run) -> None:
     said = live_ofapp("fdb", "show")
-    assert said.lines[0].split() == ["MAC", "VLAN", "PORT", "TYPE", "UPDATED", "USED", "BRIDGE"]
+    columns = ["MAC", "VLAN", "PORT", "TYPE", "UPDATED", "USED", "IP", "BRIDGE"]
+    assert said.lines[0].split() == columns
     assert len(said.lines) == 1 + 62 + 2
     assert said.lines[2].split()[:4] == [mac(1), "-", "eth1", "learned"]
     assert said.lines[-1].split()[-1] == "br1"
@@ -32,7 +33,7 @@ def test_one_bridge_by_name_or_id(live_ofapp: Run, bridge: str) -> None:
     said = live_ofapp("fdb", "show", bridge)
     assert macs(said) == [OWN, *(mac(number) for number in range(1, 61)), STATIC]
     assert "BRIDGE" not in said.lines[0]
-    assert said.lines[1].split() == [OWN, "all", "br0", "local", "-", "-"]
+    assert said.lines[1].split() == [OWN, "all", "br0", "local", "-", "-", "-"]
 
 
 @pytest.mark.parametrize(
@@ -43,10 +44,18 @@ def test_one_bridge_by_name_or_id(live_ofapp: Run, bridge: str) -> None:
         (["--port", "eth3"], [STATIC]),
         (["--type", "local"], [OWN]),
         (["--mac", mac(7), "--vlan", "7"], []),
+        (["--ip", "10.0.0.1"], [mac(1)]),
     ],
 )
 def test_filters(live_ofapp: Run, options: list[str], expected: list[str]) -> None:
     assert macs(live_ofapp("fdb", "show", "br0", *options)) == expected
+
+
+def test_it_shows_the_ip_addresses_where_there_are_any(live_ofapp: Run) -> None:
+    said = live_ofapp("fdb", "show", "br0", "--mac", mac(1))
+    assert said.lines[0].split()[-1] == "IP"
+    assert said.lines[1].split()[-1] == "fe80::1,10.0.0.1"
+    assert "IP" not in live_ofapp("fdb", "show", "br0", "--mac", mac(2)).lines[0]
 
 
 def test_pages_are_followed(live_ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:

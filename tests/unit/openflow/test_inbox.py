@@ -209,3 +209,18 @@ def test_a_message_does_not_keep_all_that_came_with_it() -> None:
     inbox, _ = sorted_into(flow_removed(1, 10, 5) + ECHO * 3000)
     inbox.take_echoes()
     assert len(inbox._bulk[0][0]) < 200
+
+
+def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> None:
+    frames = [packet_in(3, mac)[42:] for mac in range(1, 6)]
+    stream = flow_removed(9, 1, 1) + b"".join(packet_in(3, mac) for mac in range(1, 6))
+    inbox, _ = sorted_into(stream)
+    first = inbox.take_bulk()
+    assert isinstance(first, Batch)
+    assert (len(first.samples), first.frames) == (5, [])
+    inbox.curious = 3
+    inbox.feed(stream)
+    told = inbox.take_bulk()
+    assert isinstance(told, Batch)
+    assert told.frames == [(3, frame) for frame in frames[:2]]  # of the first three messages
+    assert inbox.curious == 1

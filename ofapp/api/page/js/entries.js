@@ -53,6 +53,7 @@ export function entryColumns({ bridges = false, action = null } = {}) {
     { name: "port", title: "Port", width: 16, cell: (entry) => html`<a href=${link(["bridge", entry.datapath_id, "ports"], { port: entry.port.number })}>${entry.port.name}</a>` },
     { name: "type", title: "Type", width: 10, cell: (entry) => entry.type },
     { name: "flags", title: "Flags", width: 14, cell: (entry) => (entry.flags.length ? html`<b class="warn">${entry.flags.join(", ")}</b>` : "") },
+    { name: "addresses", title: "Last heard with", width: 18, kind: "code", cell: (entry) => entry.addresses.join(", ") },
     { name: "updated", title: "Heard", width: 9, kind: "number", cell: (entry) => age(entry.updated) },
     { name: "used", title: "Used", width: 9, kind: "number", cell: (entry) => age(entry.used) },
   ];
@@ -61,8 +62,8 @@ export function entryColumns({ bridges = false, action = null } = {}) {
   return columns;
 }
 
-// A form of filters; submit(values of those that are given)
-export function filterForm(values, submit, types, extra = nothing) {
+// A form of filters; submit(values of those that are given); byIp: also by an IP address
+export function filterForm(values, submit, types, extra = nothing, byIp = false) {
   const read = (event) => {
     event.preventDefault();
     const form = event.currentTarget.closest("form") ?? event.currentTarget;
@@ -70,6 +71,7 @@ export function filterForm(values, submit, types, extra = nothing) {
   };
   return html`<form class="filters" @submit=${read}>
     <label>MAC <input name="mac" .value=${values.mac ?? ""} size="17" spellcheck="false" autocomplete="off"></label>
+    ${byIp ? html`<label>IP <input name="ip" .value=${values.ip ?? ""} size="15" spellcheck="false" autocomplete="off"></label>` : nothing}
     <label>VLAN <input name="vlan" .value=${values.vlan ?? ""} size="5" inputmode="numeric" autocomplete="off"></label>
     <label>Port <input name="port" .value=${values.port ?? ""} size="10" spellcheck="false" autocomplete="off"></label>
     <label>Type <select name="type" @change=${read}>${["", ...types].map((type) => html`<option value=${type} ?selected=${(values.type ?? "") === type}>${type || "any"}</option>`)}</select></label>

@@ -1,7 +1,7 @@
 // Every address that any switch knows.
 
 import { Entries, entryColumns, filterForm } from "./entries.js";
-import { html, render } from "./lit.js";
+import { html, nothing, render } from "./lit.js";
 import { amend } from "./router.js";
 import { Table } from "./table.js";
 import { count } from "./words.js";
@@ -10,7 +10,7 @@ export const title = "Hosts";
 
 export async function show(place, route, signal) {
   render(html`<h1>Hosts</h1><div class="bar"></div><div class="rows"></div>`, place);
-  const names = ["mac", "vlan", "port", "type"];
+  const names = ["mac", "ip", "vlan", "port", "type"];
   const filter = () => Object.fromEntries(names.map((name) => [name, route.query.get(name) ?? ""]).filter(([, text]) => text));
   let problem = "";
   const table = new Table(place.querySelector(".rows"), {
@@ -39,10 +39,10 @@ export async function show(place, route, signal) {
   function bar() {
     render(
       html`${filterForm(filter(), (values) => {
-          amend(route, { mac: "", vlan: "", port: "", type: "", ...values });
+          amend(route, { mac: "", ip: "", vlan: "", port: "", type: "", ...values });
           for (const name of names) if (!values[name]) route.query.delete(name);
           look();
-        }, ["learned", "static", "local"])}
+        }, ["learned", "static", "local"], nothing, true)}
         <p class=${problem ? "problem" : "quiet"} role="status">${problem || `${count(entries.rows.length)}${entries.whole ? "" : " and more"} shown; an address is known to each switch that it passes.`}</p>`,
       place.querySelector(".bar"),
     );

@@ -53,7 +53,7 @@ function drawTop() {
             </nav>
             <form role="search" @submit=${search}>
               <input id="search" name="q" type="search" aria-label="Find a MAC, vendor, port or switch"
-                placeholder="MAC, vendor, port, switch  ( / )" autocomplete="off" spellcheck="false" maxlength="64">
+                placeholder="MAC, IP, vendor, port, switch ( / )" autocomplete="off" spellcheck="false" maxlength="64">
             </form>
             <span class="live ${live.state}" title=${about}><span aria-hidden="true">${shape}</span> ${word}</span>
             <span class="who">${who.known ? `${who.name}, ${who.role}` : "open API: everybody is admin"}</span>

@@ -19,7 +19,7 @@ export async function show(place, route, signal) {
     return;
   }
   if (text.length < 2) {
-    render(html`<h1>Search</h1><p>Type two characters at least: a part of a MAC address, of a vendor's, a port's or a switch's name.</p>`, place);
+    render(html`<h1>Search</h1><p>Type two characters at least: a part of a MAC address, of a vendor's, a port's or a switch's name, or the beginning of an IP address.</p>`, place);
     return;
   }
   const found = await get(["search"], { q: text }, signal);
@@ -30,12 +30,12 @@ function results(text, { bridges, ports, neighbours, hosts, more }) {
   const nothingAtAll = !bridges.length && !ports.length && !neighbours.length && !hosts.length;
   return html`<h1>“${text}”</h1>
     ${more ? html`<p class="warn">There is more than this: be more precise.</p>` : nothing}
-    ${nothingAtAll ? html`<p>Nothing is called so. Hosts are found by their MAC address, whole or in part, or by the vendor of their card; neighbours that speak LLDP by their name and the address at which they are managed.</p>` : nothing}
+    ${nothingAtAll ? html`<p>Nothing is called so. Hosts are found by their MAC address, whole or in part, by the vendor of their card, or by the beginning of an IP address that they were heard with when they were learned: not every host tells one then. Neighbours that speak LLDP are found by their name and the address at which they are managed.</p>` : nothing}
     <div class="columns">
       ${bridges.length ? html`<section class="card"><h2>Switches</h2><ul class="list">${bridges.map((own) => html`<li><a href=${link(["bridge", own.datapath_id])}>${own.bridge}</a> <code class="quiet">${own.datapath_id}</code></li>`)}</ul></section>` : nothing}
       ${ports.length ? html`<section class="card"><h2>Ports</h2><ul class="list">${ports.map((own) => html`<li><a href=${link(["bridge", own.datapath_id, "ports"], { port: own.port.number })}>${own.port.name}</a> <span class="quiet">of ${own.bridge}</span></li>`)}</ul></section>` : nothing}
       ${neighbours.length ? html`<section class="card"><h2>Neighbours</h2><ul class="list">${neighbours.map((own) => html`<li>${own.lldp?.system_name ?? ""} <code>${own.chassis_id}</code> ${own.lldp?.management_addresses.join(", ") ?? ""} <span class="quiet">behind</span> <a href=${link(["bridge", own.datapath_id, "ports"], { port: own.port.number })}>${own.port.name}</a></li>`)}</ul></section>` : nothing}
-      ${hosts.length ? html`<section class="card"><h2>Hosts</h2><ul class="list">${hosts.map((own) => html`<li><a href=${link(["search"], { q: own.mac })}><code>${own.mac}</code></a> ${vlanText(own.vlan)} <span class="quiet">${own.vendor ?? ""}</span></li>`)}</ul></section>` : nothing}
+      ${hosts.length ? html`<section class="card"><h2>Hosts</h2><ul class="list">${hosts.map((own) => html`<li><a href=${link(["search"], { q: own.mac })}><code>${own.mac}</code></a> ${vlanText(own.vlan)} ${own.addresses.join(", ")} <span class="quiet">${own.vendor ?? ""}</span></li>`)}</ul></section>` : nothing}
     </div>`;
 }
 
@@ -49,8 +49,10 @@ async function showHost(place, text, route, signal) {
   ]);
   const vendor = told.vendors[prefix];
   const places = homes(entries, map);
+  const addresses = [...new Set(entries.flatMap((entry) => entry.addresses))];
   render(
     html`<h1><code>${mac}</code> ${vendor ? html`<small class="quiet">${vendor}</small>` : nothing}</h1>
+      ${addresses.length ? html`<p>Last heard with ${addresses.map((one, index) => html`${index ? ", " : ""}<code>${one}</code>`)}, as it says itself.</p>` : nothing}
       ${entries.length ? nothing : html`<p>No switch knows this address now. It is learned with the first frame that it sends.</p>`}
       ${places.map((home) => host(mac, home, entries, map, route))}
       ${entries.length && !places.length ? html`<p class="warn">Each switch that knows it points to another one: it has just moved, or has gone.</p>` : nothing}
