@@ -11,10 +11,11 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import BridgePath, DatapathId, NoQuery, SilentMembers
+from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortRef, SilentMembers
 from ofapp.api.lookup import find_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
 from ofapp.api.roles import admin, viewer
+from ofapp.bridge import stp
 from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.bridge.input_error import InputError
@@ -43,6 +44,13 @@ class BridgeLimits(BaseModel):
     vlans: list[VlanLimit] = Field(description="the VLANs that have a limit of their own")
 
 
+class GuardedPort(BaseModel):
+    """A port that is held closed."""
+
+    port: PortRef
+    guards: list[stp.Guard] = Field(description="of spanning tree, that hold it")
+
+
 class FdbCounts(BaseModel):
     """The size of the forwarding database."""
 
@@ -69,6 +77,7 @@ class Bridge(BaseModel):
     )
     refused: list[str] = Field(description="what the switch refuses now, and why, in words")
     peer: str | None = Field(description="address of the switch, while it is connected")
+    guarded: list[GuardedPort] = Field(description="the ports that guards of spanning tree hold")
     ageing_time: int = Field(description="seconds, 0 = entries never age")
     limits: BridgeLimits
     fdb: FdbCounts
@@ -105,6 +114,10 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
         standby=None if status is None else status.owner,
         refused=[] if status is None else [*status.refused],
         peer=None if session is None else _address(session.channel.address),
+        guarded=[
+            GuardedPort(port=port_ref(bridge, number), guards=[*guards])
+            for number, guards in sorted(bridge.stp_guarded().items())
+        ],
         ageing_time=bridge.params.ageing_time,
         limits=BridgeLimits(
             fdb_max_learned=bridge.params.fdb_max_learned,

@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/lldp: who is behind each port of a switch, as it says itself.
+"""/v1/bridges/{dpid}/lldp: who is behind each port of a switch, as it says itself; and settings.
 
 All that a neighbour says is text that it has chosen.
 """
@@ -13,17 +13,29 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
-from ofapp.api.base import BridgePath, DatapathId, NoQuery
-from ofapp.api.lookup import find_bridge
-from ofapp.api.problems import COMMON, documented
-from ofapp.api.roles import viewer
+from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath
+from ofapp.api.changes import Change, changes_of
+from ofapp.api.lookup import find_bridge, find_port
+from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import capability_names
-from ofapp.config.lldp import LldpBridge
+from ofapp.config.lldp import LldpBridge, LldpPort
 from ofapp.controller.network import Network
 
 TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
+
+_CHANGE = documented(400, 404, 409, 413, 415)
+
+
+class LldpBridgeChange(Change, changes_of(LldpBridge)):  # type: ignore[misc]
+    """Parameters of a bridge; what is not given stays as it is."""
+
+
+class LldpPortChange(Change, changes_of(LldpPort)):  # type: ignore[misc]
+    """Parameters of a port; what is not given stays as it is."""
 
 
 class NamedVlan(BaseModel):
@@ -143,7 +155,7 @@ def _neighbour(neighbour: NeighbourStatus) -> LldpNeighbour:
 
 
 def blueprint(network: Network) -> APIBlueprint:
-    """The route on a network."""
+    """The routes on a network."""
     api = APIBlueprint(
         "lldp", __name__, url_prefix="/v1/bridges/<dpid>/lldp", abp_tags=[TAG], abp_responses=COMMON
     )
@@ -153,5 +165,35 @@ def blueprint(network: Network) -> APIBlueprint:
     def status(path: BridgePath, query: NoQuery) -> Response:
         """The neighbours and counters of each port, by number."""
         return answer(lldp_view(network, find_bridge(network, path.dpid)))
+
+    @api.patch("", responses={200: LldpBridgeStatus, **_CHANGE})
+    @operator
+    def change(path: BridgePath, query: NoQuery, body: LldpBridgeChange) -> Response:
+        """Set parameters of a bridge, or start or stop its LLDP, until ofapp restarts.
+
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.
+        """
+        bridge = find_bridge(network, path.dpid)
+        old = network.running.of(bridge.datapath_id).lldp
+        network.changes.lldp.set(bridge, old.model_copy(update=body.values()))
+        return answer(lldp_view(network, bridge))
+
+    @api.patch("/ports/<port>", responses={200: LldpBridgeStatus, **_CHANGE})
+    @operator
+    def change_port(path: PortPath, query: NoQuery, body: LldpPortChange) -> Response:
+        """Set parameters of a port, or of an aggregation for its members, until ofapp restarts.
+
+        What shall last goes into the configuration file, and where that changes the same value a
+        reload goes by the file.  409: the port is LOCAL.
+        """
+        bridge = find_bridge(network, path.dpid)
+        port = find_port(bridge, path.port)
+        settings = network.running.port(bridge, port).lldp.model_copy(update=body.values())
+        try:
+            network.changes.lldp.set_port(bridge, port, settings)
+        except InputError as error:
+            raise field_problem(409, error.field, str(error)) from None
+        return answer(lldp_view(network, bridge))
 
     return api

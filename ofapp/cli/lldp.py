@@ -6,9 +6,18 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, AnyBridgeArgument, ApiOption, JsonOption
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    JsonOption,
+    PortArgument,
+    WatchOption,
+)
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import print_json, print_table, say
+from ofapp.cli.output import print_json, print_table, repeat, say
+from ofapp.cli.parameters import Given, patch, setting
 
 app = typer.Typer(help="Neighbours by LLDP (IEEE 802.1AB).", no_args_is_help=True)
 
@@ -22,6 +31,7 @@ _COUNTED = ("sent", "received", "discarded", "ageouts", "too_many", "forged", "s
 def show(
     bridge: AnyBridgeArgument = None,
     statistics: CountersOption = False,
+    watch: WatchOption = None,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
@@ -30,12 +40,19 @@ def show(
     OWN names those that have proven to be bridges of this controller.
     """
     client = Client(api)
+    repeat(lambda: _show(client, bridge, statistics, json), watch, json)
+
+
+def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> None:
     told = [client.get(path_of(known, "lldp")) for known in client.bridges(bridge)]
     if json:
         print_json(told)
         return
     if not any(own["enabled"] for own in told):
-        say("LLDP is off. `lldp: {enabled: true}` in the configuration file turns it on.")
+        say(
+            "LLDP is off. `lldp: {enabled: true}` in the configuration file turns it on, and"
+            " `ofapp lldp set BRIDGE --on` until the controller restarts."
+        )
         return
     if statistics:
         header = ["BRIDGE", "PORT", *(name.upper().replace("_", "-") for name in _COUNTED)]
@@ -43,6 +60,43 @@ def show(
         return
     header = ["BRIDGE", "PORT", "NEIGHBOUR", "ITS PORT", "OWN", "CAPABILITIES", "ADDRESS"]
     print_table(header, [row for own in told for port in _of(own) for row in _rows(port)])
+
+
+def _of_bridge() -> list[type]:
+    from ofapp.bridge.lldp.params import BridgeParams
+
+    return [BridgeParams]
+
+
+def _of_port() -> list[type]:
+    from ofapp.bridge.lldp.params import PortParams
+
+    return [PortParams]
+
+
+@setting(app, "set", _of_bridge)
+def set_bridge(
+    bridge: BridgeArgument,
+    given: Given,
+    on: Annotated[bool | None, typer.Option("--on/--off", help="Start or stop LLDP.")] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Set parameters of a bridge.
+
+    They last until the controller restarts, or its file changes the same values.
+    """
+    patch(Client(api), bridge, given if on is None else given | {"enabled": on}, "lldp")
+
+
+@setting(app, "set-port", _of_port, enabled="--on/--off")
+def set_port(
+    bridge: BridgeArgument, port: PortArgument, given: Given, api: ApiOption = DEFAULT_URL
+) -> None:
+    """Set parameters of a port, or of an aggregation for its members.
+
+    They last until the controller restarts, or its file changes the same values.
+    """
+    patch(Client(api), bridge, given, "lldp", "ports", port)
 
 
 def _of(own: Json) -> list[Json]:

@@ -12,9 +12,10 @@ from ofapp.cli.arguments import (
     ApiOption,
     BridgeArgument,
     JsonOption,
+    WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.output import age, print_json, print_table, repeat
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
@@ -23,10 +24,17 @@ app = typer.Typer(help="Multicast snooping.", no_args_is_help=True)
 
 @app.command()
 def show(
-    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+    bridge: AnyBridgeArgument = None,
+    watch: WatchOption = None,
+    json: JsonOption = False,
+    api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Show where multicast is restricted to its members, who asks for them, and router ports."""
     client = Client(api)
+    repeat(lambda: _show(client, bridge, json), watch, json)
+
+
+def _show(client: Client, bridge: str | None, json: bool) -> None:
     told = [client.get(path_of(known, "multicast")) for known in client.bridges(bridge)]
     if json:
         print_json(told)

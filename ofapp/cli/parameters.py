@@ -19,6 +19,7 @@ from ofapp.cli.access import with_access
 
 if TYPE_CHECKING:
     from ofapp.bridge.parameter import Parameter
+    from ofapp.cli.client import Client
 
 Given = dict[str, Any]
 """What was given, by the parameter's name, as the API takes it."""
@@ -64,6 +65,13 @@ def setting(
         return command
 
     return register
+
+
+def patch(client: Client, bridge: str, given: Given, *below: str) -> None:
+    """Set what was given of something in a bridge."""
+    if not given:
+        raise typer.BadParameter("nothing to set: give at least one option")
+    client.patch(client.path(bridge, *below), given)
 
 
 class SettingCommand(TyperCommand):

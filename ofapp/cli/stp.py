@@ -18,7 +18,7 @@ from ofapp.cli.arguments import (
 )
 from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import age, print_json, print_table, repeat, say
-from ofapp.cli.parameters import Given, setting
+from ofapp.cli.parameters import Given, patch, setting
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
 
@@ -200,7 +200,7 @@ def set_bridge(
 
     They last until the controller restarts, or its file changes the same values.
     """
-    _patch(Client(api), bridge, given if on is None else given | {"enabled": on})
+    patch(Client(api), bridge, given if on is None else given | {"enabled": on}, "stp")
 
 
 @setting(app, "set-port", _of_port, enabled="--on/--off")
@@ -211,7 +211,7 @@ def set_port(
 
     They last until the controller restarts, or its file changes the same values.
     """
-    _patch(Client(api), bridge, given, "ports", port)
+    patch(Client(api), bridge, given, "stp", "ports", port)
 
 
 @app.command()
@@ -226,12 +226,6 @@ def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_
     """Have a port send RSTP again and see what its neighbour speaks."""
     client = Client(api)
     client.post(client.path(bridge, "stp", "ports", port, "migration-check"))
-
-
-def _patch(client: Client, bridge: str, given: Given, *below: str) -> None:
-    if not given:
-        raise typer.BadParameter("nothing to set: give at least one option")
-    client.patch(client.path(bridge, "stp", *below), given)
 
 
 # Following it

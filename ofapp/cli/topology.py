@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
+from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption, WatchOption
 from ofapp.cli.client import Client, Json, tell_silent
-from ofapp.cli.output import print_json, print_table, say
+from ofapp.cli.output import print_json, print_table, repeat, say
 
 app = typer.Typer(help="How the bridges hang together.", no_args_is_help=True)
 
@@ -14,12 +14,17 @@ _NO_TREE = {"role": "-", "state": "-"}
 
 
 @app.command()
-def show(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
+def show(watch: WatchOption = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
     """Show the links between the bridges, and the neighbours that are none of them.
 
     STP says what spanning tree has made of each end: role and state.
     """
-    told = Client(api).get("/v1/topology")
+    client = Client(api)
+    repeat(lambda: _show(client, json), watch, json)
+
+
+def _show(client: Client, json: bool) -> None:
+    told = client.get("/v1/topology")
     tell_silent(told)
     if json:
         print_json(told)

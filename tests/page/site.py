@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import yaml
 
+from ofapp.bridge.lldp.tlv import Type, tlv
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd
 from tests.support.waiting import wait_for
+from tests.unit.bridge.lldp.lab import pdu
 
 EVIL_PORT = "<img src=x>"
 EVIL_BRIDGE = "<b id=evil>"
@@ -51,6 +53,7 @@ CONFIG = {
             "lags": {"lag0": {"members": ["br2p5", "br2p6"], "lacp": "off"}},
             "ports": {"lag0": {"stp": {"admin_edge": True}}},
         },
+        "br3": {"lldp": {"enabled": True}},
     },
 }
 
@@ -124,6 +127,14 @@ class Site:
             return sorted(states) == ["discarding"] + 5 * ["forwarding"]
 
         wait_for(cut, "the ring to be cut at one place", seconds=40)
+
+    def introduce(self, bridge: Bridge, port: int, name: str, description: str) -> None:
+        """Somebody says by LLDP who they are, which is their port, and their chassis, as well."""
+        own = name.encode()
+        more = [tlv(kind, own) for kind in (Type.SYSTEM_NAME, Type.PORT_DESCRIPTION)]
+        more.append(tlv(Type.SYSTEM_DESCRIPTION, description.encode()))
+        frame = pdu(*more, chassis=b"\x07" + own, port=b"\x05" + own, ttl=65535)
+        bridge.inject(port, frame)
 
     def say(self, bridge: Bridge, port: int, host: int, **tag: int) -> None:
         """A host sends a frame."""

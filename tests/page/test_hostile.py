@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.page.browser import Browser, until
-from tests.page.site import EVIL_BRIDGE, EVIL_PORT, Site
+from tests.page.site import EVIL_BRIDGE, EVIL_PORT, PLAIN, Site
 
 BR3, EVIL = f"{3:016x}", "00000000000000e1"
 
@@ -37,6 +37,39 @@ MARKUP = "return document.querySelectorAll('main img, #evil, main b[id], main sc
 def test_a_name_is_text(page: Browser, fragment: str, name: str) -> None:
     page.open(fragment)
     page.reads(name)
+    assert page.js(MARKUP) == 0
+
+
+NEIGHBOUR = "<img src=x onerror=alert(1)>"
+ABOUT = "<b id=evil>a phone</b><script>alert(2)</script>"
+
+
+@pytest.fixture(scope="module")
+def introduced(site: Site) -> None:
+    """Behind a port of br3 somebody is called badly, and describes itself worse."""
+    site.introduce(site.bridges[2], PLAIN, NEIGHBOUR, ABOUT)
+
+    def known() -> bool:
+        neighbours = site.controller.get("/v1/topology")["neighbours"]
+        return any(own["lldp"] and own["lldp"]["system_name"] == NEIGHBOUR for own in neighbours)
+
+    until(known, "the neighbour to be heard")
+
+
+@pytest.mark.usefixtures("introduced")
+@pytest.mark.parametrize(
+    ("fragment", "told"),
+    [
+        ("#/map", ["br3"]),  # which is painted: it is no text of the page
+        (f"#/bridge/{BR3}/ports?port={PLAIN}", [NEIGHBOUR, ABOUT]),
+        ("#/search?q=onerror", [NEIGHBOUR]),
+    ],
+)
+def test_what_a_neighbour_says_by_lldp_is_text(
+    page: Browser, fragment: str, told: list[str]
+) -> None:
+    page.open(fragment)
+    page.reads(*told)
     assert page.js(MARKUP) == 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ofapp.controller.changes.fdb import FdbChanges
 from ofapp.controller.changes.lags import LagChanges
+from ofapp.controller.changes.lldp import LldpChanges
 from ofapp.controller.changes.mdb import MdbChanges
 from ofapp.controller.changes.multicast import MulticastChanges
 from ofapp.controller.changes.ports import PortChanges
@@ -40,5 +41,6 @@ class RequestedChanges:
         self.multicast = MulticastChanges(dispatcher, running)
         self.ports = PortChanges(dispatcher, running)
         self.lags = LagChanges(dispatcher, running)
+        self.lldp = LldpChanges(dispatcher, running)
         self.forget = lifetime.forget
         self.reload = reloader.reload

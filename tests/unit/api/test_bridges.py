@@ -13,10 +13,22 @@ from ofapp.api import ports as ports_api
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.stp import Guard
+from ofapp.bridge.stp.bpdu import encode
 from ofapp.controller.network import Network
 from ofapp.openflow.pipeline.meters import Copy
 from tests.unit.api.clients import Clients
-from tests.unit.api.network import DPID, FULL, OWN, add_bridge, mac, remade_network, standing
+from tests.unit.api.network import (
+    DPID,
+    FULL,
+    OWN,
+    add_bridge,
+    empty_network,
+    mac,
+    remade_network,
+    standing,
+)
+from tests.unit.stp.lab import WORSE, rst
 
 
 def test_all_bridges_are_listed(client: Any) -> None:
@@ -55,6 +67,19 @@ def test_one_that_is_connected_cannot(clients: Clients) -> None:
     assert "is connected" in answer.json["detail"]
     told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert (told.name, told.former_name, told.away is not None) == (DPID, "br0", True)
+
+
+def test_a_bridge_tells_the_ports_that_guards_hold(clients: Clients) -> None:
+    guard = {"stp": {"enabled": True}, "ports": {"eth3": {"stp": {"bpdu_guard": True}}}}
+    network = empty_network(bridges={DPID: guard})
+    bridge, now = add_bridge(network), time.monotonic()
+    client = clients(network)
+    assert client.get(f"/v1/bridges/{DPID}").json["guarded"] == []
+    network.dispatcher.apply(bridge, bridge.bpdu(3, encode(rst(WORSE), 0x99), now))
+    told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
+    assert [(own.port.name, own.guards) for own in told.guarded] == [("eth3", [Guard.BPDU_GUARD])]
+    bridge.recover_port(bridge.ports.named("eth3"), now)
+    assert client.get(f"/v1/bridges/{DPID}").json["guarded"] == []
 
 
 def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(

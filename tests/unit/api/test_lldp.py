@@ -47,6 +47,43 @@ def test_each_port_of_the_switch_tells_its_neighbours_and_counters(client: Any) 
     assert len(other.neighbours) == 1
 
 
+def test_it_is_set_while_it_runs(client: Any, network: Network) -> None:
+    path = f"/v1/bridges/{DPID}/lldp"
+    changed = client.patch(path, json={"tx_interval": 5, "management_address": "192.0.2.9"})
+    assert changed.json["parameters"]["tx_interval"] == 5
+    params = network.bridges[1].params.lldp
+    assert params is not None
+    assert (params.tx_interval, params.management_address) == (5, "192.0.2.9")
+    assert client.patch(path, json={"enabled": False}).json["ports"] == []
+    assert network.bridges[1].params.lldp is None
+    assert len(client.patch(path, json={"enabled": True}).json["ports"]) == 4
+    (*_, last) = [one.event for one in network.events.since(0) if one.event.kind == "lldp.set"]
+    assert last.data == {"enabled": True}
+
+
+def test_a_port_is_set_while_it_runs(client: Any) -> None:
+    path = f"/v1/bridges/{DPID}/lldp/ports"
+    ports = client.patch(f"{path}/eth3", json={"link": True}).json["ports"]
+    assert {port["name"] for port in ports if port["link"]} == {"eth3", "eth4"}
+    ports = client.patch(f"{path}/lag0", json={"enabled": False}).json["ports"]
+    assert [port["name"] for port in ports] == ["eth3", "eth4"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("", {"tx_interval": 0}, 422),
+        ("", {"management_address": "there"}, 422),
+        ("", {"interval": 5}, 422),
+        ("/ports/LOCAL", {"link": True}, 409),
+        ("/ports/eth9", {"link": True}, 404),
+        ("/ports/eth3", {"link": "yes"}, 422),
+    ],
+)
+def test_what_cannot_be_set(client: Any, path: str, body: dict[str, Any], status: int) -> None:
+    assert client.patch(f"/v1/bridges/{DPID}/lldp{path}", json=body).status_code == status
+
+
 def test_where_it_is_off_there_is_nothing(network: Network) -> None:
     from tests.unit.api.network import some_network
 

@@ -56,9 +56,10 @@ function style(font = FONT) {
   ];
 }
 
-function end(port, side) {
-  if (!side) return port.name;
-  return `${port.name} ${ROLE_LETTERS[side.role] ?? ""}${MARKS[side.state] ?? ""}`.trim();
+function end(port, side, guarded) {
+  const mark = guarded ? " ⚠" : "";
+  if (!side) return port.name + mark;
+  return `${port.name} ${ROLE_LETTERS[side.role] ?? ""}${MARKS[side.state] ?? ""}`.trim() + mark;
 }
 
 export function linkId(link) {
@@ -69,6 +70,8 @@ export function linkId(link) {
 export function elements({ bridges, map }, outside) {
   const about = new Map(bridges.map((bridge) => [bridge.datapath_id, bridge]));
   const places = layered(map.bridges, map.links);
+  const guarded = new Set(bridges.flatMap((bridge) => bridge.guarded.map(({ port }) => `${bridge.datapath_id}/${port.number}`)));
+  const held = ({ datapath_id: id, port }) => guarded.has(`${id}/${port.number}`);
   const found = [];
   for (const { datapath_id: id, name, connected, root } of map.bridges) {
     const own = about.get(id);
@@ -85,16 +88,16 @@ export function elements({ bridges, map }, outside) {
     found.push({
       data: {
         id: linkId(link), source: a.datapath_id, target: b.datapath_id,
-        aLabel: end(a.port, stp?.a), bLabel: end(b.port, stp?.b), label: lagName ? `⇉ ${lagName}` : "",
+        aLabel: end(a.port, stp?.a, held(a)), bLabel: end(b.port, stp?.b, held(b)), label: lagName ? `⇉ ${lagName}` : "",
       },
       classes: classes.filter(Boolean).join(" "),
     });
   }
-  if (outside) neighbours(map, places, found);
+  if (outside) neighbours(map, places, held, found);
   return found;
 }
 
-function neighbours(map, places, found) {
+function neighbours(map, places, held, found) {
   const seen = new Map();
   for (const own of map.neighbours) {
     const id = `n:${own.chassis_id}`;
@@ -109,7 +112,7 @@ function neighbours(map, places, found) {
         classes: "neighbour",
       });
     }
-    found.push({ data: { id: `${id}@${own.datapath_id}/${own.port.number}`, source: own.datapath_id, target: id, aLabel: own.port.name, bLabel: own.port_id ?? "", label: "" }, classes: "outside" });
+    found.push({ data: { id: `${id}@${own.datapath_id}/${own.port.number}`, source: own.datapath_id, target: id, aLabel: end(own.port, null, held(own)), bLabel: own.port_id ?? "", label: "" }, classes: "outside" });
   }
 }
 

@@ -102,6 +102,7 @@ function legend() {
     <li>${mark("learning")} learns</li>
     <li>${mark("discarding")} blocked ✕, with a bar where</li>
     <li>${mark("unknown")} without spanning tree</li>
+    <li><b class="warn">⚠</b> closed by a guard, or the switch has a trouble: its list says which</li>
     <li>${mark("lag")} ⇉ aggregation</li>
     <li><b>R</b> root port, <b>D</b> designated, <b>A</b> alternate, <b>B</b> backup</li>
   </ul>`;

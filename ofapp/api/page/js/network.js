@@ -39,6 +39,7 @@ export function problemsOf(bridge) {
   if (bridge.standby) found.push(`another controller looks after it: ${bridge.standby}`);
   if (bridge.connected && !bridge.standby && !bridge.in_line) found.push("the switch does not hold all that it should yet");
   found.push(...bridge.refused.map((what) => `the switch refuses: ${what}`));
+  found.push(...bridge.guarded.map(({ port, guards }) => `${port.name} is closed by ${guards.join(", ")}`));
   if (bridge.fdb.refused) found.push(`${plural(bridge.fdb.refused, "sighting")} not learned, as the bridge was full`);
   for (const vlan of bridge.limits.vlans) {
     if (vlan.dropping) found.push(`VLAN ${vlan.vlan} has reached its limit of ${plural(vlan.limit, "address", "addresses")} and drops frames of others`);
