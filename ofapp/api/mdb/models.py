@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 from ofapp.api.base import PAGE, BridgePath, Input, PageSize, PortRef, PortText, Vid
 from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
-from ofapp.bridge.multicast.patterns import GROUP4, HOST4, ipv6_pattern
+from ofapp.bridge.patterns import GROUP4, HOST4, ipv6_pattern
 from ofapp.bridge.permanent_entries import MAX_EXCLUDED, check_addresses
 
 EntryType = Literal["temp", "permanent"]

@@ -14,6 +14,7 @@ from typing_extensions import Doc
 
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.parameter import Form, refusals
+from ofapp.bridge.patterns import IPV4, IPV6
 
 
 def _is_address(text: str) -> bool:
@@ -23,7 +24,7 @@ def _is_address(text: str) -> bool:
         return False
 
 
-_ADDRESS = r"^([0-9]{1,3}([.][0-9]{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*|)$"
+_ADDRESS = f"^({IPV4}|{IPV6}|)$"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.common import hub
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.wire.bundle import is_reply
+from ofapp.openflow.wire.curiosity import CURIOSITY
 from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.flow_removed import is_deletion
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
@@ -63,8 +64,6 @@ FRAMES = 32
 """Frames of protocols heard together at most."""
 PORTS = 64
 """Ports heard of together at most: what looks at all ports then looks once for all of these."""
-CURIOSITY = Budget(1000, 500)
-"""Sightings of all switches whose frames are read as well: so many a second, and saved up."""
 LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
@@ -330,7 +329,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._working = True
         try:
             now = time.perf_counter()
-            self._inbox.curious = int(CURIOSITY.left(now))
+            CURIOSITY.renew(now)
             while self._work_on() and time.perf_counter() < now + SLICE:
                 pass
         finally:
@@ -411,7 +410,6 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             return
         self.listener.on_learned(batch.samples, batch.expired)
         if batch.frames and self.listener is not None:
-            CURIOSITY.spend(len(batch.frames))
             self.listener.on_heard(batch.frames)
 
     def _take_error(self, listener: Listener, message: bytes) -> None:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.wire.curiosity import CURIOSITY
 from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.packet_in import (
     first_misses,
@@ -88,13 +89,13 @@ class Inbox:
 
     weight: bytes that wait, about; counters: gets what is malformed.
     urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
-    curious: how many sightings' frames are to be told in batches yet.
+    curiosity: how many sightings' frames are told in batches yet.
     """
 
     def __init__(self, counters: Counter[str]) -> None:
         self.weight = 0
         self.urgent: set[int] = set()
-        self.curious = 0
+        self.curiosity = CURIOSITY
         self._echoes: list[Message] = []
         self._frames: deque[Frame] = deque()
         self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with whom it is about
@@ -224,9 +225,9 @@ class Inbox:
                 break
             at += length
             left -= 1
-        if samples and self.curious > 0:
-            frames += first_misses(data, begin, at, self.curious)
-            self.curious -= len(frames)
+        if samples and self.curiosity.left > 0:
+            frames += first_misses(data, begin, at, self.curiosity.left)
+            self.curiosity.left -= len(frames)
         return batch, at
 
     def _put_bulk(self, data: bytes, begin: int, end: int) -> None:

@@ -99,7 +99,7 @@ class Turns:
 class Budget:
     """A share of the time, saved up to a limit: what may be done at once, before one's turn.
 
-    rate: seconds of work (or whatever is counted) a second; most: what is saved up at most.
+    rate: seconds of work for each second; most: seconds of work saved up at most.
     """
 
     def __init__(self, rate: float, most: float) -> None:

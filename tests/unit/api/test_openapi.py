@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.unit.api import live
+from tests.unit.api.network import DPID, STATIC
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +25,7 @@ def url() -> Iterator[str]:
         yield served
 
 
+THOROUGH = bool(os.environ.get("OFAPP_THOROUGH"))
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 
 
@@ -46,6 +52,7 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/acls",
         "/v1/bridges/{dpid}/lags",
         "/v1/bridges/{dpid}/lldp",
+        "/v1/bridges/{dpid}/lldp/ports/{port}",
         "/v1/bridges/{dpid}/lags/{lag}",
         "/v1/bridges/{dpid}/fdb",
         "/v1/bridges/{dpid}/fdb/{vlan}/{mac}",
@@ -80,31 +87,92 @@ def test_the_document_knows_every_route(client: Any) -> None:
                 assert kind is None or list(response["content"]) == [kind]
 
 
-@pytest.mark.parametrize(
-    ("config", "arguments"),
-    [
-        ("", ["--max-examples", "10"]),
-        # On a bridge that there is, so that more than 404 is met.  Only with valid requests: to
-        # schemathesis a request stays invalid when the bridge that is put in was all that was.
-        (
-            '[parameters]\n"path.dpid" = "0000000000000001"\n"path.port" = "eth2"\n',
-            ["--mode", "positive"],
-        ),
-    ],
-    ids=["anywhere", "on a bridge"],
-)
-def test_schemathesis_finds_nothing(
-    url: str, tmp_path: Path, config: str, arguments: list[str]
-) -> None:
-    """All checks but one, whose idea of deletion is not ours: parameters that are reset, and
-    VLANs that are left, can be had again.  One operation is left out: the stream, without end."""
-    (tmp_path / "schemathesis.toml").write_text(config)
-    command = [SCHEMATHESIS, "--config-file", "schemathesis.toml", "run", f"{url}/openapi.json"]
-    command += ["--checks", "all", "--exclude-checks", "use_after_free"]
+def play(
+    url: str, folder: Path, *arguments: str, config: str = "", token: str = ""
+) -> list[tuple[str, str, int]]:
+    """(method, path, status) of what schemathesis has asked; it may have found nothing.
+
+    token: for the document itself.
+
+    All checks but one, whose idea of deletion is not ours: parameters that are reset, and VLANs
+    that are left, can be had again.  One operation is left out: the stream, without end.
+    """
+    (folder / "schemathesis.toml").write_text(config)
+    asked = urllib.request.Request(f"{url}/openapi.json")
+    if token:
+        asked.add_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(asked, timeout=30) as document:
+        (folder / "openapi.json").write_bytes(document.read())
+    command = [SCHEMATHESIS, "--config-file", "schemathesis.toml", "run", "openapi.json"]
+    command += ["--url", url, "--checks", "all", "--exclude-checks", "use_after_free"]
     command += ["--exclude-path", "/v1/events/stream", "--no-color"]
-    command += ["--max-examples", "25", "--continue-on-failure", "--warnings", "off", *arguments]
+    command += ["--report", "har", "--report-har-path", "asked.har"]
+    command += ["--continue-on-failure", "--warnings", "off", *arguments]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "No issues found" in done.stdout
+    entries = json.loads((folder / "asked.har").read_text())["log"]["entries"]
+    return [
+        (own["request"]["method"], urlsplit(own["request"]["url"]).path, own["response"]["status"])
+        for own in entries
+    ]
+
+
+def test_schemathesis_finds_nothing(url: str, tmp_path: Path) -> None:
+    play(url, tmp_path, "--max-examples", str(50 if THOROUGH else 10))
+
+
+REAL = {
+    "dpid": DPID,
+    "port": "eth2",
+    "vlan": "7",
+    "mac": STATIC,
+    "group": "239.7.7.7",
+    "lag": "lag0",
+    "name": "spare",
+}
+"""What there is, so that more than 404 is met."""
+
+GONE = {"DELETE /v1/bridges/{dpid}", "DELETE /v1/bridges/{dpid}/fdb/{vlan}/{mac}"}
+"""After these there would be nothing of it left."""
+
+SESSION = {("POST", "/v1/session"), ("DELETE", "/v1/session")}
+"""Everybody's who is known."""
+
+ASKS_NOBODY = {"/healthz", "/readyz"}
+OF_ADMINS = ("/v1/tokens", "/v1/config/reload", "/v1/config/push")
+MOST = 0.9
+"""Share of what a role may read that has to be there: a cluster, say, is not."""
+
+
+@pytest.mark.parametrize("role", ["none", "viewer", "operator", "admin"])
+def test_schemathesis_finds_nothing_with_a_token_of_each_role(role: str, tmp_path: Path) -> None:
+    """And nobody has done what is not theirs, but nearly all that is.
+
+    Only with valid requests: to it one stays invalid when a path that is put in was all that was.
+    """
+    real = "".join(f'"path.{name}" = "{own}"\n' for name, own in REAL.items())
+    arguments = ["--mode", "positive", "--max-examples", str(50 if THOROUGH else 1)]
+    arguments += [] if THOROUGH else ["--phases", "fuzzing"]
+    for name in GONE:
+        arguments += ["--exclude-name", name]
+    with live.closed() as (url, tokens):
+        if role != "none":
+            arguments += ["-H", f"Authorization: Bearer {tokens[role]}"]
+        asked = play(
+            url, tmp_path, *arguments, config=f"[parameters]\n{real}", token=tokens["viewer"]
+        )
+    done = {(method, path) for method, path, status in asked if status < 300}
+    if role == "none":
+        assert {path for _, path in done} == ASKS_NOBODY
+        return
+    changed = {(method, path) for method, path in done if method != "GET"} - SESSION
+    admins = {path for _, path in done if path.startswith(OF_ADMINS)}
+    assert (role == "viewer") == (not changed)
+    assert (role == "admin") == bool(admins)
+    if role != "viewer":
+        assert {method for method, _ in changed} == {"PUT", "POST", "PATCH", "DELETE"}
+    reads = {(method, path) for method, path, status in asked if method == "GET" and status != 403}
+    assert len(reads & done) >= MOST * len(reads), sorted(reads - done)

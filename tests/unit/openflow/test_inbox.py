@@ -16,6 +16,7 @@ import ofapp.common.hub  # noqa: F401
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.wire.curiosity import SAVED, Curiosity
 from ofapp.openflow.wire.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
 from tests.unit.openflow.test_channel import flow_removed, message, packet_in
 
@@ -215,12 +216,24 @@ def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> 
     frames = [packet_in(3, mac)[42:] for mac in range(1, 6)]
     stream = flow_removed(9, 1, 1) + b"".join(packet_in(3, mac) for mac in range(1, 6))
     inbox, _ = sorted_into(stream)
+    inbox.curiosity = Curiosity(0)
     first = inbox.take_bulk()
     assert isinstance(first, Batch)
     assert (len(first.samples), first.frames) == (5, [])
-    inbox.curious = 3
+    inbox.curiosity = Curiosity(3)
     inbox.feed(stream)
     told = inbox.take_bulk()
     assert isinstance(told, Batch)
     assert told.frames == [(3, frame) for frame in frames[:2]]  # of the first three messages
-    assert inbox.curious == 1
+    assert inbox.curiosity.left == 1
+
+
+def test_curiosity_comes_back_with_time_and_is_not_saved_up_for_long() -> None:
+    curiosity = Curiosity(0)
+    curiosity.renew(0.0004)
+    assert curiosity.left == 0
+    for step in range(1, 101):
+        curiosity.renew(step * 0.0005)
+    assert 49 <= curiosity.left <= 51
+    curiosity.renew(1e6)
+    assert curiosity.left == SAVED
