@@ -16,6 +16,7 @@ import pytest
 from tests.cluster.site import Member, Site
 from tests.cluster.tally import Tally
 from tests.cluster.watching import MOST_SILENCE, Watch
+from tests.support.waiting import wait_for
 
 THOROUGH = bool(os.environ.get("OFAPP_THOROUGH"))
 TURNS = int(os.environ.get("OFAPP_TURNS") or (20 if THOROUGH else 1))
@@ -81,13 +82,13 @@ def test_the_owner(
 ) -> None:
     for turn in range(TURNS):
         switch = site.switches[turn % len(site.switches)]
+        wait_for(site.balanced, "each switch to be with its usual owner", seconds=60)
+        owner = site.owner(switch)
         watch = Watch(site)
-        with watch:
-            owner = site.owner(switch)
-            with fault(owner):
-                watch.newcomers(switch)
-                if fault is not stopped_for_a_second:
-                    watch.taken(switch, owner)
+        with watch, fault(owner):
+            watch.newcomers(switch)
+            if fault is not stopped_for_a_second:
+                watch.taken(switch, owner)
         tally.add(watch.seen)
     tally.assert_unharmed(*((LEARNED, MOST_SILENCE) if THOROUGH else ()))
 

@@ -8,9 +8,10 @@ that on nothing leaves on this connection unless the lease may be counted on (`t
 No second core is fed meanwhile, and no packet-in is asked for: the bridge is made when the switch
 is this member's, from what the former owner wrote down and from the switch's own flows, as after a
 restart of one process.  From the claim on it took 0.10 s (0.09 to 0.10) until the switch was in
-line with 10 hosts, and 0.85 s (0.79 to 1.02) with 10,000 [measured, tests/bench/run takeover, load
-5 and more]; protocols run before that.  The claim itself comes 1.8 to 2.5 s after the end of an
-owner with a lease of 2 s.  So there would be nothing to win by cores that are fed.
+line with 10 hosts, 0.85 s (0.79 to 1.02) with 10,000 and 7.9 s with 100,000 [measured,
+tests/bench/run takeover, load 5 and more]; protocols run before that, and what is known is
+forwarded.  The claim itself comes 1.8 to 2.5 s after the end of an owner with a lease of 2 s.  So
+there would be nothing to win by cores that are fed.
 """
 
 from __future__ import annotations
