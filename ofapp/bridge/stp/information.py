@@ -13,6 +13,7 @@ from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.neighbour import speaks_for_all
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, Role, TreePort
+from ofapp.bridge.stp.roles import was_not_believed
 from ofapp.bridge.stp.vectors import supersedes, within_table
 
 _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
@@ -119,6 +120,8 @@ def _receive(core: Core, port: TreePort) -> None:
             _record_proposal(port, message)
             _set_tc_flags(port, message)
             update_received_info_while(core, port)
+            # Nobody says anything new when what kept it from being believed has passed.
+            core.reselect = core.reselect or was_not_believed(core, port)
         case ReceivedInfo.INFERIOR_DESIGNATED:
             # recordDispute (17.21.10), as corrected in 802.1Q-2005 13.26.10: somebody who does not
             # hear us thinks this LAN is theirs.

@@ -57,13 +57,25 @@ def _find_root(core: Core) -> None:
     for port in core.informed:
         if not _may_be_root(core, port):
             continue
-        known = port.port_priority
-        # The field has 32 bits; a hostile cost must not wrap into a good one.
-        path = known._replace(cost=min(known.cost + port.port_path_cost, _MAX_COST))
+        path = _path(port)
         if (path, port.port_id) < best and core.own.believe(core, port):
             best = (path, port.port_id)
             root_port = port
     _set_root(core, best[0], root_port)
+
+
+def _path(port: TreePort) -> PriorityVector:
+    known = port.port_priority
+    # The field has 32 bits; a hostile cost must not wrap into a good one.
+    return known._replace(cost=min(known.cost + port.port_path_cost, _MAX_COST))
+
+
+def was_not_believed(core: Core, port: TreePort) -> bool:
+    """Whether it leads to a better root than the bridge has, or by a better way: that was not
+    believed when roles were selected last (see `own`), and may be true by now."""
+    return (
+        port is not core.root_port and _path(port) < core.root_priority and _may_be_root(core, port)
+    )
 
 
 def _update_role(core: Core, port: TreePort) -> None:

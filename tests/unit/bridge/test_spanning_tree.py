@@ -269,7 +269,8 @@ class TestRestart:
             lambda document: document["tree"].update(params="BridgeParams()"),
             lambda document: document["tree"]["ports"][0].update(role="king"),
             lambda document: document["tree"]["ports"][0].update(agreed="yes"),
-            lambda document: document["tree"]["ports"][0].pop("agreed"),
+            lambda document: document["tree"]["ports"][0].pop("number"),
+            lambda document: document["tree"]["alike"].pop("agreed"),
             lambda document: document.update(names=[]),
         ],
     )

@@ -4,11 +4,13 @@ By the standard alone they go round until they are too old, which `foreign` netw
 """
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
 from ofapp.bridge.stp import BridgeParams, OwnTrees, PortState
-from tests.unit.stp.lab import ADDRESS, OWN_ID, SILENT, WORSE, Lab, rst
+from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector, bridge_identifier
+from tests.unit.stp.lab import ADDRESS, BETTER, OWN_ID, SILENT, WORSE, Lab, rst
 from tests.unit.stp.topology import Network
 
 PAIR = "A=4096 B \n A.1 - B.1 \n A.2 - B.2"
@@ -161,3 +163,25 @@ def test_the_hold_count_is_filled_up_faster_between_own_bridges() -> None:
             network.administer("A", priority=32768 - 4096 * (step % 2))
             network.run(0.025)
         assert least <= network.sent["A"] - sent <= most
+
+
+def test_what_was_not_believed_is_asked_again_when_it_is_said_again() -> None:
+    """The last of a hundred bridges stayed alone for ever: nobody said anything new (found by the
+    long run of the kills in a mesh)."""
+    lab = Lab(params=SILENT)
+    sender = bridge_identifier(32768, 0x0200_0000_0033)
+    beside = SimpleNamespace(
+        address=sender & ADDRESS_MASK,
+        bridge_id=sender,
+        root_priority=PriorityVector(sender, 0, sender, 0),
+        root_port=None,
+        ports={},
+    )
+    lab.tree._core.own.join(beside)  # which has lost the root of which it told
+    told = rst(BETTER, 20000, sender)
+    lab.hear(1, told)
+    assert lab.tree.snapshot().root == OWN_ID
+    beside.root_priority = PriorityVector(BETTER, 20000, BETTER, 0x8001)  # and has it again
+    lab.hear(1, told)
+    assert lab.tree.snapshot().root == BETTER
+    assert lab.tree.snapshot().root_port == 1
