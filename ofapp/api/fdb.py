@@ -48,7 +48,7 @@ from ofapp.bridge.answers import (
     fdb_tables,
     held_addresses,
     held_keys,
-    hosts_with_ip,
+    hosts_of_ip,
     ip_addresses,
     static_entries,
 )
@@ -353,8 +353,7 @@ def _hosts(bridge: Bridge, ip: str | None) -> frozenset[Key] | None:
     """Who was heard with it; None for whoever it may be."""
     if ip is None:
         return None
-    octets = ip_address(ip).packed
-    return frozenset(host for host, own in hosts_with_ip(bridge) if octets in own)
+    return hosts_of_ip(bridge, ip_address(ip).packed)
 
 
 def _key(row: Row) -> Key:

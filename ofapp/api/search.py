@@ -22,7 +22,7 @@ from ofapp.api.problems import COMMON
 from ofapp.api.roles import viewer
 from ofapp.api.topology import Neighbour, around, map_view
 from ofapp.api.vendors import Vendors
-from ofapp.bridge.answers import fdb_tables, hosts_with_ip, ip_addresses
+from ofapp.bridge.answers import fdb_tables, hosts_of_ip, hosts_with_ip, ip_addresses
 from ofapp.bridge.mac import format_mac
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -33,6 +33,7 @@ MOST = 100
 TAG = Tag(name="search", description="Where is what is called so.")
 
 _PIECE = 5000  # addresses looked at in a row: a millisecond or two
+_FEW = 500  # IP addresses that are written out in a row: the same
 _DIGITS = re.compile(r"[0-9a-f]{4,12}")
 _IP = re.compile(r"\d+\.[\d.]*|[0-9a-f]*:[0-9a-f:.]*")
 
@@ -180,12 +181,15 @@ def _by_ip(network: Network, text: str) -> set[tuple[int, int]]:
         octets = None
     found: set[tuple[int, int]] = set()
     for bridge in list(network.bridges.values()):
-        hosts = hosts_with_ip(bridge)
-        for start in range(0, len(hosts), _PIECE):
-            for host, own in hosts[start : start + _PIECE]:
-                if octets in own if octets else any(_begins(each, text) for each in own):
-                    found.add(host)
-            hub.sleep(0)
+        hub.sleep(0)
+        if octets is not None:
+            found |= hosts_of_ip(bridge, octets)
+            continue
+        for number, (host, own) in enumerate(hosts_with_ip(bridge)):
+            if any(_begins(each, text) for each in own):
+                found.add(host)
+            if number % _FEW == _FEW - 1:
+                hub.sleep(0)
         if len(found) > MOST:
             break
     return found

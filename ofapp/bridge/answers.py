@@ -6,7 +6,7 @@ else has its turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal, NamedTuple
@@ -91,9 +91,14 @@ def ip_addresses(bridge: BridgeQueries, vid: int, mac: int) -> list[str]:
     return [str(ip_address(address)) for address in bridge.ip_addresses.of(vid, mac)]
 
 
-def hosts_with_ip(bridge: BridgeQueries) -> list[tuple[Address, tuple[bytes, ...]]]:
+def hosts_with_ip(bridge: BridgeQueries) -> Iterator[tuple[Address, tuple[bytes, ...]]]:
     """(VID, MAC address) of each host whose IP addresses are known, and these in octets."""
     return bridge.ip_addresses.hosts()
+
+
+def hosts_of_ip(bridge: BridgeQueries, address: bytes) -> frozenset[Address]:
+    """(VID, MAC address) of each host that was heard with it."""
+    return bridge.ip_addresses.having(address)
 
 
 def static_entries(bridge: BridgeQueries) -> Mapping[Address, str]:

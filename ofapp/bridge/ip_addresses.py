@@ -57,10 +57,18 @@ class IpAddresses:
         """Those of a host, the last heard first."""
         return self._told.get(vid << 48 | mac, ())[::-1]
 
-    def hosts(self) -> list[tuple[Host, tuple[bytes, ...]]]:
-        """Everybody whose address is known and whom the FDB knows, too."""
-        there = [((key >> 48, key & MAC_MASK), own) for key, own in self._told.items()]
-        return [(host, own[::-1]) for host, own in there if self._fdb.get(*host) is not None]
+    def hosts(self) -> Iterator[tuple[Host, tuple[bytes, ...]]]:
+        """Everybody whose address is known and whom the FDB knows then, too; whatever changes."""
+        for key, own in list(self._told.items()):
+            host = key >> 48, key & MAC_MASK
+            if self._fdb.get(*host) is not None:
+                yield host, own
+
+    def having(self, address: bytes) -> frozenset[Host]:
+        """Those who were heard with it, and whom the FDB knows."""
+        found = [key for key, own in self._told.items() if address in own]
+        hosts = ((key >> 48, key & MAC_MASK) for key in found)
+        return frozenset(host for host in hosts if self._fdb.get(*host) is not None)
 
     def hear(self, frames: Iterable[tuple[int, bytes]]) -> list[Effect]:
         """Frames came in, by these ports, of whose senders the FDB has heard."""

@@ -133,7 +133,8 @@ def test_who_is_not_known_any_more_is_not_found_and_makes_room() -> None:
     book = IpAddresses(fdb, hosts=4)
     book.hear([(1, arp(f"10.0.0.{index}", number(index))) for index in range(1, 5)])
     fdb.remove(0, int.from_bytes(number(2), "big"))
-    assert len(book.hosts()) == 2  # 1 and 3: nobody has learned 4
+    assert book.having(octets("10.0.0.2")) == frozenset()
+    assert len(list(book.hosts())) == 2  # 1 and 3: nobody has learned 4
     for _ in range(2):
         book.hear([(1, arp("10.0.0.9", number(9)))])
     assert told(book, number(9)) == ["10.0.0.9"]
