@@ -26,6 +26,11 @@ Its switch may be one nobody speaks for, and passes on what others say.
 """
 
 
+def know_peer(core: Core, port: TreePort, peer: int) -> None:
+    """This bridge is behind the port, by its address: it has spoken, or is remembered."""
+    port.peer, port.peer_until = peer, core.now + PEER * core.params.hello_time
+
+
 def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
     """Remember who said this. Gives whether it is to be listened to.
 
@@ -37,7 +42,7 @@ def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
     sender = message.vector.bridge & ADDRESS_MASK
     cautious = core.running(core.cautious_until)
     if sender == port.peer:
-        port.peer_until = core.now + PEER * core.params.hello_time
+        know_peer(core, port, sender)
         if cautious:
             forget_strangers(core, port)
     elif port.peer and (cautious or core.running(port.peer_until)):
@@ -45,7 +50,7 @@ def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
         if cautious and port.info_is is InfoIs.RECEIVED:
             return port.port_priority.bridge & ADDRESS_MASK != port.peer
     elif not cautious:
-        port.peer, port.peer_until = sender, core.now + PEER * core.params.hello_time
+        know_peer(core, port, sender)
     return True
 
 

@@ -24,7 +24,7 @@ from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
 from ofapp.bridge.stp.information import port_information
-from ofapp.bridge.stp.neighbour import forget_strangers, hear_from
+from ofapp.bridge.stp.neighbour import forget_strangers, hear_from, know_peer
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams, Link, PortParams
 from ofapp.bridge.stp.port import Guard, TreePort
@@ -137,7 +137,8 @@ class SpanningTree:
             port = TreePort(new.port_no, number, new.params, link, address)
             alone = new.behind == 0 and new.params.auto_edge and link.up
             port.oper_edge = new.params.admin_edge or alone
-            port.peer = new.behind or 0
+            if new.behind:
+                know_peer(core, port, new.behind)
             core.add(port)
             core.before[new.port_no] = None
             core.effects.append(SetPortState(new.port_no, PortState.DISCARDING))

@@ -116,6 +116,21 @@ def test_a_bridge_that_is_late_is_no_host() -> None:
     assert gone.trees[0].port(1).oper_edge
 
 
+def test_so_is_one_that_is_only_remembered() -> None:
+    """The tree has begun anew, and knows by name who was behind the port: nobody has spoken yet."""
+    trees = OwnTrees()
+    upper, lower = (SpanningTree(BridgeParams(), address, trees) for address in (UPPER, LOWER))
+    for tree in (upper, lower):
+        tree.join()
+    upper.add_port(1, PortParams(), Link(True), 0.0, behind=LOWER)
+    for now in range(1, 11):
+        upper.tick(float(now))
+        assert not upper.port(1).oper_edge
+    lower.leave()
+    upper.tick(12.0)
+    assert upper.port(1).oper_edge
+
+
 def test_one_that_is_late_for_a_minute_is_gone_and_the_tree_wakes_for_that() -> None:
     pair = Pair()
     pair.hand_over(1, 0.01)
