@@ -410,6 +410,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             return
         self.listener.on_learned(batch.samples, batch.expired)
         if batch.frames and self.listener is not None:
+            self._outbox.flush()  # whoever was seen is not learned later for it
             self.listener.on_heard(batch.frames)
 
     def _take_error(self, listener: Listener, message: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
+from eventlet.patcher import original
 from hypothesis import given, settings
 
 from ofapp.common import hub
@@ -67,6 +68,9 @@ class Heard:
     def on_learned(self, samples: list[Any], expired: list[Any]) -> None:
         self.log += [("expired", tuple(notice)) for notice in expired]
         self.log += [("sample", sample) for sample in samples]
+
+    def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
+        pass
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         self.log.append(("bpdus", [port for port, _ in frames]))
@@ -152,6 +156,31 @@ def test_however_the_stream_is_chopped_the_story_is_the_same(cuts: list[int]) ->
     assert sorted(map(repr, heard.log)) == sorted(map(repr, STORY))
     assert by_host(heard.log) == by_host(STORY)
     assert made.counters["refused_flow_mods"] == 1
+
+
+def test_what_a_frame_tells_besides_is_read_when_its_host_is_learned() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        # One whose reader lets nobody else have a turn meanwhile.
+        far = original("socket").create_connection(server.getsockname())
+        near, _ = server.accept()
+    far.sendall(packet_in(1, 10))
+    far.shutdown(socket.SHUT_WR)
+    gone_out: list[bytes] = []
+
+    class Learns(Heard):
+        def on_learned(self, samples: list[Any], expired: list[Any]) -> None:
+            made.send(b"its flows")
+
+        def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
+            gone_out.append(far.recv(100, socket.MSG_DONTWAIT))
+
+    with near, far:
+        made = Channel(near, ("192.0.2.1", 1), lambda _channel, _dpid: True)
+        made.set_version(ofp.OFP_VERSION)
+        made.set_state(MAIN_DISPATCHER)
+        made.listener = Learns()
+        made._recv_loop()
+    assert gone_out == [b"its flows"]
 
 
 @pytest.fixture(autouse=True, scope="module")
