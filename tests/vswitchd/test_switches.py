@@ -56,6 +56,12 @@ def test_a_second_switch_of_the_same_datapath_id_is_refused(
     learn(controller, bridge, 3, port=3)
     # When it has gone, the other may take its place.
     bridge.set_controller(None)
+
+    def left() -> bool:
+        twin.switch.step()
+        return bool(controller.bridge(bridge)["peer"] != peer)
+
+    wait_for(left, "the first one to be seen leaving")
     controller.wait_ready(twin)
     learn(controller, twin, 4, port=1)
     assert twin.send(2, frames.ethernet(frames.host(4), B)) == {1}
