@@ -132,6 +132,8 @@ class Everywhere:
     def _merge_found(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
         """Bridges of other members are neighbours to each, and are none of the whole cluster."""
         merged = merge_found(answers, claimed)
+        if not merged["neighbours"]:  # mostly; then nobody has to draw the map for it
+            return merged
         known, _ = self._around()
         drawn = {own.datapath_id for own in known}
         strangers = {
