@@ -92,6 +92,7 @@ def test_a_host_that_moves_to_a_port_where_others_are(network, controller):
     mover, sender, new_home = lab.hosts
     assert lab.unreachable() == []
     assert controller.where(switch, mover.mac) == switch.towards(mover)
+    mover.mute()
     with new_home.wire() as new, mover.wire() as old, sender.wire() as out:
         new.send(frame(sender.mac, mover.mac, b"moved"))
         wait_for(

@@ -139,6 +139,11 @@ class Host:
     def run(self, *command: object, check: bool = True, seconds: float = 30) -> str:
         return sh("ip", "netns", "exec", self.namespace, *command, check=check, seconds=seconds)
 
+    def mute(self) -> None:
+        """Keep the host's own IP stack from speaking: what it sends by itself tells where it is."""
+        self.run("ip", "link", "set", "eth0", "arp", "off")
+        self.run("sysctl", "-q", "-w", "net.ipv6.conf.eth0.disable_ipv6=1")
+
     def reaches(self, address: str, seconds: int = 2) -> bool:
         """Whether one echo request is answered."""
         ping = ("ping", "-n", "-q", "-c", 1, "-W", seconds, address)
