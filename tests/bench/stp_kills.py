@@ -36,6 +36,8 @@ DEAD = 1.0
 WATCH = 12.0
 """Seconds for which copies are looked for after a kill: traps end, and caution."""
 PATIENCE = 60.0
+AROUND = 5
+"""Rounds before and after one with copies."""
 _CONFIG = "defaults: {stp: {enabled: true}}"
 
 
@@ -44,7 +46,10 @@ class Kill:
     """What one did.
 
     whole: seconds from the kill until every host hears every other one again, None if they never
-    do; copies: frames that came too often, the first and the last so many seconds after the kill.
+    do; copies: frames that came too often, the first and the last so many seconds after the kill;
+    age: since the oldest of them was sent, in seconds; flight: the longest that any frame was under
+    way, to where it came for the first time, of those sent within `AROUND` of one that came too
+    often.
     """
 
     what: str
@@ -52,10 +57,15 @@ class Kill:
     copies: int
     first: float = 0.0
     last: float = 0.0
+    age: float = 0.0
+    flight: float = 0.0
 
     def __str__(self) -> str:
         healed = "not whole again" if self.whole is None else f"whole after {self.whole:.1f} s"
-        copied = f", {self.copies} copies from {self.first:.2f} to {self.last:.2f} s"
+        copied = (
+            f", {self.copies} copies from {self.first:.2f} to {self.last:.2f} s, sent"
+            f" {self.age:.3f} s before at most; others were under way for up to {self.flight:.3f} s"
+        )
         return f"{self.what}: {healed}{copied if self.copies else ''}"
 
 
@@ -65,6 +75,7 @@ class _Watch(Census):
     def __init__(self, hosts: list[Host]) -> None:
         super().__init__(hosts, INTERVAL)
         self.at: list[float] = []
+        self.ages: list[float] = []
 
     def check(self) -> None:
         return
@@ -72,6 +83,13 @@ class _Watch(Census):
     def too_often(self, sender: int, receiver: int, number: int) -> None:
         super().too_often(sender, receiver, number)
         self.at.append(time.monotonic())
+        self.ages.append(self.at[-1] - self.sent[min(number, len(self.sent) - 1)])
+
+    def flight(self, since: int) -> float:
+        """The longest of a frame that was sent when a copy was, of those since the `since`th."""
+        rounds = {number for *_, number in self.surplus[since:]}
+        around = (range(max(n - AROUND, 0), n + AROUND + 1) for n in rounds)
+        return max(max(self.flights(some), default=0.0) for some in around)
 
 
 class Plant:
@@ -169,8 +187,11 @@ class Plant:
                 whole = None
             time.sleep(max(killed + WATCH - time.monotonic(), 0))
             copies = watch.at[before:]
-        ends = (copies[0] - killed, copies[-1] - killed) if copies else ()
-        return Kill(what, whole, len(copies), *ends)
+        if not copies:
+            return Kill(what, whole, 0)
+        ends = copies[0] - killed, copies[-1] - killed
+        age, flight = max(watch.ages[before:]), watch.flight(before)
+        return Kill(what, whole, len(copies), *ends, age, flight)
 
     def close(self) -> None:
         self.controller.close()

@@ -45,7 +45,8 @@ class Census(Background):
         self._phases: list[tuple[int, str]] = [(0, "boot")]
         self._sockets = [_in_namespace(host.namespace, _socket) for host in hosts]
         self._absent: set[int] = set()
-        self._seen: dict[tuple[int, int], set[int]] = defaultdict(set)
+        self.sent: list[float] = []  # when, by round
+        self._seen: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
         super().__init__(self._send, self._receive)
 
     def _to_close(self) -> Iterable[Closable]:
@@ -109,6 +110,16 @@ class Census(Background):
             and number not in self._seen[one.number, other.number]
         ]
 
+    def flights(self, rounds: range) -> list[float]:
+        """How long each frame of these rounds took to each host that it has reached, in seconds."""
+        rounds = range(rounds.start, min(rounds.stop, len(self.sent)))
+        return [
+            seen[number] - self.sent[number]
+            for seen in self._seen.values()
+            for number in rounds
+            if number in seen
+        ]
+
     def longest_gap(self, phase: str) -> int:
         """The most rounds running of a phase that some host missed of some other."""
         begin = next(at for at, name in self._phases if name == phase)
@@ -157,6 +168,7 @@ class Census(Background):
                     self._tag, host.number, self.rounds
                 )
                 sock.send((head + body).ljust(60, b"\0"))
+            self.sent.append(time.monotonic())
             self.rounds += 1
 
     def _receive(self) -> None:
@@ -181,7 +193,7 @@ class Census(Background):
             seen = self._seen[sender, receiver]
             if (number in seen or sender == receiver) and len(self.surplus) < STORM:
                 self.too_often(sender, receiver, number)
-            seen.add(number)
+            seen.setdefault(number, time.monotonic())
 
 
 def _socket() -> socket.socket:
