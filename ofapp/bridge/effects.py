@@ -193,12 +193,15 @@ class SetGate:
 class HoldDown:
     """Drop frames from an address but for those on the port it is known on.
 
-    It ends with `LetGo`, or by itself in the switch after `seconds`.
+    It ends with `LetGo`, or by itself in the switch after `seconds`.  elsewhere: where else it was
+    seen; the switch keeps both ports for the next controller.
     """
 
     vid: int
     mac: int
     seconds: int
+    port: int
+    elsewhere: int
 
 
 @dataclass(frozen=True, slots=True)

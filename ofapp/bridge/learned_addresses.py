@@ -13,8 +13,8 @@ from ofapp.bridge.learning import Learning
 class LearnedAddresses:
     """Those of one bridge.
 
-    learn, expired, forget, adopt, reinstall, forwards, back, taken_back: as in `Learning`; get,
-    cohorts, cohort: as in `Fdb`.
+    learn, expired, forget, adopt, adopt_held, settle_held, reinstall, forwards, back, taken_back:
+    as in `Learning`; get, cohorts, cohort: as in `Fdb`.
     """
 
     def __init__(self, learning: Learning) -> None:
@@ -27,6 +27,7 @@ class LearnedAddresses:
             learning.adopt,
             learning.reinstall,
         )
+        self.adopt_held, self.settle_held = learning.adopt_held, learning.settle_held
         self.forwards, self.back, self.taken_back = (
             learning.forwards,
             learning.back,

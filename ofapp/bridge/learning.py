@@ -183,6 +183,21 @@ class Learning:
 
     # What the datapath holds
 
+    def adopt_held(
+        self, vid: int, mac: int, ports: tuple[int, int], age: float, now: float
+    ) -> list[Effect]:
+        """A switch has been holding an address down for `age` seconds.
+
+        ports: where it is known, and where else it was seen.
+        """
+        if ports[0] in self._quiet:
+            return []
+        return self.move_guard.adopt((vid, mac), ports, ports[0] in self.sticky, age, now)
+
+    def settle_held(self) -> list[Effect]:
+        """Every address that a switch knows is known: let go of those that are not."""
+        return self.move_guard.forget(lambda address: self.fdb.get(*address) is not None)
+
     def release(self, port: int) -> list[Effect]:
         """The port forwards from now on: install what it has learned so far."""
         if port in self.lost:

@@ -5,7 +5,9 @@ host.  Every move makes flow-mods and sends the host's frames elsewhere, so afte
 time it has to stay where it was before they began: frames from it are dropped wherever else they
 come from.  That needs one flow in the switch, which the source half of the learned address goes
 before, and it ends by itself: by the bridge's timer, and in the switch, should the controller be
-away, by a hard timeout.  An address of a sticky port is held with the first frame from elsewhere.
+away, by a hard timeout.  The next controller finds it there and goes on with it (`adopt`): nothing
+that is written elsewhere could say as well what the switch does.  An address of a sticky port is
+held with the first frame from elsewhere.
 
 What is no flapping: a guest that migrates moves once or twice; a virtual router's address (VRRP,
 RFC 5798) once a failover; and a topology change of spanning tree makes addresses forgotten, so
@@ -46,15 +48,15 @@ class HeldAddress:
     """An address that is held down.
 
     port: where it is known; elsewhere: where else it was seen; sticky: why, else for its moves;
-    since, until: core time; seconds: what the switch was told; sightings: those from elsewhere that
+    since, until: core time; effect: what the switch was told; sightings: those from elsewhere that
     came to the controller all the same.
     """
 
     __slots__ = (
+        "effect",
         "elsewhere",
         "mac",
         "port",
-        "seconds",
         "sent",
         "sightings",
         "since",
@@ -72,7 +74,8 @@ class HeldAddress:
         self.sticky = sticky
         self.since = self.sent = now
         self.until = now + hold
-        self.seconds = min(max(math.ceil(hold), 1), _LONGEST)
+        seconds = min(max(math.ceil(hold), 1), _LONGEST)
+        self.effect = HoldDown(self.vid, self.mac, seconds, port, elsewhere)
         self.sightings = 0
 
     @property
@@ -84,11 +87,6 @@ class HeldAddress:
     def reason(self) -> Literal["sticky", "moves"]:
         """Why, in one word."""
         return "sticky" if self.sticky else "moves"
-
-    @property
-    def effect(self) -> HoldDown:
-        """What the switch is told."""
-        return HoldDown(self.vid, self.mac, self.seconds)
 
 
 class _Track:
@@ -167,8 +165,7 @@ class MoveGuard:
             return self._refuse()
         sticky = entry.is_sticky
         held = HeldAddress(address, entry.port, elsewhere, sticky, now, self.params.hold)
-        self.held[address] = held
-        self._due = held.until if self._due is None else min(self._due, held.until)
+        self._add(held)
         self._counters["held"] += 1
         params = self.params
         why = (
@@ -176,18 +173,28 @@ class MoveGuard:
             if sticky
             else f"moved more than {params.moves} times in {params.window:g} s"
         )
-        text = (
-            f"{_spoken(address)} {why} on ",
-            PortNumber(entry.port),
-            ", and was seen on ",
-            PortNumber(elsewhere),
-            f": held down for {held.seconds} s",
-        )
-        data = _data(held) | {"elsewhere": elsewhere, "seconds": held.seconds}
-        effects: list[Effect] = [held.effect, Event("fdb.held", text, Severity.WARNING, data=data)]
+        seconds = held.effect.seconds
+        effects: list[Effect] = [held.effect, _told(held, why, f"held down for {seconds} s")]
         if track is not None and {entry.port, elsewhere} == {*track.ports}:
             effects += self._unnamed.heard(held.two, _spoken(address))
         return effects
+
+    def adopt(
+        self, address: Address, ports: Two, sticky: bool, age: float, now: float
+    ) -> list[Effect]:
+        """A switch has held an address for `age` seconds, and a controller before this one asked.
+
+        ports: where it is known, and where else it was seen.
+        """
+        left = self.params.hold - age
+        guarded = sticky or self.params.moves
+        if not guarded or left <= 0 or address in self.held or len(self.held) >= MAX_HELD:
+            return []
+        held = HeldAddress(address, *ports, sticky, now - age, self.params.hold)
+        held.sent = now
+        self._add(held)
+        why = "is sticky" if sticky else "moved too often"
+        return [_told(held, why, f"held down for {math.ceil(left)} s more")]
 
     def seen(self, held: HeldAddress, port: int, now: float) -> list[Effect]:
         """A held address was seen elsewhere: its flow was not there in time, or is lost."""
@@ -216,6 +223,10 @@ class MoveGuard:
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nobody is held."""
         return self._due
+
+    def _add(self, held: HeldAddress) -> None:
+        self.held[held.vid, held.mac] = held
+        self._due = held.until if self._due is None else min(self._due, held.until)
 
     def _refuse(self) -> list[Effect]:
         """There are too many: the address stays where it is, but its frames go on."""
@@ -246,6 +257,18 @@ class MoveGuard:
 def _spoken(address: Address) -> str:
     vid, mac = address
     return f"{format_mac(mac)} in VLAN {vid}" if vid else format_mac(mac)
+
+
+def _told(held: HeldAddress, why: str, how_long: str) -> Event:
+    text = (
+        f"{_spoken((held.vid, held.mac))} {why} on ",
+        PortNumber(held.port),
+        ", and was seen on ",
+        PortNumber(held.elsewhere),
+        f": {how_long}",
+    )
+    data = _data(held) | {"elsewhere": held.elsewhere, "seconds": held.effect.seconds}
+    return Event("fdb.held", text, Severity.WARNING, data=data)
 
 
 def _data(held: HeldAddress) -> dict[str, object]:

@@ -352,6 +352,28 @@ class TestMoves:
         assert of(bridge, Feature.HELD) == []
         assert bridge.send(2, frames.ethernet(frames.BROADCAST, A)) == {1, 3, LOCAL}
 
+    def test_it_stays_held_when_the_controller_starts_anew(
+        self, guarded: Callable[[str], Bridge], controller: Controller
+    ) -> None:
+        bridge = guarded("any")
+        self.flap(controller, bridge)
+        wait_learned(controller, bridge, A, 1)
+        wait_for(lambda: of(bridge, Feature.HELD), "it to be held")
+        path = f"/v1/bridges/{bridge.dpid16}/fdb/held"
+        (before,) = controller.get(path)["held"]
+        controller.kill9()
+        bridge.switch.warp(5)
+        controller.start()
+        controller.wait_ready(bridge)
+        (after,) = controller.get(path)["held"]
+        assert 20 < after.pop("seconds_left") <= 25 < before.pop("seconds_left")
+        assert {**after, "sightings": 0} == {**before, "sightings": 0}
+        wait_learned(controller, bridge, A, 1)
+        assert bridge.send(2, frames.ethernet(frames.BROADCAST, A)) == set()
+        assert len(of(bridge, Feature.HELD)) == 1
+        assert controller.api("DELETE", f"{path}/0/{A}").status == 204
+        wait_for(lambda: not of(bridge, Feature.HELD), "its flow to go")
+
     def test_it_is_let_go_by_hand(
         self, guarded: Callable[[str], Bridge], controller: Controller
     ) -> None:

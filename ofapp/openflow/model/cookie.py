@@ -10,7 +10,8 @@
   so that one mask selects or spares them all.
 - generation is the version of the pipeline's layout; flows of another one are removed.
 - serial is the FDB entry's for learned addresses (addresses share one, see `ofapp.bridge.fdb`), a
-  rule's or a group's number, a controller's IPv4 address, a snapshot's mark, else 0.
+  rule's or a group's number, a controller's IPv4 address, a snapshot's mark, two ports (16 bits of
+  each: where an address that is held down is known, and where else it was seen), else 0.
 """
 
 from __future__ import annotations
@@ -60,6 +61,17 @@ class Cookie(NamedTuple):
     feature: int
     generation: int
     serial: int
+
+
+def ports_serial(one: int, other: int) -> int:
+    """The serial that stands for two OpenFlow ports; Open vSwitch's have 16 bits, LOCAL too."""
+    return (one & 0xFFFF) << 16 | other & 0xFFFF
+
+
+def serial_ports(serial: int) -> tuple[int, int]:
+    """The ports of such a serial."""
+    one, other = (port | (0xFFFF0000 if port >= 0xFF00 else 0) for port in divmod(serial, 1 << 16))
+    return one, other
 
 
 def make_cookie(feature: Feature, serial: int = 0) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.stp import PortState
-from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.cookie import Feature, ports_serial
 from ofapp.openflow.model.flow import Flow, Match, in_port, vlan
 from ofapp.openflow.model.rule import Table, TableId, rule
 from ofapp.openflow.pipeline.meters import Copy, to_controller
@@ -180,7 +180,8 @@ def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
 def hold_flow(hold: HoldDown) -> Flow:
     """What drops an address's frames, but for those that its learned source half lets pass."""
     match = (vlan(hold.vid), Match("eth_src", hold.mac))
-    return Flow(_TABLE, 190, match, Feature.HELD, hard_timeout=hold.seconds)
+    serial = ports_serial(hold.port, hold.elsewhere)
+    return Flow(_TABLE, 190, match, Feature.HELD, serial=serial, hard_timeout=hold.seconds)
 
 
 def learned_source(port: int, vid: int, mac: int, serial: int, ageing_time: int | None) -> Flow:

@@ -9,10 +9,11 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState
-from ofapp.openflow.model.cookie import Feature, parse_cookie
+from ofapp.openflow.model.cookie import GENERATION, Feature, parse_cookie, serial_ports
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.entries import Key
 from ofapp.openflow.wire.flow_stats import FlowStats, read_half
+from ofapp.openflow.wire.oxm import read_address_match
 
 Apply = Callable[[list[Effect]], None]
 """Carries effects out."""
@@ -28,6 +29,18 @@ def adopt_static_entries(bridge: Bridge, flows: Iterable[FlowStats], apply: Appl
         if flow.table == TableId.DESTINATION and port is not None:
             now = time.monotonic()
             apply(bridge.add_static(half.vid, half.destination, port.name, now))
+
+
+def adopt_held(bridge: Bridge, flows: Iterable[FlowStats], apply: Apply) -> None:
+    """The addresses that a switch holds down stay so for the rest of their time."""
+    now = time.monotonic()
+    for flow in flows:
+        cookie = parse_cookie(flow.cookie)
+        if cookie is None or (cookie.feature, cookie.generation) != (Feature.HELD, GENERATION):
+            continue
+        ports, about = serial_ports(cookie.serial), read_address_match(flow.match)
+        if about is not None and None not in map(bridge.ports.get, ports):
+            apply(bridge.addresses.adopt_held(about.vid, about.source, ports, flow.age, now))
 
 
 def adopt_groups(

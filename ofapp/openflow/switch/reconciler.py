@@ -21,7 +21,12 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.chain import ports_of
 from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
 from ofapp.openflow.pipeline.flows import entry_flow
-from ofapp.openflow.switch.adoption import adopt_groups, adopt_static_entries, port_states
+from ofapp.openflow.switch.adoption import (
+    adopt_groups,
+    adopt_held,
+    adopt_static_entries,
+    port_states,
+)
 from ofapp.openflow.switch.comparison import (
     flow_changes,
     identity,
@@ -126,6 +131,7 @@ class Reconciler:
             entries = dict(filter(None, map(read_entry, flows)))
             self.writer.entries = GroupNumbers(entries)
             adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
+            adopt_held(self._bridge, flows, self._apply)
         with self._delivery.held():
             changes = self._send(flows, groups, meters)
         if not first:

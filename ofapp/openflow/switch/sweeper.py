@@ -74,6 +74,8 @@ class Sweeper:
             for serial in self._addresses.cohorts():
                 self._repair(sweep.finish(time.monotonic(), [serial]))
         self._addresses.taken_back(back)
+        if occasion is not Occasion.ROUTINE:
+            self._repair(self._addresses.settle_held())
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
     def _sweep_cohorts(self) -> None:

@@ -160,11 +160,11 @@ class EffectWriter:
         self.installed.flows.put(flow)
         return codec.add_flow(flow)
 
-    def _take_out(self, flow: Flow) -> bytes:
+    def _take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
         if not self.installed.flows.take_out(flow):
             return b""
         self.removed += 1
-        return codec.delete_flow(flow)
+        return codec.delete_flow(flow, any_serial)
 
     def _message(self, effect: Effect) -> bytes:
         if write := self._single.get(type(effect)):
@@ -207,7 +207,7 @@ class EffectWriter:
             case HoldDown():
                 return self._put(flows.hold_flow(effect))
             case LetGo(vid, mac):
-                return self._take_out(flows.hold_flow(HoldDown(vid, mac, 0)))
+                return self._take_out(flows.hold_flow(HoldDown(vid, mac, 0, 0, 0)), any_serial=True)
             case _:
                 raise TypeError(f"{effect!r} has no message")
 

@@ -24,6 +24,7 @@ from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy
 from ofapp.bridge.ports import Port
 from ofapp.bridge.stp import PortState
+from ofapp.common.portions import AT_ONCE
 from ofapp.openflow.switch.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
@@ -94,7 +95,7 @@ class TestMoves:
     def test_one_too_many_goes_back_to_where_it_was_before_all_of_them(self) -> None:
         bridge = make()
         effects = flap(bridge, (1, 2, 1, 2, 1))
-        assert effects[:2] == [InstallEntry(1, 0, A, 5, 2), HoldDown(0, A, 30)]
+        assert effects[:2] == [InstallEntry(1, 0, A, 5, 2), HoldDown(0, A, 30, 1, 2)]
         told = event(effects)
         assert (told.kind, told.severity) == ("fdb.held", Severity.WARNING)
         assert told.data == {
@@ -112,7 +113,7 @@ class TestMoves:
         bridge = make()
         flap(bridge, (1, 2, 3, 2))
         bridge.relay.close(1)
-        assert see(bridge, 3, 1.4)[0] == HoldDown(0, A, 30)
+        assert see(bridge, 3, 1.4)[0] == HoldDown(0, A, 30, 2, 3)
         assert where(bridge) == 2
 
     def test_nor_does_it_go_home_where_there_is_no_room(self) -> None:
@@ -205,7 +206,7 @@ class TestHeld:
     def test_it_does_not_move_and_what_the_switch_has_lost_is_put_back(self) -> None:
         bridge = self.held()
         assert see(bridge, 3, 1.5) == []
-        assert see(bridge, 3, 2.5) == [HoldDown(0, A, 30)]
+        assert see(bridge, 3, 2.5) == [HoldDown(0, A, 30, 1, 2)]
         assert where(bridge) == 1
         (held,) = bridge.learning.move_guard.held.values()
         assert (held.sightings, held.elsewhere) == (2, 3)
@@ -248,7 +249,43 @@ class TestHeld:
     @pytest.mark.parametrize(("hold", "seconds"), [(0.2, 1), (29.5, 30), (1e6, 65535)])
     def test_seconds_fit_a_flow(self, hold: float, seconds: int) -> None:
         bridge = make(MoveLimit(1, 10.0, hold))
-        assert HoldDown(0, A, seconds) in flap(bridge, (1, 2, 1))
+        assert HoldDown(0, A, seconds, 1, 2) in flap(bridge, (1, 2, 1))
+
+
+class TestAnotherController:
+    """One finds a flow of the last one's in the switch, before it knows any address."""
+
+    def found(self, age: float = 10.0, **policies: PortPolicy) -> tuple[Bridge, list[Effect]]:
+        bridge = make(**policies)
+        return bridge, bridge.addresses.adopt_held(0, A, (1, 2), age, 100.0)
+
+    def test_the_address_stays_held_for_the_rest_of_its_time(self) -> None:
+        bridge, effects = self.found()
+        (told,) = effects
+        assert isinstance(told, Event)
+        assert "on port 1, and was seen on port 2: held down for 20 s more" in told.message
+        bridge.addresses.adopt(1, 0, A, 7, 100.1)
+        assert bridge.addresses.settle_held() == []
+        assert see(bridge, 2, 100.2) == []
+        assert where(bridge) == 1
+        assert HoldDown(0, A, 30, 1, 2) in bridge.desired_as_of_now()(AT_ONCE).holds
+        assert bridge.tick(119.9) == []
+        assert LetGo(0, A) in bridge.tick(120.1)
+
+    def test_not_when_the_switch_has_no_such_address_any_more(self) -> None:
+        bridge, _ = self.found()
+        assert LetGo(0, A) in bridge.addresses.settle_held()
+
+    def test_not_longer_than_it_should_have_been(self) -> None:
+        assert self.found(age=30.0)[1] == []
+
+    def test_a_sticky_one_is_so_without_a_guard_over_moves(self) -> None:
+        bridge = make(MoveLimit(0, 10.0, 30.0), p1=PortPolicy(sticky=True))
+        assert event(bridge.addresses.adopt_held(0, A, (1, 2), 1.0, 9.0)).data["reason"] == "sticky"
+        assert bridge.addresses.adopt_held(0, B, (2, 1), 1.0, 9.0) == []  # no guard there now
+
+    def test_nothing_is_held_where_nothing_is_learned(self) -> None:
+        assert self.found(p1=PortPolicy(locked=True))[1] == []
 
 
 class TestSticky:
@@ -266,7 +303,7 @@ class TestSticky:
     def test_the_first_claim_from_elsewhere_is_held_down(self) -> None:
         bridge = self.bridge()
         effects = see(bridge, 2, 1.1)
-        assert effects[0] == HoldDown(0, A, 30)
+        assert effects[0] == HoldDown(0, A, 30, 1, 2)
         assert event(effects).data["reason"] == "sticky"
         assert where(bridge) == 1
 
@@ -387,4 +424,4 @@ class TestAdministered:
         bridge = make()
         policies = Policies(mac_move=MoveLimit(1, 10.0, 30.0))
         bridge.learning.set_policies(BridgeParams(policies=policies), bridge.ports, 0.5)
-        assert HoldDown(0, A, 30) in flap(bridge, (1, 2, 1))
+        assert HoldDown(0, A, 30, 1, 2) in flap(bridge, (1, 2, 1))
