@@ -13,12 +13,11 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortRef, SilentMembers
 from ofapp.api.lookup import find_bridge, port_ref
-from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
-from ofapp.bridge.input_error import InputError
 from ofapp.controller.network import Network
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
@@ -179,16 +178,15 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.delete("/<dpid>", responses={204: None, **documented(404, 409), **UNSAVED})
     @admin
     def forget(path: BridgePath, query: NoQuery) -> Response:
-        """Forget a bridge whose switch is away, with its static and permanent entries.
+        """Forget a bridge whose switch is away, with all that was set of it at run time.
 
         Should the switch come back, it is one that was never seen before.  409: it is connected.
         503, 507: it is forgotten, but not on disk yet.
         """
-        try:
+        with refused(409):
             saved = network.changes.forget(find_bridge(network, path.dpid))
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
-        saved.wait()
+        for ticket in saved:
+            ticket.wait()
         return Response(status=204)
 
     return api

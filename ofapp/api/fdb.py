@@ -42,7 +42,7 @@ from ofapp.api.pagination import (
     encode_cursor,
     page,
 )
-from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import (
     fdb_tables,
@@ -55,7 +55,6 @@ from ofapp.bridge.answers import (
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT, EntryType
 from ofapp.bridge.fdb import Entry as CoreEntry
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.controller.network import Network
 
@@ -283,10 +282,8 @@ def blueprint(network: Network) -> APIBlueprint:
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, body.port, 409)
         new = (path.vlan, path.mac) not in static_entries(bridge)
-        try:
+        with refused(409):
             saved = network.changes.fdb.add_static(bridge, path.vlan, path.mac, port.name)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
         row = path.vlan, path.mac, fdb_tables(bridge)[path.vlan][path.mac]
         told = plain(_entries(bridge, [row])[0], 201 if new else 200)
         saved.wait()
@@ -299,10 +296,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def delete_static(path: StaticPath, query: NoQuery) -> Response:
         """Let the address of a static entry be learned again.  503, 507: as for PUT."""
         bridge = find_bridge(network, path.dpid)
-        try:
+        with refused(404):
             saved = network.changes.fdb.remove_static(bridge, path.vlan, path.mac)
-        except InputError as error:
-            raise field_problem(404, error.field, str(error)) from None
         saved.wait()
         return Response(status=204)
 
@@ -328,10 +323,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def release(path: StaticPath, query: NoQuery) -> Response:
         """Let go of an address before its time; it may move again, and be held again."""
         bridge = find_bridge(network, path.dpid)
-        try:
+        with refused(404):
             network.changes.fdb.release(bridge, path.vlan, path.mac)
-        except InputError as error:
-            raise field_problem(404, error.field, str(error)) from None
         return Response(status=204)
 
     return api

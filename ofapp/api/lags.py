@@ -13,10 +13,9 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import find_bridge
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import CHANGE, COMMON, documented, field_problem, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lacp import MemberState
 from ofapp.bridge.lag.status import LagStatus, MemberStatus, PartyStatus
 from ofapp.bridge.mac import format_mac
@@ -132,20 +131,20 @@ def blueprint(network: Network) -> APIBlueprint:
         """An aggregation, and what it is told."""
         return answer(_detail(network, find_bridge(network, path.dpid), path.lag))
 
-    @api.patch("/<lag>", responses={200: LagDetail, **documented(400, 404, 409, 413, 415)})
+    @api.patch("/<lag>", responses={200: LagDetail, **CHANGE})
     @operator
     def change(path: LagPath, query: NoQuery, body: LagChange) -> Response:
-        """Give an aggregation other members or parameters, until ofapp restarts.
+        """Give an aggregation other members or parameters.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: the values do not go together, or a port is a member already.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  409: the values do not go together, or a
+        port is a member already.
         """
         bridge = find_bridge(network, path.dpid)
         _find(network, bridge, path.lag)
-        try:
-            network.changes.lags.set(bridge, path.lag, body.values())
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
+        with refused(409):
+            saved = network.changes.lags.set(bridge, path.lag, body.values())
+        saved.wait()
         return answer(_detail(network, bridge, path.lag))
 
     return api

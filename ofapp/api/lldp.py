@@ -16,18 +16,15 @@ from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import find_bridge, find_port
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import CHANGE, COMMON, documented, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import capability_names
 from ofapp.config.lldp import LldpBridge, LldpPort
 from ofapp.controller.network import Network
 
 TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
-
-_CHANGE = documented(400, 404, 409, 413, 415)
 
 
 class LldpBridgeChange(Change, changes_of(LldpBridge)):  # type: ignore[misc]
@@ -166,34 +163,33 @@ def blueprint(network: Network) -> APIBlueprint:
         """The neighbours and counters of each port, by number."""
         return answer(lldp_view(network, find_bridge(network, path.dpid)))
 
-    @api.patch("", responses={200: LldpBridgeStatus, **_CHANGE})
+    @api.patch("", responses={200: LldpBridgeStatus, **CHANGE})
     @operator
     def change(path: BridgePath, query: NoQuery, body: LldpBridgeChange) -> Response:
-        """Set parameters of a bridge, or start or stop its LLDP, until ofapp restarts.
+        """Set parameters of a bridge, or start or stop its LLDP.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.
         """
         bridge = find_bridge(network, path.dpid)
         old = network.running.of(bridge.datapath_id).lldp
-        network.changes.lldp.set(bridge, old.model_copy(update=body.values()))
+        network.changes.lldp.set(bridge, old.model_copy(update=body.values())).wait()
         return answer(lldp_view(network, bridge))
 
-    @api.patch("/ports/<port>", responses={200: LldpBridgeStatus, **_CHANGE})
+    @api.patch("/ports/<port>", responses={200: LldpBridgeStatus, **CHANGE})
     @operator
     def change_port(path: PortPath, query: NoQuery, body: LldpPortChange) -> Response:
-        """Set parameters of a port, or of an aggregation for its members, until ofapp restarts.
+        """Set parameters of a port, or of an aggregation for its members.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: the port is LOCAL.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  409: the port is LOCAL.
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
         settings = network.running.port(bridge, port).lldp.model_copy(update=body.values())
-        try:
-            network.changes.lldp.set_port(bridge, port, settings)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
+        with refused(409):
+            saved = network.changes.lldp.set_port(bridge, port, settings)
+        saved.wait()
         return answer(lldp_view(network, bridge))
 
     return api

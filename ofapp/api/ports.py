@@ -23,11 +23,10 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import learned_by_vlan, members, port_limit, vlan_limits
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports import LOCAL_PORT
 from ofapp.bridge.ports import Port as CorePort
@@ -266,10 +265,9 @@ def blueprint(network: Network) -> APIBlueprint:
         return bridge, find_port(bridge, path.port)
 
     def change(bridge: Bridge, port: CorePort, values: Mapping[str, Any]) -> Response:
-        try:
-            network.changes.ports.set(bridge, port, values)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
+        with refused(409):
+            saved = network.changes.ports.set(bridge, port, values)
+        saved.wait()
         return answer(_detail(network, bridge, port))
 
     @api.get("/ports", responses={200: PortList, **documented(404, 409)})
@@ -287,14 +285,15 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.patch(
         "/ports/<port>",
-        responses={200: PortDetail, **documented(400, 404, 409, 413, 415)},
+        responses={200: PortDetail, **CHANGE},
     )
     @operator
     def set_port(path: PortPath, query: NoQuery, body: PortChange) -> Response:
-        """Give a port other VLANs or another policy, until ofapp restarts.
+        """Give a port other VLANs or another policy.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: no VLAN, or no access list, has the name that is given.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  409: no VLAN, or no access list, has the
+        name that is given.
         """
         return change(*find(path), body.values())
 
@@ -306,40 +305,36 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.put(
         "/ports/<port>/vlans/<vlan>",
-        responses={200: PortDetail, **documented(400, 404, 409, 413, 415)},
+        responses={200: PortDetail, **CHANGE},
     )
     @operator
     def join(path: MembershipPath, query: NoQuery, body: Membership) -> Response:
         """Let a port be in a VLAN, or be in it otherwise, as `bridge vlan add` does.
 
-        It holds until ofapp restarts.  409: it shall leave untagged,
+        It holds as what PATCH sets does.  409: it shall leave untagged,
         but untagged frames do not belong to it.
         """
         bridge, port = find(path)
-        try:
+        with refused(409):
             new = joined(
                 bridge.port_policies.port(port.number).vlans, path.vlan, body.pvid, body.untagged
             )
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
         return change(bridge, port, {"vlan": said(new)})
 
     @api.delete(
         "/ports/<port>/vlans/<vlan>",
-        responses={200: PortDetail, **documented(404, 409)},
+        responses={200: PortDetail, **documented(404, 409), **UNSAVED},
     )
     @operator
     def leave(path: MembershipPath, query: NoQuery) -> Response:
         """Take a port out of a VLAN, as `bridge vlan del` does.
 
-        It holds until ofapp restarts.  409: it is not in it, or in no
+        It holds as what PATCH sets does.  409: it is not in it, or in no
         other.
         """
         bridge, port = find(path)
-        try:
+        with refused(409):
             new = left(bridge.port_policies.port(port.number).vlans, path.vlan)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
         return change(bridge, port, {"vlan": said(new)})
 
     return api

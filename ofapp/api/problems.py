@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
 from ofapp.api.base import Input
+from ofapp.bridge.input_error import InputError
 from ofapp.config.errors import findings
 from ofapp.controller.state import NotSavedError
 
@@ -114,6 +116,19 @@ COMMON = documented(401, 403, 414, 421, 422, 429, 431, 500)
 
 UNSAVED = documented(503, 507)
 """What one may that changes what is kept on disk: it is in force then, but not saved."""
+
+
+CHANGE = {**documented(400, 404, 409, 413, 415), **UNSAVED}
+"""What one may that sets parameters."""
+
+
+@contextmanager
+def refused(status: int) -> Iterator[None]:
+    """What the controller refuses within is told with this status."""
+    try:
+        yield
+    except InputError as error:
+        raise field_problem(status, error.field, str(error)) from None
 
 
 def install(app: Flask) -> None:

@@ -17,12 +17,11 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import COMMON, documented, field_problem, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import fdb_tables, local_addresses
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import NO_PORT
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.common import hub
 from ofapp.controller.network import Network
@@ -70,10 +69,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def put_entry(path: AnyBridgePath, query: NoQuery, body: MacTableEntry) -> Response:
         """Teach an untagged address as if it had been seen; it moves and ages like any other."""
         bridge = _find(network, path.dpid)
-        try:
+        with refused(409):
             network.changes.fdb.teach(bridge, body.port, 0, body.mac)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
         return _table(bridge)
 
     return api

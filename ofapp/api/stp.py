@@ -5,8 +5,7 @@ Parameters are those of the configuration file, in its own models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
 from flask import Response
@@ -18,11 +17,10 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
-from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
+from ofapp.api.problems import CHANGE, COMMON, ProblemError, documented, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import ParameterError
 from ofapp.bridge.stp.vectors import format_bridge_id, format_port_id
@@ -282,8 +280,6 @@ def _by_type(counts: Mapping[str, int]) -> BpduCounts:
 
 Settings = TypeVar("Settings", StpBridge, StpPort)
 
-_CHANGE = documented(400, 404, 409, 413, 415)
-
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
@@ -297,34 +293,35 @@ def blueprint(network: Network) -> APIBlueprint:
         """Spanning tree of a bridge and of its ports, by number."""
         return whole_view(network, find_bridge(network, path.dpid))
 
-    @api.patch("", responses={200: StpBridgeStatus, **_CHANGE})
+    @api.patch("", responses={200: StpBridgeStatus, **CHANGE})
     @operator
     def change(path: BridgePath, query: NoQuery, body: StpBridgeChange) -> Response:
-        """Set parameters of a bridge, or start or stop its spanning tree, until ofapp restarts.
+        """Set parameters of a bridge, or start or stop its spanning tree.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: the values do not go together with each other or with those
-        that stay.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  409: the values do not go together with each
+        other or with those that stay.
         """
         bridge = find_bridge(network, path.dpid)
-        network.changes.stp.set(
-            bridge, _changed(network.running.of(bridge.datapath_id).stp, body.values())
-        )
+        settings = _changed(network.running.of(bridge.datapath_id).stp, body.values())
+        network.changes.stp.set(bridge, settings).wait()
         return whole_view(network, bridge)
 
-    @api.patch("/ports/<port>", responses={200: StpPortStatus, **_CHANGE})
+    @api.patch("/ports/<port>", responses={200: StpPortStatus, **CHANGE})
     @operator
     def change_port(path: PortPath, query: NoQuery, body: StpPortChange) -> Response:
-        """Set parameters of a port, until ofapp restarts.
+        """Set parameters of a port.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: the values do not go together with each other or with those
-        that stay, or the port is LOCAL.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  409: the values do not go together with each
+        other or with those that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
         settings = _changed(network.running.port(bridge, port).stp, body.values())
-        change = partial(network.changes.stp.set_port, bridge, port, settings)
-        return _done(network, bridge, port, change)
+        with refused(409):
+            saved = network.changes.stp.set_port(bridge, port, settings)
+        saved.wait()
+        return answer(port_view(network, bridge, port))
 
     @api.post(
         "/ports/<port>/recover",
@@ -338,7 +335,9 @@ def blueprint(network: Network) -> APIBlueprint:
         before.  409: the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        return _done(network, bridge, port, lambda: network.changes.stp.recover_port(bridge, port))
+        with refused(409):
+            network.changes.stp.recover_port(bridge, port)
+        return answer(port_view(network, bridge, port))
 
     @api.post(
         "/ports/<port>/migration-check",
@@ -351,9 +350,9 @@ def blueprint(network: Network) -> APIBlueprint:
         409: the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        return _done(
-            network, bridge, port, lambda: network.changes.stp.check_migration(bridge, port)
-        )
+        with refused(409):
+            network.changes.stp.check_migration(bridge, port)
+        return answer(port_view(network, bridge, port))
 
     return api
 
@@ -361,14 +360,6 @@ def blueprint(network: Network) -> APIBlueprint:
 def _find(network: Network, path: PortPath) -> tuple[Bridge, Port]:
     bridge = find_bridge(network, path.dpid)
     return bridge, find_port(bridge, path.port)
-
-
-def _done(network: Network, bridge: Bridge, port: Port, change: Callable[[], None]) -> Response:
-    try:
-        change()
-    except InputError as error:
-        raise field_problem(409, error.field, str(error)) from None
-    return answer(port_view(network, bridge, port))
 
 
 def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:

@@ -14,9 +14,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import Input, NoQuery, json_number
 from ofapp.api.gate import COOKIE, caller
-from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented, field_problem, refused
 from ofapp.api.roles import admin, viewer
-from ofapp.bridge.input_error import InputError
 from ofapp.controller.access import Access, Caller, Role, Token
 from ofapp.controller.access.roles import GIVEN
 from ofapp.controller.access.sessions import LONGEST
@@ -112,10 +111,8 @@ def blueprint(access: Access) -> APIBlueprint:
         """
         _check_known()
         role, now, closes = GIVEN[body.role], time.time(), not access.closed
-        try:
+        with refused(409):
             secret, saved = tokens.create(body.name, role, caller().name, now, body.expires_in)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
         try:
             saved.wait()
         except NotSavedError:

@@ -96,7 +96,7 @@ def set_(
 ) -> None:
     """Give an aggregation other members or parameters, all at once.
 
-    It lasts until the controller restarts, or its file changes the same values.
+    It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
     client = Client(api)
     client.patch(client.path(bridge, "lags", lag), settings(values, given))

@@ -51,7 +51,7 @@ def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> N
     if not any(own["enabled"] for own in told):
         say(
             "LLDP is off. `lldp: {enabled: true}` in the configuration file turns it on, and"
-            " `ofapp lldp set BRIDGE --on` until the controller restarts."
+            " `ofapp lldp set BRIDGE --on` until the file changes that."
         )
         return
     if statistics:
@@ -83,7 +83,7 @@ def set_bridge(
 ) -> None:
     """Set parameters of a bridge.
 
-    They last until the controller restarts, or its file changes the same values.
+    They last until the file changes the same values, or `ofapp config reload --reset`.
     """
     patch(Client(api), bridge, given if on is None else given | {"enabled": on}, "lldp")
 
@@ -94,7 +94,7 @@ def set_port(
 ) -> None:
     """Set parameters of a port, or of an aggregation for its members.
 
-    They last until the controller restarts, or its file changes the same values.
+    They last until the file changes the same values, or `ofapp config reload --reset`.
     """
     patch(Client(api), bridge, given, "lldp", "ports", port)
 

@@ -74,7 +74,7 @@ def set_(
 ) -> None:
     """Set parameters of a bridge, a VLAN or a port, all at once: so in any order.
 
-    It lasts until the controller restarts, or its file changes the same values.
+    It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
     if vlan is not None and port is not None:
         raise typer.BadParameter("a VLAN or a port, not both")

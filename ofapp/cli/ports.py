@@ -95,7 +95,7 @@ def set_(
 ) -> None:
     """Give a port other VLANs or another policy.
 
-    It lasts until the controller restarts, or its file changes the same values.
+    It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
     client = Client(api)
     client.patch(client.path(bridge, "ports", port), settings(values, given))

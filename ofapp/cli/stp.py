@@ -198,7 +198,7 @@ def set_bridge(
 ) -> None:
     """Set parameters of a bridge.
 
-    They last until the controller restarts, or its file changes the same values.
+    They last until the file changes the same values, or `ofapp config reload --reset`.
     """
     patch(Client(api), bridge, given if on is None else given | {"enabled": on}, "stp")
 
@@ -209,7 +209,7 @@ def set_port(
 ) -> None:
     """Set parameters of a port.
 
-    They last until the controller restarts, or its file changes the same values.
+    They last until the file changes the same values, or `ofapp config reload --reset`.
     """
     patch(Client(api), bridge, given, "stp", "ports", port)
 

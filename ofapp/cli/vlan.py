@@ -55,7 +55,7 @@ def add(
 ) -> None:
     """Let a port be in a VLAN.
 
-    It lasts until the controller restarts, or its file changes the port's VLANs.
+    It lasts until the file changes the port's VLANs, or `ofapp config reload --reset`.
     """
     client = Client(api)
     path = client.path(bridge, "ports", port, "vlans", vid)
@@ -68,7 +68,7 @@ def delete(
 ) -> None:
     """Take a port out of a VLAN.
 
-    It lasts until the controller restarts, or its file changes the port's VLANs.
+    It lasts until the file changes the port's VLANs, or `ofapp config reload --reset`.
     """
     client = Client(api)
     client.delete(client.path(bridge, "ports", port, "vlans", vid))

@@ -33,6 +33,9 @@ LOG = logging.getLogger(__name__)
 MAX_BRIDGES = 1024
 """Bridges remembered; whoever reaches the OpenFlow port can invent any number of datapath ids."""
 
+TOLD = 10
+"""Most settings that are told one by one."""
+
 LOOK_FOR_AWAY = 1.0
 """Seconds between looks at whether a switch has been away for too long."""
 
@@ -111,8 +114,8 @@ class Lifetime:
             self._running.forget(datapath_id)
         self._absentees.spoken_for(datapath_id, time.monotonic())
 
-    def forget(self, bridge: Bridge) -> Ticket:
-        """Know nothing of the bridge any more, not even its static entries; InputError."""
+    def forget(self, bridge: Bridge) -> tuple[Ticket, ...]:
+        """Know nothing of the bridge any more, not even what was set of it; InputError."""
         if self._registry.session(bridge) is not None:
             raise InputError(
                 "dpid",
@@ -121,12 +124,12 @@ class Lifetime:
             )
         self._forget(bridge.datapath_id, "as somebody wished")
         record(f"{bridge.name} ({bridge.datapath_id:016x}): known -> forgotten")
-        return self._entries.forget(bridge.datapath_id)
+        return self._entries.forget(bridge.datapath_id), self._running.drop(bridge.datapath_id)
 
     def forget_overdue(self, now: float) -> None:
         """Forget the bridges whose switch has been away for as long as the file says.
 
-        As a restart would: what was set at run time is gone, static entries stay on disk.
+        As a restart would: what was set at run time stays on disk.
         """
         patience = self._running.config.forget_after
         if patience:
@@ -176,6 +179,11 @@ class Lifetime:
         self._events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
 
     def _make(self, datapath_id: int) -> Bridge:
+        if restored := self._running.restore(datapath_id):
+            message = f"what was set at run time holds on: {'; '.join(restored[:TOLD])}"
+            more = f", and {len(restored) - TOLD} more" if len(restored) > TOLD else ""
+            event = Event("config.restored", message + more, data={"settings": restored})
+            self._events.tell(datapath_id, event)
         configuration = self._running.of(datapath_id)
         bridge = Bridge(datapath_id, self._running.params(datapath_id), self._commons)
         self._absentees.greet(bridge)

@@ -70,7 +70,7 @@ class Network:
         self.bridges, self.sessions, self.away = registry.bridges, registry.sessions, registry.away
         self.find = registry.find
         self.events = events
-        self.running = running = RunningConfiguration(config)
+        self.running = running = RunningConfiguration(config, state.settings, registry.numbers)
         self.dispatcher = dispatcher = Dispatcher(registry, events)
         self.owners = owners or Alone()
         shared = Shared(registry, dispatcher, running)

@@ -6,7 +6,7 @@ minute is not lost; a `Session` is one connection.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
@@ -28,6 +28,11 @@ class Registry:
             if name in (f"{datapath_id:016x}", bridge.name):
                 return bridge
         return None
+
+    def numbers(self, datapath_id: int) -> Mapping[str, int]:
+        """The numbers of a bridge's ports, by name; none while the bridge is not known."""
+        bridge = self.bridges.get(datapath_id)
+        return {} if bridge is None else bridge.ports.numbers
 
     def session(self, bridge: Bridge) -> Session | None:
         """The bridge's connection; None while its switch is away."""

@@ -1,9 +1,9 @@
 """Making what runs equal to what the file says, without a frame lost (warm reload).
 
 A file that is not valid changes nothing, nor does one that looks cut short unless it is forced.  A
-bridge for which the file says what holds already is not touched.  What was set over the API is
-dropped, and told, as the file is the whole truth then; static and permanent entries made over the
-API are data and not settings: they stay.
+bridge for which the file says what holds already is not touched.  What was set over the API stays,
+unless the file has changed the same value, which is told, or that is what somebody asks for; static
+and permanent entries made over the API are data and not settings: they stay in any case.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
 """The running configuration: what the file says of each bridge, and what was set since.
 
 Both are the file's own model of a bridge, so that what runs can be shown as a file, and compared
-with what the file says.
+with what the file says.  What was set outlives the process: a port that was isolated at run time
+must not open by itself because a controller has crashed, or a switch has another one now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from pydantic import ValidationError
 
 from ofapp.bridge import bridge as core
 from ofapp.bridge.event import Event, Severity
@@ -17,17 +20,26 @@ from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.bridge.ports import Port
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
-from ofapp.config.compare import Numbers, carried
+from ofapp.config.compare import Numbers, carried, differences
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
 from ofapp.config.port import PortSection
 from ofapp.controller.state import StaticEntry
+from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.settings import KeptSettings, SettingsStore
 
 
 class RunningConfiguration:
-    """By datapath id; of a bridge that is in the file by its name that has to be known first."""
+    """By datapath id; of a bridge that is in the file by its name that has to be known first.
 
-    def __init__(self, config: Config) -> None:
+    numbers: gives the numbers of a bridge's ports, by name.
+    """
+
+    def __init__(
+        self, config: Config, kept: SettingsStore, numbers: Callable[[int], Numbers]
+    ) -> None:
         self.config = config
+        self._kept = kept
+        self._numbers = numbers
         self._names: dict[int, str] = {}
         self._running: dict[int, Bridge] = {}  # of those where something was set at run time
         self._worked_out: tuple[Bridge, BridgeParams] | None = None  # the last
@@ -73,35 +85,59 @@ class RunningConfiguration:
         """The same of a port."""
         return self.of(bridge.datapath_id).port(port.name, port.number)
 
-    def set(self, datapath_id: int, bridge: Bridge) -> None:
-        """This holds from now on."""
-        self.revert(datapath_id)
-        if bridge is not self.filed(datapath_id):
-            self._running[datapath_id] = bridge
+    def set(self, datapath_id: int, bridge: Bridge) -> Ticket:
+        """This holds from now on; who needs it saved waits for the ticket."""
+        return self._set(datapath_id, bridge, self._numbers(datapath_id))
 
-    def update(self, bridge: core.Bridge, **values: Any) -> None:
+    def update(self, bridge: core.Bridge, **values: Any) -> Ticket:
         """These fields of a bridge hold from now on."""
         own = self.of(bridge.datapath_id)
-        self.set(bridge.datapath_id, own.model_copy(update=values))
+        return self.set(bridge.datapath_id, own.model_copy(update=values))
 
-    def update_port(self, bridge: core.Bridge, port: Port, **values: Any) -> None:
+    def update_port(self, bridge: core.Bridge, port: Port, **values: Any) -> Ticket:
         """These fields of a port hold from now on."""
         own = self.port(bridge, port).model_copy(update=values)
-        self.update(bridge, ports={**self.of(bridge.datapath_id).ports, port.name: own})
+        return self.update(bridge, ports={**self.of(bridge.datapath_id).ports, port.name: own})
+
+    def restore(self, datapath_id: int) -> list[str]:
+        """What was set before this process knew the bridge holds again, but where the file has
+        changed the same value; gives what that is, in words."""
+        kept = self._kept.get(datapath_id)
+        if kept is None:
+            return []
+        try:
+            before, running = map(Bridge.model_validate, (kept.filed, kept.running))
+        except ValidationError as error:
+            self._kept.refuse(datapath_id, f"{error.error_count()} values are no settings")
+            return []
+        filed = self.filed(datapath_id)
+        after = carried(before, running, filed, kept.numbers)
+        self._set(datapath_id, after, kept.numbers)
+        return [*differences(filed, after, kept.numbers).values()]
 
     def carried(self, datapath_id: int, before: Bridge, after: Bridge, numbers: Numbers) -> Bridge:
         """What holds when the file said `before` and says `after`: see `compare.carried`."""
         running = self._running.get(datapath_id)
         return after if running is None else carried(before, running, after, numbers)
 
-    def revert(self, datapath_id: int) -> None:
-        """What the file says holds."""
-        self._running.pop(datapath_id, None)
-
     def forget(self, datapath_id: int) -> None:
-        """The bridge is gone for good."""
-        self.revert(datapath_id)
+        """The bridge is gone; what was set of it is there when it comes back."""
+        self._running.pop(datapath_id, None)
         self._names.pop(datapath_id, None)
+
+    def drop(self, datapath_id: int) -> Ticket:
+        """What was set of a bridge is not kept any more."""
+        return self._kept.remember(datapath_id, None)
+
+    def _set(self, datapath_id: int, bridge: Bridge, numbers: Numbers) -> Ticket:
+        filed = self.filed(datapath_id)
+        if bridge is filed or bridge == filed:
+            self._running.pop(datapath_id, None)
+            return self._kept.remember(datapath_id, None)
+        self._running[datapath_id] = bridge
+        named = {name: numbers[name] for name in bridge.ports if name in numbers}
+        kept = KeptSettings(filed.told(), bridge.told(), named)
+        return self._kept.remember(datapath_id, kept)
 
 
 def static_entries(bridge: Bridge) -> list[StaticEntry]:

@@ -144,7 +144,7 @@ _OWN = [
         "state-dir",
         default=STATE_DIR,
         metavar="DIR",
-        help="where static entries are kept, of this controller and no other"
+        help="where is kept what is set at run time, of this controller and no other"
         f" (default: {STATE_DIR})",
     ),
 ]

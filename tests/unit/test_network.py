@@ -22,6 +22,7 @@ from ofapp.controller import connections, lifetime
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State
+from ofapp.controller.state.settings import KeptSettings
 from ofapp.openflow.switch.session import Session
 
 
@@ -141,22 +142,23 @@ def test_invented_datapath_ids_do_not_fill_the_memory(monkeypatch: pytest.Monkey
     assert kinds(net)[-1] == "bridge.limit"
 
 
-def test_a_forgotten_bridge_is_again_as_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bridge_that_made_room_is_as_it_was_set_when_it_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(lifetime, "MAX_BRIDGES", 1)
     net = make()
     channel = connect(net, 1)
     net.changes.stp.set(net.bridges[1], StpBridge(priority=4096))
     net.changes.multicast.set(net.bridges[1], MulticastBridge(mcast_snooping=False))
-    assert net.running.of(1).stp.priority == 4096
-    assert not net.running.of(1).snooping().mcast_snooping
     for datapath_id in (2, 1):
         net.connections.disconnected(channel)  # type: ignore[arg-type]
         channel = connect(net, datapath_id)
     bridge = net.bridges[1]
     assert bridge.params.stp is not None
-    assert net.running.of(1).stp.priority == bridge.params.stp.priority == 32768
-    assert net.running.of(1).snooping() == MulticastBridge()
-    assert bridge.params.multicast is not None
+    assert net.running.of(1).stp.priority == bridge.params.stp.priority == 4096
+    assert net.running.of(1).snooping() == MulticastBridge(mcast_snooping=False)
+    assert bridge.params.multicast is None
+    assert net.running.of(2) == net.running.filed(2)
 
 
 def named(net: Network, datapath_id: int, name: str = "br0") -> FakeChannel:
@@ -297,6 +299,73 @@ class TestState:
         connect(net, 1)
         assert net.bridges[1].permanent_entries.all() == [kept]
         assert net.bridges[1].static_entries.ports == {(7, 0x02000000000A): "eth0"}
+
+    def test_what_was_set_outlives_the_process_unless_the_file_has_changed_it(
+        self, tmp_path: Path
+    ) -> None:
+        def begin(ports: dict[str, Any]) -> Network:
+            config = Config.model_validate({"bridges": {f"{1:016x}": {"ports": ports}}})
+            net = Network(config, State(tmp_path), EventLog())
+            connect(net, 1)
+            net.bridges[1].put_port(Port(1, "eth0", 1, True), 0.0)
+            return net
+
+        def change(net: Network, **values: Any) -> None:
+            bridge = net.bridges[1]
+            net.changes.ports.set(bridge, bridge.ports.named("eth0"), values).wait()
+
+        def policy(net: Network) -> Any:
+            return net.bridges[1].port_policies.port(1).policy
+
+        net = begin({})
+        own = net.running.of(1).stp.changed({"priority": 4096})
+        net.changes.stp.set(net.bridges[1], own).wait()
+        change(net, isolated=True)
+        change(net, learning=False)
+
+        net = begin({})
+        assert kinds(net)[0] == "config.restored"
+        told = net.events.since(0)[0].event
+        assert set(told.data["settings"]) == {
+            "stp.priority: default -> 4096",
+            "ports.eth0.isolated: default -> true",
+            "ports.eth0.learning: default -> false",
+        }
+        assert (policy(net).isolated, policy(net).learning) == (True, False)
+        params = net.bridges[1].params.stp
+        assert params is not None
+        assert params.priority == 4096
+
+        net = begin({"1": {"learning": True, "isolated": False}, "eth0": {"sticky": True}})
+        assert policy(net).isolated, "the file says the same of that as before"
+        net = begin({"1": {"shutdown": True}})
+        change(net, learning=True)
+        net = begin({"1": {"learning": False}})
+        assert not policy(net).learning, "the file has changed it"
+        net.connections.disconnected(net.sessions[1].channel)
+        assert net.reloader.reload(force=True, reset=True).bridges
+        assert kinds(begin({"1": {"learning": False}}))[0] == "bridge.connected"
+
+    def test_what_was_set_is_forgotten_with_the_bridge(self, tmp_path: Path) -> None:
+        net = make(State(tmp_path))
+        channel = connect(net, 1)
+        own = net.running.of(1).stp.changed({"priority": 4096})
+        net.changes.stp.set(net.bridges[1], own).wait()
+        net.connections.disconnected(channel)  # type: ignore[arg-type]
+        for ticket in net.changes.forget(net.bridges[1]):
+            ticket.wait()
+        net = make(State(tmp_path))
+        connect(net, 1)
+        assert kinds(net) == ["bridge.connected"]
+
+    def test_settings_that_no_bridge_can_have_are_set_aside(self, tmp_path: Path) -> None:
+        events = EventLog()
+        state = State(tmp_path, events.tell)
+        state.settings.remember(1, KeptSettings({}, {"ageing_time": "soon"}, {})).wait()
+        net = Network(Config(), state, events)
+        connect(net, 1)
+        assert kinds(net) == ["state.damaged", "bridge.connected"]
+        assert net.running.of(1) == net.running.filed(1)
 
     def test_an_entry_that_leaves_the_file_while_nobody_runs_is_not_the_switchs_to_tell(
         self, tmp_path: Path

@@ -313,6 +313,30 @@ def test_groups_are_where_they_were_when_the_switch_has_another_owner(site: Site
     assert told == {JOINED: "temp", SET: "permanent"}
 
 
+def test_what_was_set_and_who_is_held_go_with_the_switch_to_its_next_owner(site: Site) -> None:
+    bridge = site.bridge
+    owner = site.owner()
+    other = site.other(owner)
+    own = f"/v1/bridges/{bridge.dpid16}"
+    assert site.members[owner].api("PATCH", f"{own}/ports/3", {"sticky": True}).status == 200
+    learn(site.members[owner], bridge, 1, port=3)
+    bridge.inject(1, frames.ethernet(frames.BROADCAST, A))
+    wait_for(lambda: site.members[owner].get(f"{own}/fdb/held")["held"], "it to be held")
+    change = site.members[owner].api("PATCH", f"{own}/multicast", {"mcast_query_interval": 77})
+    assert change.status == 200
+    site.members[owner].kill9()
+    site.wait_owner(other)
+    member = site.members[other]
+    assert member.get(f"{own}/multicast")["parameters"]["mcast_query_interval"] == 77
+    assert member.get(f"{own}/ports/3")["settings"] == {"sticky": True}
+    (held,) = member.get(f"{own}/fdb/held")["held"]
+    assert (held["mac"], held["port"]["number"], held["reason"]) == (A, 3, "sticky")
+    assert bridge.send(1, frames.ethernet(frames.BROADCAST, A)) == set()
+    assert bridge.send(3, frames.ethernet(frames.BROADCAST, A)) == {1, 2, LOCAL}
+    told = [one["data"]["settings"] for one in site.events(other, "config.restored")]
+    assert "multicast.mcast_query_interval: default -> 77.0" in told[-1]
+
+
 def test_the_other_takes_over_when_the_owner_is_killed(site: Site) -> None:
     bridge = site.bridge
     owner = site.owner()

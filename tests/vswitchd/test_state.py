@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import frames
 from tests.support.controller import Controller
-from tests.support.ovs import Bridge
+from tests.support.ovs import LOCAL, Bridge
 from tests.support.waiting import wait_for
 from tests.vswitchd.test_static import put_static, static_at
 
@@ -52,6 +52,29 @@ def test_a_full_disk_is_told_and_what_was_asked_for_is_saved_later(
     controller.restart()
     controller.wait_ready(bridge)
     assert {controller.where(bridge, mac) for mac in (S, T)} == {2, 3}
+
+
+def test_what_was_set_holds_on_after_a_crash_until_it_is_taken_back(
+    bridge: Bridge, controller: Controller
+) -> None:
+    for port in (1, 2):
+        path = f"/v1/bridges/{bridge.dpid16}/ports/{port}"
+        assert controller.api("PATCH", path, {"isolated": True}).status == 200
+    flood = frames.ethernet(frames.BROADCAST, T)
+    wait_for(lambda: bridge.send(1, flood) == {3, LOCAL}, "the ports to be isolated")
+    controller.kill9()
+    assert bridge.send(1, flood) == {3, LOCAL}
+    controller.start()
+    controller.wait_ready(bridge)
+    assert bridge.send(1, flood) == {3, LOCAL}
+    (event,) = controller.events("config.restored")
+    assert f"ports.{bridge.port_name(1)}.isolated: default -> true" in event["data"]["settings"]
+    assert controller.api("POST", "/v1/config/reload?reset=true").status == 200
+    wait_for(lambda: bridge.send(1, flood) == {2, 3, LOCAL}, "that to be taken back")
+    controller.kill9()
+    controller.start()
+    controller.wait_ready(bridge)
+    assert bridge.send(1, flood) == {2, 3, LOCAL}
 
 
 def test_damaged_files_keep_nobody_from_starting_and_the_switch_knows_the_entries(

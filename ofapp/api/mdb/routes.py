@@ -23,11 +23,10 @@ from ofapp.api.mdb.models import (
 )
 from ofapp.api.mdb.rows import Row, decode_cursor, encode_cursor, permanent_row, row_text
 from ofapp.api.mdb.rows import rows as all_rows
-from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem
+from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import has_permanent, permanent_entries
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import text
 from ofapp.bridge.permanent_entries import PermanentEntry
 from ofapp.controller.network import Network
@@ -77,14 +76,12 @@ def blueprint(network: Network) -> APIBlueprint:
         entry = PermanentEntry(path.vlan, path.group, port.name, query.source, exclude)
         known = {row.key: row for row in _all(network, bridge)}
         row = permanent_row(entry, port.number)
-        try:
+        with refused(409):
             if query.type == "permanent":
                 saved = network.changes.mdb.add_permanent(bridge, entry)
             else:
                 network.changes.mdb.join(bridge, entry)
                 saved, row = None, _learned(_all(network, bridge), row)
-        except InputError as error:
-            raise field_problem(409, error.field, str(error)) from None
         told = plain(_entry(row), 200 if row.key in known else 201)
         if saved is not None:
             saved.wait()

@@ -21,7 +21,7 @@ from ofapp.api.multicast.models import (
     MulticastVlanPath,
 )
 from ofapp.api.multicast.view import bridge_view, port_views
-from ofapp.api.problems import COMMON, documented, field_problem
+from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import ParamError
@@ -31,8 +31,6 @@ from ofapp.controller.network import Network
 TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
 
 Settings = TypeVar("Settings", MulticastBridge, MulticastPort)
-
-_CHANGE = documented(400, 404, 409, 413, 415)
 
 
 def blueprint(network: Network) -> APIBlueprint:
@@ -55,73 +53,76 @@ def blueprint(network: Network) -> APIBlueprint:
         """Multicast snooping of a bridge, of its VLANs and of its ports."""
         return done(find_bridge(network, path.dpid))
 
-    @api.patch("", responses={200: MulticastStatus, **_CHANGE})
+    @api.patch("", responses={200: MulticastStatus, **CHANGE})
     @operator
     def change(
         path: BridgePath,
         query: NoQuery,
         body: MulticastBridgeChange,
     ) -> Response:
-        """Set parameters of a bridge, or turn snooping on or off, until ofapp restarts.
+        """Set parameters of a bridge, or turn snooping on or off.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  All that is given takes effect at once.  409: the values do not go
-        together with each other, with those that stay, or with those of a VLAN.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  All that is given takes effect at once.
+        409: the values do not go together with each other, with those that stay, or with those of a
+        VLAN.
         """
         bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         parts = {part.vlan: part for part in body.vlans or ()}
         values = body.values() | {"vlans": _vlans(settings, parts)}
-        network.changes.multicast.set(bridge, _changed(settings, values))
+        network.changes.multicast.set(bridge, _changed(settings, values)).wait()
         return done(bridge)
 
-    @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **_CHANGE})
+    @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **CHANGE})
     @operator
     def change_vlan(
         path: MulticastVlanPath,
         query: NoQuery,
         body: MulticastVlanChange,
     ) -> Response:
-        """Set parameters of a VLAN, in which it differs from its bridge, until ofapp restarts.
+        """Set parameters of a VLAN, in which it differs from its bridge.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.  409: the values do not go together with each other or with those
-        that stay.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.  409: the values do not go together with each
+        other or with those that stay.
         """
         bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         vlans = _vlans(settings, {path.vlan: body})
-        network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans}))
+        network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans})).wait()
         return done(bridge)
 
-    @api.delete("/vlans/<vlan>", responses={200: MulticastStatus, **documented(404, 409)})
+    @api.delete(
+        "/vlans/<vlan>", responses={200: MulticastStatus, **documented(404, 409), **UNSAVED}
+    )
     @operator
     def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
-        """Let a VLAN have the parameters of its bridge again, until ofapp restarts."""
+        """Let a VLAN have the parameters of its bridge again."""
         bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         if path.vlan not in settings.vlans:
             raise field_problem(404, "vlan", f"VLAN {path.vlan} has no parameters of its own")
         vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
-        network.changes.multicast.set(bridge, settings.changed({"vlans": vlans}))
+        network.changes.multicast.set(bridge, settings.changed({"vlans": vlans})).wait()
         return done(bridge)
 
-    @api.patch("/ports/<port>", responses={200: MulticastPortStatus, **_CHANGE})
+    @api.patch("/ports/<port>", responses={200: MulticastPortStatus, **CHANGE})
     @operator
     def change_port(
         path: PortPath,
         query: NoQuery,
         body: MulticastPortChange,
     ) -> Response:
-        """Set parameters of a port, until ofapp restarts.
+        """Set parameters of a port.
 
-        What shall last goes into the configuration file, and where that changes the same value a
-        reload goes by the file.
+        It holds until the configuration file changes the same value, or a reload with `reset` takes
+        it back; 503, 507: it holds, but is not saved.
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
         settings = network.running.port(bridge, port).multicast
-        network.changes.multicast.set_port(bridge, port, _changed(settings, body.values()))
+        network.changes.multicast.set_port(bridge, port, _changed(settings, body.values())).wait()
         return answer(next(port_views(network, bridge, [port])))
 
     return api

@@ -1,7 +1,8 @@
 """The one door for every change that somebody asks for, by what it changes.
 
-What is set counts until ofapp restarts or the file changes the same; entries outlive both.  A
-request that cannot be carried out is an `InputError`, and nothing has changed then.
+What is set outlives ofapp: a parameter until the file changes the same or a reload takes it back,
+an entry until somebody removes it.  A ticket is for what is to be on disk before the change counts
+as made.  A request that cannot be carried out is an `InputError`, and nothing has changed then.
 """
 
 from __future__ import annotations

@@ -11,9 +11,10 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.config import checks
 from ofapp.config.base import FaultsError
-from ofapp.controller.changes.asked import changed, listed
+from ofapp.controller.changes.asked import changed, listed, record_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.state.keeper import Ticket, done
 
 
 class LagChanges:
@@ -23,7 +24,7 @@ class LagChanges:
         self._dispatcher = dispatcher
         self._running = running
 
-    def set(self, bridge: Bridge, name: str, values: Mapping[str, Any]) -> None:
+    def set(self, bridge: Bridge, name: str, values: Mapping[str, Any]) -> Ticket:
         """Give an aggregation that the bridge has other members or parameters; InputError."""
         own = self._running.of(bridge.datapath_id)
         old = own.lags[name]
@@ -33,18 +34,20 @@ class LagChanges:
             raise _refused(error.faults[0]) from None
         changes = changed(old, new)
         if not changes:
-            return
+            return done()
         others = {other: lag for other, lag in own.lags.items() if other != name}
         last = own.model_copy(update={"lags": {**others, name: new}})  # as the one to blame
         for fault in (*checks.faults(last), *checks.local_members(bridge.name, last)):
             raise _refused(fault)
         after = own.model_copy(update={"lags": {**own.lags, name: new}})
-        self._running.set(bridge.datapath_id, after)
+        record_set(bridge, f"aggregation {name}", old, changes)
+        saved = self._running.set(bridge.datapath_id, after)
         about = {"lag": name, **changes}
         event = Event("lag.set", f"aggregation {name}: {listed(changes)}", data=about)
         self._dispatcher.tell(bridge, event)
         params = self._running.params(bridge.datapath_id)
         self._dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
+        return saved
 
 
 def _refused(fault: checks.Fault) -> InputError:

@@ -11,6 +11,7 @@ from ofapp.config.multicast import MulticastBridge, MulticastPort
 from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set, record_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration, with_snooping
+from ofapp.controller.state.keeper import Ticket, done
 
 
 class MulticastChanges:
@@ -20,14 +21,14 @@ class MulticastChanges:
         self._dispatcher = dispatcher
         self._running = running
 
-    def set(self, bridge: Bridge, settings: MulticastBridge) -> None:
+    def set(self, bridge: Bridge, settings: MulticastBridge) -> Ticket:
         """Administer the bridge and its VLANs, or turn snooping on or off."""
         own = self._running.of(bridge.datapath_id)
         changes = changed(own.snooping(), settings)
         if not changes:
-            return
+            return done()
         record_set(bridge, "multicast", own.snooping(), changes)
-        self._running.set(bridge.datapath_id, with_snooping(own, settings))
+        saved = self._running.set(bridge.datapath_id, with_snooping(own, settings))
 
         def change(now: float) -> list[Effect]:
             effects = bridge.set_multicast(settings.params(), settings.vlan_params(), now)
@@ -36,15 +37,17 @@ class MulticastChanges:
 
         event = bridge_set("mcast.set", "multicast", changes)
         carry_out(self._dispatcher, bridge, event, change)
+        return saved
 
-    def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> None:
+    def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> Ticket:
         """Administer a port."""
         old = self._running.port(bridge, port).multicast
         changes = changed(old, settings)
         if not changes:
-            return
+            return done()
         record_set(bridge, f"multicast of port {port.name}", old, changes)
-        self._running.update_port(bridge, port, multicast=settings)
+        saved = self._running.update_port(bridge, port, multicast=settings)
         event = port_set("mcast.port.set", port, changes)
         change = partial(bridge.set_port_multicast, port, settings.params())
         carry_out(self._dispatcher, bridge, event, change)
+        return saved

@@ -13,6 +13,7 @@ from ofapp.bridge.ports import Port
 from ofapp.controller.changes.asked import carry_out, changed, port_set, record_set
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.state.keeper import Ticket, done
 
 
 class PortChanges:
@@ -22,14 +23,14 @@ class PortChanges:
         self._dispatcher = dispatcher
         self._running = running
 
-    def set(self, bridge: Bridge, port: Port, values: Mapping[str, Any]) -> None:
+    def set(self, bridge: Bridge, port: Port, values: Mapping[str, Any]) -> Ticket:
         """Give a port other VLANs or another policy; InputError for a name that nobody has."""
         old = self._running.port(bridge, port)
         changes = changed(old, old.model_copy(update=values))
         if not changes:
-            return
+            return done()
         before = self._running.of(bridge.datapath_id)
-        self._running.update_port(bridge, port, **values)
+        saved = self._running.update_port(bridge, port, **values)
         try:
             params = self._running.params(bridge.datapath_id)
             _check_lists(params)
@@ -41,6 +42,7 @@ class PortChanges:
         record_set(bridge, f"port {port.name}", old, changes)
         event = port_set("port.set", port, changes)
         carry_out(self._dispatcher, bridge, event, partial(bridge.set_params, params))
+        return saved
 
 
 def _check_lists(params: BridgeParams) -> None:

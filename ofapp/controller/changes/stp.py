@@ -20,6 +20,7 @@ from ofapp.controller.changes.asked import (
 )
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
+from ofapp.controller.state.keeper import Ticket, done
 
 
 class StpChanges:
@@ -29,30 +30,32 @@ class StpChanges:
         self._dispatcher = dispatcher
         self._running = running
 
-    def set(self, bridge: Bridge, settings: StpBridge) -> None:
+    def set(self, bridge: Bridge, settings: StpBridge) -> Ticket:
         """Administer the bridge, or start or stop its spanning tree."""
         old = self._running.of(bridge.datapath_id).stp
         changes = changed(old, settings)
         if not changes:
-            return
+            return done()
         record_set(bridge, "spanning tree", old, changes)
-        self._running.update(bridge, stp=settings)
+        saved = self._running.update(bridge, stp=settings)
         event = bridge_set("stp.set", "spanning tree", changes)
         change = partial(bridge.set_stp, settings.params())
         carry_out(self._dispatcher, bridge, event, change)
+        return saved
 
-    def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> None:
+    def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> Ticket:
         """Administer a port; InputError for LOCAL."""
         refuse_local(port)
         old = self._running.port(bridge, port).stp
         changes = changed(old, settings)
         if not changes:
-            return
+            return done()
         record_set(bridge, f"spanning tree of port {port.name}", old, changes)
-        self._running.update_port(bridge, port, stp=settings)
+        saved = self._running.update_port(bridge, port, stp=settings)
         event = port_set("stp.port.set", port, changes)
         change = partial(bridge.set_port_stp, port, settings.params())
         carry_out(self._dispatcher, bridge, event, change)
+        return saved
 
     def recover_port(self, bridge: Bridge, port: Port) -> None:
         """Free a port from the guard that holds it; InputError."""

@@ -48,7 +48,7 @@ IN_THREAD = 1 << 16
 MOST = 1 << 20
 """Octets of a document as etcd has it."""
 
-KINDS = ("entries", "bridge", "lacp")
+KINDS = ("entries", "settings", "bridge", "lacp")
 
 TRIES = 3
 

@@ -46,9 +46,12 @@ class SharedState(State):
         self._shared.take_over(datapath_id, term)
         self._shared.tree_marks.found(datapath_id, mark)
         self._kept.pop(datapath_id, None)
-        entries, tree, lacp = map(self._shared.size, of_bridge(datapath_id))
+        self.settings.let_go(datapath_id)
+        entries, settings, tree, lacp = map(self._shared.size, of_bridge(datapath_id))
         if entries is not None:
             self._read_one(datapath_id)
+        if settings is not None:
+            self.settings.take_up(datapath_id)
         if tree is not None:
             self.snapshots.take_up(datapath_id, tree)
         if lacp is not None:

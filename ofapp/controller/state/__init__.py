@@ -1,6 +1,7 @@
 """What must survive a restart and no switch can be asked for, on disk.
 
-    entries-<datapath id>.json   what was set at run time: synced before anybody is told that it is
+    entries-<datapath id>.json   entries of tables that were set at run time, and
+    settings-<datapath id>.json  parameters: both synced before anybody is told that they are
     bridge-<datapath id>.json    what protocols knew a moment ago: not synced, for a process's crash
     lacp-<datapath id>.json      the same of LACP
     configuration.json           how much the configuration file said when it was last accepted

@@ -83,7 +83,7 @@ def encode(kept: Kept) -> bytes:
 
 def decode(data: bytes) -> Kept:
     """What a file has; ValueError."""
-    document = _loaded(data, VERSION)
+    document = loaded(data, VERSION)
     if type(document.get("asked")) is not bool:
         raise ValueError("it does not say whether somebody has asked for these entries")
     return _kept(document, document["asked"])
@@ -91,7 +91,7 @@ def decode(data: bytes) -> Kept:
 
 def decode_first(data: bytes) -> tuple[dict[int, Kept], list[str]]:
     """What the one file of the first version has, by datapath id, and what is wrong in it."""
-    bridges = _loaded(data, FIRST_VERSION).get("bridges")
+    bridges = loaded(data, FIRST_VERSION).get("bridges")
     if type(bridges) is not dict:
         raise ValueError("it has no bridges")
     found: dict[int, Kept] = {}
@@ -116,7 +116,8 @@ def loads(data: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def _loaded(data: bytes, version: int) -> dict[str, Any]:
+def loaded(data: bytes, version: int) -> dict[str, Any]:
+    """The object in a document of that version; ValueError."""
     document = loads(data)
     if not isinstance(document, dict) or document.get("version") != version:
         raise ValueError(f"it does not say that it is of version {version}")

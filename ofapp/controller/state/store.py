@@ -11,7 +11,6 @@ import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
@@ -19,6 +18,8 @@ from ofapp.controller.state.accepted import AcceptedFile
 from ofapp.controller.state.documents import Documents, Files, Nowhere
 from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry, decode, decode_first, encode
 from ofapp.controller.state.keeper import Keeper, Tell, Ticket, done
+from ofapp.controller.state.reading import Reading
+from ofapp.controller.state.settings import SettingsStore
 from ofapp.controller.state.snapshots import Snapshots
 from ofapp.controller.state.trail import Trail
 
@@ -28,16 +29,12 @@ MAX_UNASKED = 1024
 """Bridges kept of which nobody has asked anything.  Without entries and the longest unchanged first
 they are forgotten."""
 
-MAX_BYTES = 64 << 20
-"""Of a file."""
-
 WRONG_TOLD = 10
 """Most mistakes of a file that are told."""
 
-T = TypeVar("T")
-
 _NAME = re.compile(r"entries-([0-9a-f]{16})\.json")
 _FIRST = "state.json"
+_FIRST_SO = "the entries of its bridges are what the switch holds"
 TRAIL = "audit.log"
 
 
@@ -59,7 +56,9 @@ class State:
         own = Nowhere() if directory is None else Files(directory, self.keeper)
         self.documents: Documents = own if shared is None else shared
         self._kept: dict[int, Kept] = {}  # the longest unchanged first
+        self._reading = Reading(self.documents, tell)
         self._read_all()
+        self.settings = SettingsStore(self.documents, self._reading)
         self.snapshots = Snapshots(self.documents, tell)
         self.lacp = Snapshots(self.documents, tell, "lacp")
         self.accepted = AcceptedFile(own)
@@ -100,6 +99,7 @@ class State:
         """
         del patience
         self._kept.pop(datapath_id, None)
+        self.settings.let_go(datapath_id)
         self.snapshots.let_go(datapath_id)
         self.lacp.let_go(datapath_id)
 
@@ -144,13 +144,14 @@ class State:
             self._read_first()
 
     def _read_one(self, datapath_id: int) -> None:
-        kept = self._read(_name(datapath_id), datapath_id, decode)
+        so = "its entries are what the switch holds"
+        kept = self._reading.read(_name(datapath_id), datapath_id, decode, so)
         if kept is not None:
             self._kept[datapath_id] = kept
 
     def _read_first(self) -> None:
         """The file of an earlier version: each bridge gets its own, and then it goes."""
-        read = self._read(_FIRST, None, decode_first)
+        read = self._reading.read(_FIRST, None, decode_first, _FIRST_SO)
         if read is None:
             return
         found, wrong = read
@@ -167,28 +168,9 @@ class State:
         if any(ticket.error is not None for ticket in tickets):
             return  # the next start goes on with it
         if wrong:
-            self._damaged(_FIRST, None, wrong)
+            self._reading.damaged(_FIRST, None, wrong, _FIRST_SO)
         else:
             self.documents.remove(_FIRST)
-
-    def _read(self, name: str, bridge: int | None, decoded: Callable[[bytes], T]) -> T | None:
-        try:
-            return decoded(self.documents.read(name, MAX_BYTES))
-        except (OSError, ValueError) as error:
-            self._damaged(name, bridge, str(error))
-            return None
-
-    def _damaged(self, name: str, bridge: int | None, why: str) -> None:
-        whose = "its entries are" if bridge is not None else "the entries of its bridges are"
-        message = f"{name} is not what ofapp has saved: {why}; {whose} what the switch holds"
-        try:
-            message += f"; the file is {self.documents.set_aside(name)} now"
-        except OSError as error:
-            message += f"; it cannot be set aside: {error.strerror}"
-        event = Event(
-            "state.damaged", message, Severity.ERROR, data={"file": self.documents.place(name)}
-        )
-        self._tell(bridge, event)
 
 
 def _name(datapath_id: int) -> str:

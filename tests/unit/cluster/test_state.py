@@ -19,6 +19,7 @@ from ofapp.controller.cluster.gateway import Access, Gateway
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.state import SharedState
 from ofapp.controller.state import Kept, MdbEntry, NotSavedError, State, StaticEntry, keeper
+from ofapp.controller.state.settings import KeptSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
 from tests.unit.told import Told
@@ -27,6 +28,8 @@ ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
 GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
 ASKED = Kept((ENTRY,), (GROUP,), asked=True)
+SETTINGS = "settings-0000000000000001.json"
+NUMBERS = b'{"version": 1, "filed": {}, "running": {}, "numbers": {"eth0": "one"}}'
 
 _numbers = itertools.count()
 
@@ -119,6 +122,30 @@ class TestEveryStore:
         last.forget(1).wait()
         assert kept(store.open(1)) is None
         assert not store.told
+
+    def test_keeps_settings_for_the_next(self, store: Store) -> None:
+        settings = KeptSettings({}, {"ageing_time": 7, "ports": {"eth0": {}}}, {"eth0": 1})
+        state = store.open(1, 2)
+        state.settings.remember(1, settings).wait()
+        again = store.open(1, 2)
+        assert again.settings.get(1) == settings
+        assert again.settings.get(2) is None
+        again.settings.remember(1, None).wait()
+        assert store.open(1).settings.get(1) is None
+        assert not store.told
+
+    @pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 1}', b'{"version": 9}', NUMBERS])
+    def test_sets_aside_what_are_no_settings(self, store: Store, data: bytes) -> None:
+        state = store.open(1)
+        state.documents.put(SETTINGS, data, sync=True).wait()
+        store.end(state)
+        again = store.open(1)
+        assert again.settings.get(1) is None
+        assert store.told.kinds == ["state.damaged"]
+        assert "set at run time is lost, and the file holds" in store.told[0].message
+        store.end(again)
+        assert store.open(1).settings.get(1) is None
+        assert store.told.kinds == ["state.damaged"]
 
     def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, store: Store) -> None:
         state = store.open(1)

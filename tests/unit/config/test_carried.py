@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -90,6 +91,13 @@ def set_since(filed: dict[str, Any], wish: dict[str, Any]) -> dict[str, Any]:
     named = {name: own for name, own in wish["ports"].items() if name in ("eth1", "eth2", "eth3")}
     protocols = {key: wish[key] for key in ("stp", "multicast")}
     return {**filed, **protocols, "ports": {**filed["ports"], **named}}
+
+
+@settings(phases=QUICK)
+@given(bridges())
+def test_a_bridge_is_the_same_when_it_has_been_kept(own: dict[str, Any]) -> None:
+    whole = bridge(own)
+    assert Bridge.model_validate(json.loads(json.dumps(whole.told()))) == whole
 
 
 @settings(max_examples=15, phases=QUICK)

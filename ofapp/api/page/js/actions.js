@@ -6,7 +6,7 @@ import { html } from "./lit.js";
 import { plural, vlanText } from "./words.js";
 
 const addresses = (number) => plural(number, "learned address", "learned addresses");
-const UNTIL = "It holds until ofapp restarts, or until the file says something else there; what shall last goes into the configuration file.";
+const UNTIL = "It holds until the configuration file changes the same value, or what was set at run time is taken back; a restart changes nothing.";
 
 // about: {id, bridge, port, ports, stp, far: what the port leads to, after}
 export async function portDown({ id, bridge, port, ports, stp, far, after }) {
