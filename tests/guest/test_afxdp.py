@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hosts import wait_known
 from tests.support.ownswitch import ControllerInside, OwnSwitch
 from tests.support.traffic import running, tcp_mbps
 from tests.support.waiting import wait_for
@@ -49,7 +50,7 @@ def test_hosts_reach_each_other(switch, hosts, figure):
         for address in (other.ip, other.ip6):
             wait_for(lambda a=address: one.reaches(a), f"{address} to answer")
         for host in hosts:
-            assert controller.where(switch.bridge, host.mac) == host.number
+            wait_known(controller, switch.bridge, host.mac, host.number)
     figure(f"AF_XDP (native to best-effort), ofapp: TCP {tcp_mbps(one, other):.0f} Mbit/s")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.guest.qemu import NO_OFFLOADS, Guest
 from tests.support.debs import dpdk_switch
+from tests.support.hosts import wait_known
 from tests.support.ownswitch import ControllerInside, OwnSwitch
 from tests.support.traffic import tcp_mbps
 from tests.support.waiting import wait_for
@@ -92,7 +93,7 @@ def test_hosts_reach_each_other(switch, hosts, controller, figure):
     for address in (other.ip, other.ip6):
         wait_for(lambda a=address: one.reaches(a), f"{address} to answer")
     for host in hosts:
-        assert controller.where(switch.bridge, host.mac) == host.number
+        wait_known(controller, switch.bridge, host.mac, host.number)
     figure(f"DPDK (AF_PACKET to AF_XDP), ofapp: TCP {tcp_mbps(one, other):.0f} Mbit/s")
 
 
@@ -101,7 +102,7 @@ def test_a_vhost_user_guest_reaches_the_hosts(switch, hosts, guest, controller):
         for address in (host.ip, host.ip6):
             wait_for(lambda a=address: guest.shell.reaches(a), f"{address} to answer the guest")
         wait_for(lambda host=host: host.reaches(GUEST.ip), "the guest to answer")
-    assert controller.where(switch.bridge, GUEST.mac) == GUEST.number
+    wait_known(controller, switch.bridge, GUEST.mac, GUEST.number)
 
 
 def test_the_polling_thread_forwards(switch, hosts, controller):

@@ -123,7 +123,8 @@ def test_both_agree_and_everything_arrives_once(made: Pair, mine: Mode, theirs: 
 def test_a_host_behind_it_is_known_on_the_aggregation(pair: Pair) -> None:
     left = ours(pair)
     passes(pair, 20)
-    (entry,) = left.controller.fdb(left.switch.bridge, mac=pair.right.host.mac)
+    bridge, mac = left.switch.bridge, pair.right.host.mac
+    (entry,) = wait_for(lambda: left.controller.fdb(bridge, mac=mac), f"{mac} to be known")
     assert entry["port"]["name"] == "lag0"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.hosts import halves
+from tests.support.hosts import halves, wait_known
 from tests.support.lab import Lab, Wire, frame, sh, vsctl
 from tests.support.waiting import wait_for
 
@@ -91,7 +91,7 @@ def test_a_host_that_moves_to_a_port_where_others_are(network, controller):
     switch = lab.switches[0]
     mover, sender, new_home = lab.hosts
     assert lab.unreachable() == []
-    assert controller.where(switch, mover.mac) == switch.towards(mover)
+    wait_known(controller, switch, mover.mac, switch.towards(mover))
     mover.mute()
     with new_home.wire() as new, mover.wire() as old, sender.wire() as out:
         new.send(frame(sender.mac, mover.mac, b"moved"))
@@ -127,7 +127,7 @@ def test_a_port_that_comes_and_a_port_that_goes(network, controller):
     switch = lab.switches[0]
     late = lab.host(switch)
     wait_for(lambda: lab.hosts[0].reaches(late.ip, 1), "the new port to carry traffic")
-    assert controller.where(switch, late.mac) == switch.towards(late)
+    wait_known(controller, switch, late.mac, switch.towards(late))
     switch.del_port(late.plug)
     wait_for(lambda: controller.where(switch, late.mac) is None, "the entry to be flushed")
     wait_for(lambda: halves(switch, late.mac) == (0, 0), "its flows to be flushed")
@@ -140,6 +140,8 @@ def test_a_port_that_goes_down_and_comes_up(network, controller):
     switch = lab.switches[0]
     victim = lab.hosts[2]
     assert lab.unreachable() == []
+    for host in lab.hosts:
+        wait_known(controller, switch, host.mac, switch.towards(host))
     sh("ip", "link", "set", victim.plug, "down")
     wait_for(lambda: controller.where(switch, victim.mac) is None, "the entry to be flushed")
     wait_for(lambda: halves(switch, victim.mac) == (0, 0), "its flows to be flushed")
@@ -171,6 +173,7 @@ def test_a_port_that_is_renamed(network, controller):
 
     wait_for(renamed, f"the API to call port {number} {new}")
     wait_for(lambda: lab.hosts[0].reaches(host.ip, 1), "the renamed port to carry traffic")
+    wait_known(controller, switch, host.mac, number)
     assert controller.fdb(switch, mac=host.mac)[0]["port"] == {"number": number, "name": new}
 
 
@@ -186,7 +189,7 @@ def test_a_second_switch_with_the_same_datapath_id_is_refused(network, lab, cont
     assert any(event["kind"] == "bridge.duplicate" for event in events)
     one, two = lab.hosts[:2]
     assert one.reaches(two.ip)
-    assert controller.where(running, one.mac) == running.towards(one)
+    wait_known(controller, running, one.mac, running.towards(one))
     assert not stranger.reaches(another.ip, 1)
     ports = controller.get(f"/v1/bridges/{running.dpid16}/ports")["ports"]
     assert {port["name"] for port in ports} == {running.name, one.plug, two.plug}

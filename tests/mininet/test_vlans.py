@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.support.controller import Controller
+from tests.support.hosts import wait_known
 from tests.support.lab import Lab, Stream, Switch, sh
 from tests.support.waiting import wait_for
 
@@ -45,8 +46,8 @@ def test_hosts_reach_those_of_their_vlan_on_both_switches(site) -> None:
     for one, other in ((1, 3), (4, 5), (5, 1)):
         assert not lab.hosts[one - 1].reaches(lab.hosts[other - 1].ip, 1)
     first: Switch = lab.switches[0]
-    assert controller.where(first, lab.hosts[3].mac, 10) == first.towards(lab.hosts[3])
-    assert controller.where(first, lab.hosts[4].mac, 20) == first.towards(lab.hosts[4])
+    wait_known(controller, first, lab.hosts[3].mac, first.towards(lab.hosts[3]), 10)
+    wait_known(controller, first, lab.hosts[4].mac, first.towards(lab.hosts[4]), 20)
 
 
 def test_the_hosts_own_address_in_its_vlan(site) -> None:

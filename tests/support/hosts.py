@@ -55,6 +55,14 @@ def wait_learned(
     )
 
 
+def wait_known(controller: Controller, bridge: Bridge, mac: str, port: int, vlan: int = 0) -> None:
+    """Wait until the controller knows *mac* behind *port*: a host's first frames may be answered
+    before the controller has seen a copy of one."""
+    wait_for(
+        lambda: controller.where(bridge, mac, vlan) == port, f"{mac} to be known on port {port}"
+    )
+
+
 def wait_forgotten(controller: Controller, bridge: Bridge, mac: str, vlan: int = 0) -> None:
     """Wait until *mac* is unknown to the API and to the switch."""
     wait_for(
