@@ -8,7 +8,8 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.ports import Port
 from ofapp.config.multicast import MulticastBridge, MulticastPort
-from ofapp.controller.changes.asked import bridge_set, carry_out, changed, port_set, record_set
+from ofapp.controller.changes.asked import bridge_set, carry_out, changed, record_set
+from ofapp.controller.changes.section import Section
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration, with_snooping
 from ofapp.controller.state.keeper import Ticket, done
@@ -20,6 +21,7 @@ class MulticastChanges:
     def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
         self._dispatcher = dispatcher
         self._running = running
+        self._section = Section(dispatcher, running, "multicast", "mcast", "multicast")
 
     def set(self, bridge: Bridge, settings: MulticastBridge) -> Ticket:
         """Administer the bridge and its VLANs, or turn snooping on or off."""
@@ -41,13 +43,5 @@ class MulticastChanges:
 
     def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> Ticket:
         """Administer a port."""
-        old = self._running.port(bridge, port).multicast
-        changes = changed(old, settings)
-        if not changes:
-            return done()
-        record_set(bridge, f"multicast of port {port.name}", old, changes)
-        saved = self._running.update_port(bridge, port, multicast=settings)
-        event = port_set("mcast.port.set", port, changes)
         change = partial(bridge.set_port_multicast, port, settings.params())
-        carry_out(self._dispatcher, bridge, event, change)
-        return saved
+        return self._section.set_port(bridge, port, settings, change)

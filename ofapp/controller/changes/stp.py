@@ -9,18 +9,11 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports import Port
 from ofapp.config.stp import StpBridge, StpPort
-from ofapp.controller.changes.asked import (
-    bridge_set,
-    carry_out,
-    changed,
-    port_set,
-    record_of,
-    record_set,
-    refuse_local,
-)
+from ofapp.controller.changes.asked import record_of, refuse_local
+from ofapp.controller.changes.section import Section
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.running import RunningConfiguration
-from ofapp.controller.state.keeper import Ticket, done
+from ofapp.controller.state.keeper import Ticket
 
 
 class StpChanges:
@@ -28,34 +21,17 @@ class StpChanges:
 
     def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
         self._dispatcher = dispatcher
-        self._running = running
+        self._section = Section(dispatcher, running, "stp", "stp", "spanning tree")
 
     def set(self, bridge: Bridge, settings: StpBridge) -> Ticket:
         """Administer the bridge, or start or stop its spanning tree."""
-        old = self._running.of(bridge.datapath_id).stp
-        changes = changed(old, settings)
-        if not changes:
-            return done()
-        record_set(bridge, "spanning tree", old, changes)
-        saved = self._running.update(bridge, stp=settings)
-        event = bridge_set("stp.set", "spanning tree", changes)
-        change = partial(bridge.set_stp, settings.params())
-        carry_out(self._dispatcher, bridge, event, change)
-        return saved
+        return self._section.set(bridge, settings, partial(bridge.set_stp, settings.params()))
 
     def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> Ticket:
         """Administer a port; InputError for LOCAL."""
         refuse_local(port)
-        old = self._running.port(bridge, port).stp
-        changes = changed(old, settings)
-        if not changes:
-            return done()
-        record_set(bridge, f"spanning tree of port {port.name}", old, changes)
-        saved = self._running.update_port(bridge, port, stp=settings)
-        event = port_set("stp.port.set", port, changes)
         change = partial(bridge.set_port_stp, port, settings.params())
-        carry_out(self._dispatcher, bridge, event, change)
-        return saved
+        return self._section.set_port(bridge, port, settings, change)
 
     def recover_port(self, bridge: Bridge, port: Port) -> None:
         """Free a port from the guard that holds it; InputError."""
