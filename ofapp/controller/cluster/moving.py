@@ -71,14 +71,9 @@ class Moves:
     def ask(self) -> None:
         """Ask for what falls to this member, one switch after another; does not end."""
         while True:
-            hub.sleep(LOOK)
             claim = self._next()
-            if claim is None:
-                continue
-            try:
-                self._ask_for(claim)
-            except EtcdError as error:
-                LOG.info("the switch %016x is not asked for: %s", claim.datapath_id, error)
+            if claim is None or not self._got(claim):
+                hub.sleep(LOOK)
 
     def grant(self) -> None:
         """Give what others ask for, one switch after another; does not end."""
@@ -101,17 +96,26 @@ class Moves:
             None,
         )
 
-    def _ask_for(self, claim: Claim) -> None:
+    def _got(self, claim: Claim) -> bool:
+        try:
+            return self._ask_for(claim)
+        except EtcdError as error:
+            LOG.info("the switch %016x is not asked for: %s", claim.datapath_id, error)
+            return False
+
+    def _ask_for(self, claim: Claim) -> bool:
         lease = self._member.lease
         if not lease:
-            return
+            return False
         key = Said(claim.datapath_id, self._member.name).key(self._prefix)
         self._etcd.put(key, b"", lease)
-        end = clock() + PATIENCE
-        while clock() < end and self._member.serves(claim.datapath_id) is None:
+        end, got = clock() + PATIENCE, False
+        while clock() < end and not got:
             hub.sleep(LOOK / 10)
+            got = self._member.serves(claim.datapath_id) is not None
         self._since.pop(claim.datapath_id, None)
         self._etcd.delete(key)
+        return got
 
     def _consider(self, wanted: Said) -> None:
         claim, name = self._member.serves(wanted.datapath_id), wanted.member
