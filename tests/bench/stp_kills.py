@@ -35,6 +35,8 @@ DEAD = 1.0
 """Seconds for which there is no controller, at most, besides its start."""
 WATCH = 12.0
 """Seconds for which copies are looked for after a kill: traps end, and caution."""
+LONG = 10.0
+"""Seconds after which a mesh should be whole again."""
 PATIENCE = 60.0
 AROUND = 5
 """Rounds before and after one with copies."""
@@ -209,13 +211,13 @@ def _built(size: int, links: int, rng: random.Random) -> Iterator[Plant]:
 
 
 def kills(size: int, links: int, times: int, seed: int, logs: Path | None = None) -> list[Kill]:
-    """`logs`: a folder for what the controller said in turns with copies."""
+    """`logs`: a folder for what the controller said in turns with copies, or that took long."""
     done = []
     with _built(size, links, random.Random(seed)) as plant:
         for number in range(1, times + 1):
             done.append(plant.kill())
             print(f"    {number}: {done[-1]}", file=sys.stderr, flush=True)
-            if logs is not None and (done[-1].copies or done[-1].whole is None):
+            if logs is not None and (done[-1].copies or (done[-1].whole or LONG) >= LONG):
                 shutil.copy(plant.controller.log_path, logs / f"kill-{seed}-{number}.log")
     return done
 
