@@ -157,6 +157,9 @@ class Upkeep:
             except (RequestError, ValueError) as error:
                 self._channel.counters["failed_sweeps"] += 1
                 LOG.warning("bridge %s: %s; trying again", self._bridge.name, error)
+                hub.sleep(spread(pause))  # and soon: until then nothing opens on it
+                pause = min(2 * pause, self._interval)
+                continue
             pause = PAUSE if self.refusals.in_line else min(2 * pause, self._interval)
             self._check.wait(spread(self._interval))
             self._check.clear()
