@@ -196,7 +196,7 @@ class Learning:
 
     def settle_held(self) -> list[Effect]:
         """Every address that a switch knows is known: let go of those that are not."""
-        return self.move_guard.forget(lambda address: self.fdb.get(*address) is not None)
+        return self.move_guard.settle(lambda address: self.fdb.get(*address) is not None)
 
     def release(self, port: int) -> list[Effect]:
         """The port forwards from now on: install what it has learned so far."""

@@ -123,6 +123,7 @@ class MoveGuard:
         self._unnamed = UnnamedBonds()
         self._due: float | None = None
         self._refused = False
+        self._adopts = True
 
     def exceeds(self, address: Address, entry: Entry, now: float) -> bool:
         """Whether one more move would be one too many."""
@@ -182,13 +183,14 @@ class MoveGuard:
     def adopt(
         self, address: Address, ports: Two, sticky: bool, age: float, now: float
     ) -> list[Effect]:
-        """A switch has held an address for `age` seconds, and a controller before this one asked.
+        """A switch has held an address for `age` seconds, as a controller before this one asked.
 
-        ports: where it is known, and where else it was seen.
+        ports: where it is known, and where else it was seen.  Once this one knows the switch
+        (`settle`), what it does not hold itself has been let go.
         """
         left = self.params.hold - age
-        guarded = sticky or self.params.moves
-        if not guarded or left <= 0 or address in self.held or len(self.held) >= MAX_HELD:
+        wanted = self._adopts and (sticky or self.params.moves) and left > 0
+        if not wanted or address in self.held or len(self.held) >= MAX_HELD:
             return []
         held = HeldAddress(address, *ports, sticky, now - age, self.params.hold)
         held.sent = now
@@ -209,6 +211,11 @@ class MoveGuard:
     def let_go(self, address: Address) -> list[Effect]:
         """An address is not held any more, on request or because it is known no more."""
         return self._let_go(lambda held: (held.vid, held.mac) == address)
+
+    def settle(self, is_known: Callable[[Address], bool]) -> list[Effect]:
+        """All that the switch knows is known: let go of those that are not."""
+        self._adopts = False
+        return self.forget(is_known)
 
     def forget(self, is_known: Callable[[Address], bool]) -> list[Effect]:
         """Let go of those that are not known any more."""

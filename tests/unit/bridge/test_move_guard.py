@@ -279,6 +279,13 @@ class TestAnotherController:
     def test_not_longer_than_it_should_have_been(self) -> None:
         assert self.found(age=30.0)[1] == []
 
+    def test_not_when_it_was_let_go_while_the_switch_was_away(self) -> None:
+        bridge, _ = self.found()
+        bridge.addresses.adopt(1, 0, A, 7, 100.1)
+        bridge.addresses.settle_held()
+        bridge.release(0, A)
+        assert bridge.addresses.adopt_held(0, A, (1, 2), 11.0, 101.0) == []
+
     def test_a_sticky_one_is_so_without_a_guard_over_moves(self) -> None:
         bridge = make(MoveLimit(0, 10.0, 30.0), p1=PortPolicy(sticky=True))
         assert event(bridge.addresses.adopt_held(0, A, (1, 2), 1.0, 9.0)).data["reason"] == "sticky"
