@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.hosts import halves
+from tests.support.hosts import halves, wait_known
 from tests.support.lab import Lab
 from tests.support.waiting import wait_for
 
@@ -18,17 +18,13 @@ def test_all_hosts_reach_each_other_and_are_where_the_api_says(
     lab = network(topology, *sizes)
     assert lab.unreachable() == []
     for switch in lab.switches:
-        expected = {host.mac: switch.towards(host) for host in lab.hosts}
-        found = wait_for(
-            lambda switch=switch, expected=expected: (
-                (table := {mac: controller.where(switch, mac) for mac in expected}) == expected
-                and table
-            ),
-            f"{switch.name} to know {expected}",
-        )
-        assert found == expected
+        for host in lab.hosts:
+            wait_known(controller, switch, host.mac, switch.towards(host))
         # Two flows a host, however many conversations there were.
-        assert {mac: halves(switch, mac) for mac in expected} == dict.fromkeys(expected, (1, 1))
+        wait_for(
+            lambda switch=switch: all(halves(switch, host.mac) == (1, 1) for host in lab.hosts),
+            f"two flows a host on {switch.name}",
+        )
     for host in lab.hosts:
         places = controller.get("/v1/fdb", mac=host.mac)["entries"]
         assert {switch.name for switch in lab.switches} <= {place["bridge"] for place in places}
