@@ -39,7 +39,13 @@ def test_a_port_down_and_up(page: Browser, site: Site) -> None:
     learn(site, OFFICE, 0x51)
     choose(page, OFFICE)
     page.click(".detail button", "Take down…")
-    confirm(page, "Take down", "takes no frames and sends none", "1 learned address", "restarts")
+    confirm(
+        page,
+        "Take down",
+        "takes no frames and sends none",
+        "1 learned address",
+        "a restart changes nothing",
+    )
     page.reads("br1p1 of br1 is down.")
     assert port(site, OFFICE)["settings"]["shutdown"] is True  # type: ignore[index]
     page.click(".detail button", "Bring up…")
