@@ -19,6 +19,9 @@ from ofapp.bridge.stp.vectors import ADDRESS_MASK
 STRANGER = 3
 """Hello times after which somebody else who was heard on a port is not there any more."""
 
+UNDER_WAY = 2.0
+"""Seconds for which that may be heard which a switch has passed on while nobody spoke for it."""
+
 PEER = 30
 """Hello times after which that is said of the peer itself, when somebody else is there.
 
@@ -35,19 +38,21 @@ def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
     """Remember who said this. Gives whether it is to be listened to.
 
     While switches are absent, what the peer said before is worth more than what others say now: its
-    switch holds what it said, and passes on what it would not say itself.
+    switch holds what it said, and passes on what it would not say itself.  What it has passed on
+    may be heard when no switch is absent any more, so that holds for `UNDER_WAY` longer.
     """
     if message.type is BpduType.TCN:
         return True  # it does not tell
     sender = message.vector.bridge & ADDRESS_MASK
     cautious = core.running(core.cautious_until)
+    passed_on = core.running(core.cautious_until + UNDER_WAY)
     if sender == port.peer:
         know_peer(core, port, sender)
-        if cautious:
+        if passed_on:
             forget_strangers(core, port)
     elif port.peer and (cautious or core.running(port.peer_until)):
         port.stranger_until = core.now + STRANGER * core.params.hello_time
-        if cautious and port.info_is is InfoIs.RECEIVED:
+        if passed_on and port.info_is is InfoIs.RECEIVED:
             return port.port_priority.bridge & ADDRESS_MASK != port.peer
     elif not cautious:
         know_peer(core, port, sender)

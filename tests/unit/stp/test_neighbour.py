@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ofapp.bridge.stp import OwnTrees, dump
+from ofapp.bridge.stp.bpdu import Bpdu
 from ofapp.bridge.stp.vectors import bridge_identifier
 from tests.unit.stp.lab import BETTER, SILENT, WORSE, D, F, Lab, agreement, ring_member, rst, states
 
@@ -50,6 +51,45 @@ class TestAgreement:
         assert lab.sent(1, told)[-1].proposal
         lab.hear(1, agreement())
         assert lab.state(1) is F
+
+
+class TestWhatWasUnderWay:
+    """A switch whose controller was away has passed something on, and that is heard when every
+    switch is spoken for again."""
+
+    def back(self, peer: Bpdu) -> Lab:
+        """The port's peer is known, and a second after it went on nobody is missing any more."""
+        lab = Lab(1, SILENT)
+        lab.hear(1, peer)
+        lab.do(lab.tree.go_on(lab.now, lab.now + 7))
+        lab.wait(1.0)
+        return lab
+
+    def test_does_not_take_the_place_of_what_the_peer_says(self) -> None:
+        peer = rst(BETTER, 10000, WORSE)
+        lab = self.back(peer)
+        lab.do(lab.tree.calm(lab.now))
+        lab.hear(1, rst(BETTER))  # the root's own, through the peer's switch
+        before = len(lab.events("stp.role"))
+        lab.wait_hearing(9, 1, peer)
+        assert len(lab.events("stp.role")) == before
+        assert lab.tree.snapshot().root_path_cost == 10000 + 20000
+
+    def test_does_not_keep_the_peers_agreement_from_counting(self) -> None:
+        lab = self.back(rst(WORSE, 0, WORSE))
+        lab.do(lab.tree.calm(lab.now))
+        lab.hear(1, stranger())  # type: ignore[arg-type]
+        lab.wait(0.5)
+        lab.hear(1, agreement())
+        assert lab.state(1) is F
+
+    def test_who_is_heard_later_is_there(self) -> None:
+        lab = self.back(rst(WORSE, 0, WORSE))
+        lab.do(lab.tree.calm(lab.now))
+        lab.wait(2.1)
+        lab.hear(1, stranger())  # type: ignore[arg-type]
+        lab.hear(1, agreement())
+        assert lab.state(1) is D
 
 
 class TestAbsence:
