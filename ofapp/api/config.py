@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.gate import caller
-from ofapp.api.problems import COMMON, ProblemError, documented
+from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.common.printable import printable
@@ -165,20 +165,23 @@ def blueprint(network: Network) -> APIBlueprint:
             )
         )
 
-    @api.post("/reload", responses={200: Reloaded, **documented(409)})
+    @api.post("/reload", responses={200: Reloaded, **documented(409), **UNSAVED})
     @admin
     def reload(query: ReloadQuery) -> Response:
         """Read the file again and make what runs equal to it, without losing a frame.
 
         What was set at run time stays, unless the file has changed the same value, or `reset` is
         given.  409: the file is not valid, or most of what it said before is gone and `force` is
-        not given; nothing has changed then, and `errors` has each fault with its line.
+        not given; nothing has changed then, and `errors` has each fault with its line.  503, 507:
+        it is done, but what it took back is not saved, and would be there after a crash.
         """
         try:
             done = network.changes.reload(query.dry_run, query.force, query.reset)
-            return answer(_reload(done))
         except ConfigError as error:
             raise _invalid(error) from None
+        for ticket in done.saved:
+            ticket.wait()
+        return answer(_reload(done))
 
     @api.post("/push", responses={200: Pushed, **documented(409)})
     @admin

@@ -28,6 +28,7 @@ from ofapp.controller.audit import record
 from ofapp.controller.pushed import Pushed, Sharing
 from ofapp.controller.shared import Shared
 from ofapp.controller.state import AcceptedFile
+from ofapp.controller.state.keeper import Ticket
 from ofapp.controller.transition import Changed, Transition
 
 POLL = 1.0
@@ -55,7 +56,11 @@ class BridgeReload:
 
 @dataclass(frozen=True)
 class Reload:
-    """What a reload did, or would do.  restart: settings that count from the next start on."""
+    """What a reload did, or would do.
+
+    restart: settings that count from the next start on; saved: who needs it to outlive a crash,
+    what it took back above all, waits for these.
+    """
 
     dry_run: bool
     file: str | None
@@ -63,6 +68,7 @@ class Reload:
     bridges: tuple[BridgeReload, ...] = ()
     restart: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    saved: tuple[Ticket, ...] = ()
 
     @property
     def message(self) -> str:
@@ -123,6 +129,7 @@ class Reloader:
 
     def __post_init__(self) -> None:
         self._extent = extent(self.config)
+        self._saved: list[Ticket] = []
 
     @property
     def config(self) -> Config:
@@ -193,9 +200,9 @@ class Reloader:
         done = self._foresee(compared) if dry_run else self._carry_out(compared)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         doubts = () if doubt is None else (_refusal(doubt),)
-        outcome = Reload(
-            dry_run, path, milliseconds, done, compared.restart, (*doubts, *compared.warnings)
-        )
+        warnings = (*doubts, *compared.warnings)
+        saved = () if dry_run else tuple(self._saved)
+        outcome = Reload(dry_run, path, milliseconds, done, compared.restart, warnings, saved)
         if not dry_run:
             self._tell(outcome)
         return outcome
@@ -296,8 +303,9 @@ class Reloader:
             self.accepted.save(self._extent)
         self.loaded = time.time()
         self.valid = True
+        running = self.shared.running
+        self._saved = [running.set(plan.bridge.datapath_id, plan.new) for plan in plans]
         for plan in plans:
-            self.shared.running.set(plan.bridge.datapath_id, plan.new)
             self.transition.settled(plan.bridge)
 
     def _tell(self, outcome: Reload) -> None:
