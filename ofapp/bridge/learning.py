@@ -169,7 +169,7 @@ class Learning:
         self.counters["flushed"] += gone.total()
         effects = self.limits.released(gone, self.limits.vlans if vid is None else [vid])
         if self.move_guard.held:
-            effects += self.move_guard.forget(lambda address: self.fdb.get(*address) is not None)
+            effects += self.move_guard.forget(self._is_known)
         return effects
 
     def withdraw(self, vid: int, mac: int) -> list[Effect]:
@@ -196,7 +196,7 @@ class Learning:
 
     def settle_held(self) -> list[Effect]:
         """Every address that a switch knows is known: let go of those that are not."""
-        return self.move_guard.settle(lambda address: self.fdb.get(*address) is not None)
+        return self.move_guard.settle(self._is_known)
 
     def release(self, port: int) -> list[Effect]:
         """The port forwards from now on: install what it has learned so far."""
@@ -323,6 +323,9 @@ class Learning:
         return self.move_guard.next_wakeup()
 
     # Inside
+
+    def _is_known(self, address: Address) -> bool:
+        return self.fdb.get(*address) is not None
 
     def _installed(self, vid: int, mac: int, entry: Entry, old_port: int) -> list[Effect]:
         """What puts a learned address in the datapath, if it belongs there."""

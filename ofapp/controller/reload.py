@@ -129,7 +129,6 @@ class Reloader:
 
     def __post_init__(self) -> None:
         self._extent = extent(self.config)
-        self._saved: list[Ticket] = []
 
     @property
     def config(self) -> Config:
@@ -197,11 +196,10 @@ class Reloader:
                 self._refused(error)
             raise
         compared = self._compare(config, reset)
-        done = self._foresee(compared) if dry_run else self._carry_out(compared)
+        done, saved = (self._foresee(compared), ()) if dry_run else self._carry_out(compared)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         doubts = () if doubt is None else (_refusal(doubt),)
         warnings = (*doubts, *compared.warnings)
-        saved = () if dry_run else tuple(self._saved)
         outcome = Reload(dry_run, path, milliseconds, done, compared.restart, warnings, saved)
         if not dry_run:
             self._tell(outcome)
@@ -281,14 +279,16 @@ class Reloader:
             return _outcome(plan, None)
         return _outcome(plan, changes.counts(), [*islice(changes.lines(), SHOWN)])
 
-    def _carry_out(self, compared: _Compared) -> tuple[BridgeReload, ...]:
+    def _carry_out(
+        self, compared: _Compared
+    ) -> tuple[tuple[BridgeReload, ...], tuple[Ticket, ...]]:
         begun = [(plan, self._begin(plan)) for plan in compared.plans if plan.changes]
-        self._take(compared.config, compared.plans)
+        saved = self._take(compared.config, compared.plans)
         done = []
         for plan, changed in begun:
             changes = changed()
             done.append(_outcome(plan, None if changes is None else changes.counts()))
-        return tuple(done)
+        return tuple(done), saved
 
     def _begin(self, plan: _Plan) -> Changed:
         changed = self.transition.carry_out(plan.bridge, plan.filed, plan.new)
@@ -296,7 +296,7 @@ class Reloader:
             record(f"{plan.bridge.name} ({plan.bridge.datapath_id:016x}): {words}")
         return changed
 
-    def _take(self, config: Config, plans: Iterable[_Plan]) -> None:
+    def _take(self, config: Config, plans: Iterable[_Plan]) -> tuple[Ticket, ...]:
         self.shared.running.config = config
         self._extent = extent(config)
         if self.pushed is None:
@@ -304,9 +304,10 @@ class Reloader:
         self.loaded = time.time()
         self.valid = True
         running = self.shared.running
-        self._saved = [running.set(plan.bridge.datapath_id, plan.new) for plan in plans]
+        saved = tuple(running.set(plan.bridge.datapath_id, plan.new) for plan in plans)
         for plan in plans:
             self.transition.settled(plan.bridge)
+        return saved
 
     def _tell(self, outcome: Reload) -> None:
         data = {
