@@ -1,4 +1,4 @@
-"""python -m ofapp: the same as the command `ofapp`."""
+"""Entry point of `python -m ofapp`: the same as the command `ofapp`."""
 
 from ofapp.cli import main
 

@@ -1,8 +1,8 @@
-"""The os-ken app: the one place where everything is put together.
+"""The os-ken app: creates the parts of the controller and connects them.
 
     ofapp-manager ofapp.app
 
-os-ken accepts switches and does the handshake; from then on a `Session` looks after each.
+os-ken accepts switches and does the handshake; from then on a `Session` manages each switch.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         self._api = ApiServer(self.network, api.place(), surface)
 
     def start(self) -> Any:
-        """Take switches and answer requests; gives the API's greenlet, whose end is fatal."""
+        """Accept switches and API requests; gives the API's greenlet, whose end is fatal."""
         super().start()
         self.network.start()
         reception = Reception(self.network.events.tell)
@@ -80,20 +80,20 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         return serving
 
     def _keep(self, loop: Callable[[], None]) -> None:
-        """For as long as this runs: one that ends by an error is told of, and starts again."""
+        """Run a loop in a greenlet; if it fails, log an event and restart it."""
         hub.keep(self.network.events.fault, loop)
 
     def service_reload(self) -> None:
-        """Do as the configuration file says now; what is wrong with it is told as an event."""
+        """Reload the configuration file; its errors become an event."""
         self.network.reload("SIGHUP")
 
     def service_status(self) -> str:
-        """How many switches are served, in words for `systemctl status`."""
+        """The number of connected switches, as text for `systemctl status`."""
         count = len(self.network.sessions)
         return f"{count} switch{'' if count == 1 else 'es'} connected"
 
     def close(self) -> None:
-        """Let go of the switches; they keep forwarding."""
+        """Disconnect from the switches; they keep forwarding."""
         self._api.stop()
         self.network.close()
 
@@ -106,7 +106,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
                 self.network.connections.connected(event.datapath)
             else:
                 self.network.connections.disconnected(event.datapath)
-        except Exception as error:  # os-ken would log it, and the switch would be nobody's
+        except Exception as error:  # os-ken would log it, and no session would manage the switch
             LOG.exception("%s cannot be served", event.datapath.address)
             self.network.events.fault(error)
             event.datapath.close()

@@ -1,1 +1,1 @@
-"""The REST API: what it says is in `models`, where each answer is made in `routes_*`."""
+"""The REST API: one module or package per resource, with its models, views and routes."""

@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/acls: access lists and what their rules have done."""
+"""/v1/bridges/{dpid}/acls: access lists and the counters of their rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AFTER_ALL = policy.AclRule(IMPLICIT, allow=False)
 
 
 class AclRule(BaseModel):
-    """A rule and what it has done.  The last of each list is what comes after all others: drop."""
+    """A rule and its counters.  The last rule of each list is the implicit drop."""
 
     name: str
     match: str = Field(
@@ -35,16 +35,16 @@ class AclRule(BaseModel):
         json_schema_extra={"example": "vlan=lab tcp_dst=80,443"},
     )
     action: Literal["allow", "drop"]
-    mirror: PortRef | None = Field(description="who gets a copy")
+    mirror: PortRef | None = Field(description="port that gets a copy")
     rate: int | None = Field(description="frames a second that pass; others are dropped")
     packets: int | None = Field(
         description="frames it decided on; null for a list that no port has, and before the switch"
-        " was there"
+        " has connected"
     )
     bytes: int | None
-    over_rate: int | None = Field(description="of these, frames that were dropped for the rate")
+    over_rate: int | None = Field(description="of these, frames dropped for exceeding the rate")
     since: str | None = Field(
-        description="UTC, when these began to count", json_schema_extra={"format": "date-time"}
+        description="UTC, when the counters started", json_schema_extra={"format": "date-time"}
     )
 
 
@@ -52,7 +52,7 @@ class Acl(BaseModel):
     """An access list: the first rule that matches decides."""
 
     name: str
-    ports: list[PortRef] = Field(description="the ports that are there and have it")
+    ports: list[PortRef] = Field(description="existing ports that use it")
     rules: list[AclRule]
 
 
@@ -61,8 +61,8 @@ class AclList(BaseModel):
 
     acls: list[Acl]
     metered: bool | None = Field(
-        description="whether the switch has meters; without them no rate is kept; null while it is"
-        " away"
+        description="whether the switch has meters; without them no rate is enforced; null while it"
+        " is away"
     )
 
 
@@ -75,9 +75,9 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("", responses={200: AclList, **documented(404, 409)})
     @viewer
     def acls(path: BridgePath, query: NoQuery) -> Response:
-        """A bridge's access lists, by name, with its counters as of now.
+        """A bridge's access lists, by name, with the present counters.
 
-        The counters are the switch's own: they go on while the controller is away, and begin anew
+        The switch keeps the counters: they continue while the controller is away, and restart at 0
         when the switch restarts.
         """
         bridge = find_bridge(network, path.dpid)

@@ -1,4 +1,4 @@
-"""JSON answers.  Long ones are written in pieces, with a turn for everybody else in between."""
+"""JSON answers.  Long ones are written in pieces, and other greenlets run in between."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ T = TypeVar("T")
 _PIECE = 500
 """Entries written at a time: some two milliseconds."""
 
+_YEAR = 365 * 86400
+
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def security_headers(secure: bool) -> dict[str, str]:
+    """Headers of every answer; secure: over TLS, which browsers are to insist on (RFC 6797)."""
+    headers = {"X-Content-Type-Options": "nosniff"}
+    return headers | ({"Strict-Transport-Security": f"max-age={_YEAR}"} if secure else {})
 
 
 def answer(body: BaseModel, status: int = 200) -> Response:
@@ -27,19 +35,19 @@ def answer(body: BaseModel, status: int = 200) -> Response:
 
 
 def long(body: BaseModel, items: Iterable[BaseModel]) -> Response:
-    """One whose last field, a list that is empty in `body`, has items that are made in portions."""
+    """An answer whose last field, an empty list in `body`, gets items encoded in portions."""
     head = body.model_dump_json(ensure_ascii=True).removesuffix("[]}")
     told = (item.model_dump_json(ensure_ascii=True) for item in hub.portions().of(items))
     return Response(f"{head}[{','.join(told)}]}}\n", content_type="application/json")
 
 
 def plain(body: object, status: int = 200) -> Response:
-    """One that is in JSON's types already."""
+    """An answer from a body that has JSON's types already."""
     return Response(_encode(body) + "\n", status, content_type="application/json")
 
 
 def utc(moment: float) -> str:
-    """Seconds since the epoch as RFC 3339 writes them."""
+    """Format seconds since the epoch as in RFC 3339."""
     told = datetime.fromtimestamp(moment, UTC)
     return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -50,7 +58,7 @@ def listing(
     to_json: Callable[[Sequence[T]], Sequence[object]],
     rest: Mapping[str, object],
 ) -> Response:
-    """`{name: items, **rest}` of this moment, in which to_json makes of some items what is told."""
+    """`{name: items, **rest}` of this moment; to_json converts a portion of the items."""
     pieces = []
     for start in range(0, len(items), _PIECE):
         if start:

@@ -1,19 +1,19 @@
-"""The API as a WSGI application: routes, errors, the document, and who may speak to it."""
+"""The API as a WSGI application: routes, errors, the OpenAPI document, and access control."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from flask import Response, request
 from flask_openapi3.models.info import Info
 from flask_openapi3.openapi import OpenAPI
-from werkzeug.exceptions import BadRequest
 
 import ofapp
 from ofapp.api import (
     acls,
+    bodies,
     bridges,
     cluster,
     config,
@@ -38,11 +38,13 @@ from ofapp.api import (
     vendors,
 )
 from ofapp.api.answers import plain
-from ofapp.api.door import MAX_BODY
-from ofapp.api.events import Streams
+from ofapp.api.document import document
 from ofapp.api.gate import Gate
-from ofapp.api.problems import ProblemError, field_problem
-from ofapp.api.roles import viewer
+from ofapp.api.preconditions import Settings
+from ofapp.api.problems import field_problem
+from ofapp.api.request_reader import MAX_BODY
+from ofapp.api.roles import local, viewer
+from ofapp.api.streams import Streams
 from ofapp.controller.network import Network
 
 if TYPE_CHECKING:
@@ -58,19 +60,21 @@ def create_app(
 ) -> OpenAPI:
     """The application.
 
-    local_only: it is served on loopback, so nobody knows it by a DNS name.
-    streams: through which a server ends the streams.
-    ended: connections that the server has ended, by why.
-    surface: of the cluster that this controller is a member of, if it is one.
+    local_only: it is served on loopback, so it has no DNS name.
+    streams: lets a server end the event streams.
+    ended: number of connections that the server has ended, by reason.
+    surface: of the cluster that this controller is a member of, if any.
     """
     app = OpenAPI(
         "ofapp.api",
         info=Info(
             title="ofapp",
             version=ofapp.__version__,
-            description="Learning bridges on Open vSwitch: what they know, and how to change it."
-            " What is no page of a database has an ETag: `If-None-Match` is answered with 304 when"
-            " nothing has changed. Long answers are compressed for whoever accepts gzip.",
+            description="State and settings of learning bridges on Open vSwitch."
+            " Answers have an ETag, except pages of a database: `If-None-Match` is answered with"
+            " 304 when nothing has changed, and a change with `If-Match` is made only while the"
+            " settings are those that had this ETag (412 otherwise; counters and states do not"
+            " matter). Long answers are compressed for clients that accept gzip.",
         ),
         responses=problems.COMMON,
         validation_error_model=problems.Problem,
@@ -83,13 +87,12 @@ def create_app(
     app.url_map.merge_slashes = False  # redirects would be neither JSON nor in the document
     problems.install(app)
 
-    transfer.install(app)
+    settings = Settings(network)
+    transfer.install(app, settings)
     gate = Gate(app, network.access, network.audit, local_only)
 
-    @app.before_request
-    def check() -> None:
-        if request.url_rule is not None:
-            _check_form()
+    app.before_request(_check_parameters)
+    bodies.install(app)
 
     for routes in (
         health,
@@ -107,18 +110,23 @@ def create_app(
         config,
     ):
         app.register_api(routes.blueprint(network))
-    app.register_api(metrics.blueprint(network, {} if ended is None else ended, surface))
-    app.register_api(events.blueprint(network, streams or Streams()))
+    streams = streams or Streams()
+    clients = metrics.Clients({} if ended is None else ended, streams)
+    app.register_api(metrics.blueprint(network, clients, surface))
+    app.register_api(events.blueprint(network, streams))
     app.register_api(tokens.blueprint(network.access))
     known = vendors.Vendors()
     app.register_api(search.blueprint(network, known))
     app.register_api(vendors.blueprint(known))
     app.register_api(cluster.blueprint(network, surface))
 
+    whole = cache(partial(document, app))
+
     @app.get("/openapi.json", doc_ui=False)
     @viewer
+    @local
     def openapi() -> Response:
-        return plain(app.api_doc)
+        return plain(whole())
 
     docs.install(app)
     page.install(app)
@@ -126,28 +134,17 @@ def create_app(
         from ofapp.api import elsewhere, everywhere
 
         gate.member = partial(elsewhere.admit, surface)
+        network.access.stale = surface.stale
         names = elsewhere.Elsewhere(app, network, surface)
         everywhere.Everywhere(app, network, surface, names.datapath_id)
+    settings.install(app)
     return app
 
 
-def _check_form() -> None:
-    """What no model sees: parameters given twice, and bodies that are not JSON."""
+def _check_parameters() -> None:
+    """Refuse parameters that are given twice, which no model notices."""
+    if request.url_rule is None:
+        return
     for name, values in request.args.lists():
         if len(values) > 1:
             raise field_problem(422, name, "is given more than once")
-    if request.method in ("PUT", "PATCH") and request.blueprint != mdb.NAME:
-        # The scripts written for Ryu's sample use `curl -d`, which calls JSON a form.
-        _read_json(force=request.blueprint == ryu.NAME)
-
-
-def _read_json(force: bool) -> Any:
-    try:
-        body = request.get_json(force=force)
-    except BadRequest:
-        raise ProblemError(400, "the body is not JSON") from None
-    except RecursionError:
-        raise ProblemError(400, "the body is nested too deeply") from None
-    if not isinstance(body, dict):
-        raise field_problem(422, "body", "the body must be a JSON object")
-    return body

@@ -1,11 +1,10 @@
-"""What resources have in common: what identifies something, and models of several of them.
+"""Types of identifiers, and models that several resources share.
 
-A resource is a module, or a folder, that has all of it together: what is asked and answered
-(models, of which /openapi.json is made), how the answer comes to be (`*_view`), and the routes.  A
-view gives a model, so that a field that is missing or that nobody knows is found before it runs;
-only pages of the forwarding and multicast databases are plain dictionaries of a model's shape, as
-a hundred thousand entries are too many to pass through a model each.  Tests hold those against
-the models.
+A resource is a module or a package that contains its models (from which /openapi.json is made), the
+functions that fill them (`*_view`), and the routes.  A view returns a model, so that the type
+checker finds missing and unknown fields.  Only pages of the forwarding and multicast databases are
+plain dictionaries of a model's shape, as a hundred thousand entries are too many to pass through a
+model each.  Tests check those against the models.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ofapp.bridge.mac import is_group, parse_mac
 
 MAX_PAGE = 10_000
 PAGE = 1000
-"""Most entries of a page of which nobody said how many."""
+"""Most entries of a page, without `limit`."""
 
 _OCTET = "[0-9a-fA-F]{1,2}"
 _MAC = f"^({_OCTET}(:{_OCTET}){{5}}|{_OCTET}(-{_OCTET}){{5}})$"
@@ -42,19 +41,19 @@ def _host_mac(value: object) -> int:
 
 
 def _ip(text: str) -> str:
-    """As it is usually written; ValueError."""
+    """Normalize an IP address; ValueError."""
     return str(ip_address(text))
 
 
 def _decimal(value: object) -> object:
-    """Path and query hold text; pydantic alone would also take 1_0, +1 and 1.0 for numbers."""
+    """Check a number from path or query; pydantic alone would also accept 1_0, +1 and 1.0."""
     if isinstance(value, str) and not re.fullmatch("0|[1-9][0-9]{0,17}", value):
         raise ValueError(f"{value!r} is not a decimal number")
     return value
 
 
 def json_number(value: object) -> object:
-    """In a body a number is a number; pydantic alone would also take true and "1"."""
+    """Check a number from a JSON body; pydantic alone would also accept true and "1"."""
     if isinstance(value, bool | str):
         raise ValueError(f"{value!r} is not a number")  # noqa: TRY004 - pydantic's contract
     return value
@@ -136,16 +135,16 @@ IpAddress = Annotated[
 
 
 class Input(BaseModel):
-    """Nothing that is not known: a misspelt filter must not select everything."""
+    """Model that refuses unknown fields: a misspelt filter must not select everything."""
 
     model_config = ConfigDict(extra="forbid")
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-        """As pydantic makes it, the plain one once only.
+        """The schema by pydantic; without arguments it is cached.
 
-        flask-openapi3 asks for a query's at each request, and each leaves a hundred objects that
-        only the garbage collector finds.
+        flask-openapi3 gets a query's schema at each request, and each leaves a hundred objects that
+        only the garbage collector frees.
         """
         return super().model_json_schema(*args, **options) if args or options else _schema(cls)
 
@@ -160,13 +159,13 @@ class NoQuery(Input):
 
 
 class BridgePath(Input):
-    """Which bridge."""
+    """Path of a bridge."""
 
     dpid: BridgeText
 
 
 class PortPath(BridgePath):
-    """Which port of which bridge."""
+    """Path of a port of a bridge."""
 
     port: PortText
 
@@ -191,6 +190,6 @@ SilentMembers = Annotated[
 
 
 class Flushed(BaseModel):
-    """What a flush did."""
+    """Result of a flush."""
 
-    flushed: int = Field(description="entries forgotten")
+    flushed: int = Field(description="entries removed")

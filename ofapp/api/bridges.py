@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Literal
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -11,13 +11,14 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortRef, SilentMembers
+from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers
 from ofapp.api.lookup import find_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
+from ofapp.common import hub
 from ofapp.controller.network import Network
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
@@ -34,20 +35,20 @@ class VlanLimit(BaseModel):
 
 
 class BridgeLimits(BaseModel):
-    """What is bounded."""
+    """Limits of a bridge."""
 
     fdb_max_learned: int = Field(description="most learned entries")
     packet_in_rate: int = Field(
-        description="frames of unknown sources a second that each port is sure to show"
+        description="frames from unknown sources a second that the controller takes from each port"
     )
-    vlans: list[VlanLimit] = Field(description="the VLANs that have a limit of their own")
+    vlans: list[VlanLimit] = Field(description="VLANs with a separate limit")
 
 
 class GuardedPort(BaseModel):
-    """A port that is held closed."""
+    """A port that a guard of spanning tree blocks."""
 
     port: PortRef
-    guards: list[stp.Guard] = Field(description="of spanning tree, that hold it")
+    guards: list[stp.Guard] = Field(description="guards of spanning tree that block it")
 
 
 class FdbCounts(BaseModel):
@@ -66,25 +67,25 @@ class Bridge(BaseModel):
     datapath_id: DatapathId
     name: str
     former_name: str | None = Field(
-        description="what it was called, while its switch is away and another bridge has that name"
+        description="previous name, while its switch is away and another bridge has that name"
     )
     connected: bool
-    away: float | None = Field(description="seconds since its switch went away, null = it is there")
-    in_line: bool = Field(description="the switch holds what the bridge wants")
+    away: float | None = Field(description="seconds since its switch left, null = it is connected")
+    in_line: bool = Field(description="the switch has all flows, groups and meters of the bridge")
     standby: str | None = Field(
-        description="who else looks after the switch, so that this controller holds still"
+        description="the controller that is master of the switch, while this one is on standby"
     )
     refused: list[str] = Field(description="what the switch refuses now, and why, in words")
     peer: str | None = Field(description="address of the switch, while it is connected")
-    guarded: list[GuardedPort] = Field(description="the ports that guards of spanning tree hold")
+    guarded: list[GuardedPort] = Field(description="ports that guards of spanning tree block")
     ageing_time: int = Field(description="seconds, 0 = entries never age")
     limits: BridgeLimits
     fdb: FdbCounts
     counters: dict[str, int] = Field(
-        description="of learning since the start, and of the present connection"
+        description="counters of learning since the start, and of the present connection"
     )
     drops: dict[str, int] = Field(
-        description="frames that the switch dropped, by rule, as of the last sweep"
+        description="frames that the switch dropped, by rule, as of the last statistics reply"
     )
 
 
@@ -95,8 +96,23 @@ class BridgeList(BaseModel):
     silent: SilentMembers = []
 
 
+class AbsentOnly(Input):
+    """Which bridges."""
+
+    absent: Literal["true"] = Field(
+        description="true: bridges whose switches are away; others are removed one by one"
+    )
+
+
+class Forgotten(BaseModel):
+    """The bridges that were removed."""
+
+    forgotten: list[DatapathId]
+    silent: SilentMembers = []
+
+
 def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
-    """How a bridge is, read without yielding: of one moment."""
+    """State of a bridge at one moment: read without yielding."""
     session = network.sessions.get(bridge.datapath_id)
     status = None if session is None else session.status()
     counts = fdb_counts(bridge)
@@ -169,6 +185,24 @@ def blueprint(network: Network) -> APIBlueprint:
         known = sorted(network.bridges.items())
         return answer(BridgeList(bridges=[bridge_view(network, bridge) for _, bridge in known]))
 
+    @api.delete("", responses={200: Forgotten, **UNSAVED})
+    @admin
+    def forget_absent(query: AbsentOnly) -> Response:
+        """Remove all bridges whose switches are away, with their run-time settings.
+
+        A switch that comes back is treated as new.  503, 507: they are removed, but this is not on
+        disk yet.
+        """
+        forgotten = []
+        for datapath_id, bridge in sorted(network.bridges.items()):
+            if datapath_id not in network.sessions and datapath_id in network.bridges:
+                forgotten.append((datapath_id, network.changes.forget(bridge)))
+                hub.sleep(0)
+        for _, saved in forgotten:
+            for ticket in saved:
+                ticket.wait()
+        return answer(Forgotten(forgotten=[f"{each:016x}" for each, _ in forgotten]))
+
     @api.get("/<dpid>", responses={200: Bridge, **documented(404, 409)})
     @viewer
     def bridge(path: BridgePath, query: NoQuery) -> Response:
@@ -178,10 +212,10 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.delete("/<dpid>", responses={204: None, **documented(404, 409), **UNSAVED})
     @admin
     def forget(path: BridgePath, query: NoQuery) -> Response:
-        """Forget a bridge whose switch is away, with all that was set of it at run time.
+        """Remove a bridge whose switch is away, with its run-time settings.
 
-        Should the switch come back, it is one that was never seen before.  409: it is connected.
-        503, 507: it is forgotten, but not on disk yet.
+        If the switch comes back, it is treated as new.  409: it is connected.
+        503, 507: it is removed, but this is not on disk yet.
         """
         with refused(409):
             saved = network.changes.forget(find_bridge(network, path.dpid))

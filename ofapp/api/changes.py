@@ -1,4 +1,4 @@
-"""Bodies of PATCH: any of a configuration model's fields; those not given keep their values."""
+"""Bodies of PATCH: some fields of a configuration model; omitted fields keep their values."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _JSON_TYPES: dict[Any, Any] = {
     float: _FRACTION,
     StrictInt | None: _WHOLE | None,
 }
-"""pydantic alone would also take "yes" for true and true for 1."""
+"""Strict types: pydantic alone would also accept "yes" for true and true for 1."""
 
 
 class Change:
-    """What a change has in common."""
+    """Base of all bodies of PATCH."""
 
     def values(self) -> dict[str, Any]:
-        """What is given."""
+        """The fields that are given."""
         return {name: getattr(self, name) for name in self.model_fields_set}  # type: ignore
 
 
 def changes_of(model: type[BaseModel], leave_out: tuple[str, ...] = ()) -> Any:
-    """A model of the fields, each of the type that it has in JSON, and checked as there."""
+    """Make a model with a configuration model's fields and checks, with strict JSON types."""
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         if name in leave_out:

@@ -1,7 +1,7 @@
-"""/v1/cluster: who is in it, and who looks after which switch.
+"""/v1/cluster: the members, and which of them is master of which switch.
 
-All of it but for how long leases live is known here already, as every member hears of it through
-etcd: nobody else has to be asked, and it is told as well while others, or etcd, are away.
+Except for the remaining lifetime of leases all of it is known locally, as every member watches
+etcd: no other member is asked, and the answer works while others, or etcd, are away.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import DatapathId, Input, NoQuery
 from ofapp.api.problems import COMMON, ProblemError, documented, field_problem
-from ofapp.api.roles import admin, viewer
+from ofapp.api.roles import admin, local, viewer
 from ofapp.common import hub
 from ofapp.controller.audit import record
 from ofapp.controller.network import Network
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 TAG = Tag(name="cluster", description="Several controllers that serve one network.")
 
-ALONE = "this controller is in no cluster: it looks after all switches that connect to it"
+ALONE = "this controller is in no cluster: it manages all switches that connect to it"
 
 HEARD = 1.0
-"""Seconds until what etcd was told is heard of, at most; it takes milliseconds."""
+"""Most seconds to wait until etcd's watch reports a write; it takes milliseconds."""
 
 MemberName = Annotated[
     str,
@@ -40,7 +40,7 @@ MemberName = Annotated[
 
 
 class MemberPath(Input):
-    """Which member."""
+    """Path of a member."""
 
     member: MemberName
 
@@ -49,30 +49,39 @@ class Member(BaseModel):
     """A controller of the cluster."""
 
     name: MemberName
-    address: str = Field(description="URL where other members ask it")
-    state: Literal["ready", "drained", "gone"]
-    lease: float | None = Field(
-        description="seconds for which its lease lives on unless it renews it, as etcd counts them;"
-        " null where etcd does not tell, or the member has gone"
+    address: str = Field(description="URL for requests of other members")
+    state: Literal["ready", "drained", "gone", "unknown"] = Field(
+        description="unknown: etcd was wiped or restored, and the member has not registered again"
     )
-    lease_id: str = Field(description="etcd's number of its lease, in hex as etcdctl has it")
+    lease: float | None = Field(
+        description="seconds until its lease expires unless it is renewed, as etcd counts them;"
+        " null if etcd does not answer, or the member has gone"
+    )
+    lease_id: str = Field(description="etcd's lease ID, in hex as in etcdctl")
     since: str = Field(
-        description="when it came, by its own clock, in UTC",
+        description="when it joined, by its own clock, in UTC",
         json_schema_extra={"format": "date-time"},
     )
     version: str
-    bridges: int = Field(description="switches that it looks after")
+    bridges: int = Field(description="switches that it is master of")
 
 
 class Owner(BaseModel):
-    """Who looks after a switch."""
+    """The member that is master of a switch."""
 
     datapath_id: DatapathId
     owner: str = Field(description="a member's name")
     since: str = Field(
         description="by that member's clock, in UTC", json_schema_extra={"format": "date-time"}
     )
-    reason: str = Field(description="why it is that member, in words")
+    reason: str = Field(description="why this member owns it, in words")
+
+
+class InvalidKey(BaseModel):
+    """A key of the cluster in etcd that is set aside."""
+
+    key: str
+    why: str = Field(description="in words")
 
 
 class Cluster(BaseModel):
@@ -80,29 +89,32 @@ class Cluster(BaseModel):
 
     name: str | None = Field(description="null = this controller is in no cluster")
     member: str | None = Field(description="this controller's own name there")
-    told: str = Field(description="how it stands, in words")
+    told: str = Field(description="state of this member, in words")
     renewed: float | None = Field(
         description="seconds since etcd renewed this member's lease; null = it has none"
     )
     members: list[Member]
     bridges: list[Owner] = Field(description="by datapath id")
+    invalid: list[InvalidKey] = Field(
+        [], description="keys in etcd that are set aside until they are corrected or deleted"
+    )
 
 
 class OwnBridge(BaseModel):
-    """A bridge by both names."""
+    """Datapath id and name of a bridge."""
 
     datapath_id: DatapathId
     name: str
 
 
 class OwnBridges(BaseModel):
-    """Those that no other member looks after."""
+    """Bridges that no other member owns."""
 
     bridges: list[OwnBridge]
 
 
 def cluster_view(surface: Surface | None) -> Cluster:
-    """How it stands."""
+    """The state of the cluster as this member sees it."""
     if surface is None:
         return Cluster(name=None, member=None, told=ALONE, renewed=None, members=[], bridges=[])
     claims = sorted(surface.claims.all(), key=lambda claim: claim.datapath_id)
@@ -125,6 +137,7 @@ def cluster_view(surface: Surface | None) -> Cluster:
             )
             for claim in claims
         ],
+        invalid=[InvalidKey(key=key, why=why) for key, why in surface.invalid.all()],
     )
 
 
@@ -149,14 +162,15 @@ def blueprint(network: Network, surface: Surface | None) -> APIBlueprint:
 
     @api.get("", responses={200: Cluster})
     @viewer
+    @local
     def cluster(query: NoQuery) -> Response:
-        """Its members, and who of them looks after which switch."""
+        """The members of the cluster, and which of them is master of which switch."""
         return answer(cluster_view(surface))
 
     @api.get("/bridges", responses={200: OwnBridges})
     @viewer
     def own_bridges(query: NoQuery) -> Response:
-        """The names of the bridges that no other member than this one looks after."""
+        """The names of the bridges that no other member than this one owns."""
         return answer(
             OwnBridges(
                 bridges=[
@@ -170,9 +184,9 @@ def blueprint(network: Network, surface: Surface | None) -> APIBlueprint:
     @api.post("/members/<member>/drain", responses={200: Cluster, **documented(404, 409, 503)})
     @admin
     def drain(path: MemberPath, query: NoQuery) -> Response:
-        """Have a member give its switches to the others, one after another, and take none.
+        """Drain a member: it hands its switches to the others, one after another, and takes none.
 
-        It stays drained, also when it is started anew, until it is undrained.  409: no cluster.
+        It stays drained, also after a restart, until it is undrained.  409: no cluster.
         503: etcd does not answer.
         """
         return _mark(surface, path.member, drained=True)

@@ -1,4 +1,4 @@
-"""/v1/config: what runs now in the words of the configuration file, and reading it again."""
+"""/v1/config: the running configuration in the file's format, reload and push."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ofapp.config.document import MAX_BYTES
 from ofapp.controller.audit import record
 from ofapp.controller.network import Network
 from ofapp.controller.pushed import Pushed as Pushing
-from ofapp.controller.pushed import PushError
+from ofapp.controller.pushed import PushError, UncertainError
 from ofapp.controller.reload import BridgeReload, Reload
 from ofapp.controller.running import RunningConfiguration
 
@@ -40,61 +40,61 @@ TAG = Tag(name="config", description="The configuration.")
 class ReloadQuery(Input):
     """How to reload."""
 
-    dry_run: bool = Field(False, description="change nothing, tell what would change")
-    force: bool = Field(False, description="also when most of what the file said before is gone")
-    reset: bool = Field(False, description="take back whatever was set at run time")
+    dry_run: bool = Field(False, description="change nothing, report what would change")
+    force: bool = Field(False, description="also when most of the file's former content is gone")
+    reset: bool = Field(False, description="discard all run-time settings")
 
 
 class PushQuery(Input):
     """How to push."""
 
-    dry_run: bool = Field(False, description="change nothing, tell what would change here")
+    dry_run: bool = Field(False, description="change nothing, report what would change here")
     force: bool = Field(
         False,
-        description="also when most of what was said before is gone, or a member cannot do so",
+        description="also when most of the former content is gone, or a member cannot apply it",
     )
 
 
 class PushBody(Input):
     """A configuration file."""
 
-    file: str = Field(max_length=4096, description="what it is called, for people")
+    file: str = Field(max_length=4096, description="file name to display")
     data: str = Field(description="the file, compressed with gzip, in base64")
 
 
 class ConfigMember(BaseModel):
-    """What a member of the cluster says of the configuration."""
+    """State of the configuration on a member of the cluster."""
 
     name: str
-    revision: int | None = Field(description="that it does as; null = its machine's own file")
-    error: str = Field(description="why it does not as the last one; empty when it does")
-    differs: bool = Field(description="the file of its machine says something else")
+    revision: int | None = Field(description="revision that it applies; null = its local file")
+    error: str = Field(description="why it does not apply the last one; empty when it does")
+    differs: bool = Field(description="its local file differs from the pushed configuration")
 
 
 class ConfigBridge(BaseModel):
-    """What a bridge is told now, under the keys of the configuration file."""
+    """The running configuration of a bridge, under the keys of the configuration file."""
 
     datapath_id: DatapathId
     name: str
-    entries: list[str] = Field(description="the file's entries about it; only the first counts")
+    entries: list[str] = Field(description="the file's entries about it; only the first applies")
     since: list[str] = Field(description="what was set at run time, in words")
     config: dict[str, Any] = Field(description="what differs from ofapp's own defaults")
     filed: dict[str, Any] = Field(
-        description="the same by the file alone, as it was read: without what was set since"
+        description="the same by the file alone, as it was read: without run-time settings"
     )
 
 
 class ConfigStatus(BaseModel):
-    """What runs now."""
+    """The running configuration."""
 
     file: str | None = Field(description="null without a configuration file")
-    revision: int | None = Field(description="of what was pushed to the cluster; null = the file's")
-    members: list[ConfigMember] = Field(description="the cluster's; empty where there is none")
+    revision: int | None = Field(description="pushed to the cluster; null = the local file is used")
+    members: list[ConfigMember] = Field(description="of the cluster; empty where there is none")
     loaded: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
-    watch: bool = Field(description="a change of the file is read by itself")
+    watch: bool = Field(description="a change of the file is loaded automatically")
     warnings: list[str] = Field(description="what is valid in the file, but likely to surprise")
     unsaved: str | None = Field(
-        description="why what was set at run time cannot be saved, and a restart would lose it;"
+        description="why run-time settings cannot be saved, and a restart would lose them;"
         " null while all is saved"
     )
     bridges: list[ConfigBridge]
@@ -114,30 +114,30 @@ class BridgeReloaded(BaseModel):
     datapath_id: DatapathId
     name: str
     changes: list[str] = Field(description="in words")
-    dropped: list[str] = Field(description="those of them that take back what was set at run time")
+    dropped: list[str] = Field(description="those of them that discard run-time settings")
     sent: SentCounts | None = Field(description="null while the switch is away")
     lines: list[str] = Field(description="of a dry run: each change of a flow, group or meter")
 
 
 class Reloaded(BaseModel):
-    """What a reload did, or would do."""
+    """Result of a reload or its dry run."""
 
     dry_run: bool
     file: str | None
     message: str
     milliseconds: float
     bridges: list[BridgeReloaded] = Field(description="those that changed")
-    restart: list[str] = Field(description="changed settings that count from the next start on")
+    restart: list[str] = Field(description="changed settings that need a restart")
     warnings: list[str]
 
 
 class Pushed(BaseModel):
-    """What was pushed, or would be."""
+    """Result of a push or its dry run."""
 
     dry_run: bool
     revision: int | None = Field(description="etcd's; null of a dry run")
     members: list[ConfigMember]
-    here: Reloaded = Field(description="what changes in the bridges of the member that was asked")
+    here: Reloaded = Field(description="changes of the bridges of the member that answers")
 
 
 def blueprint(network: Network) -> APIBlueprint:
@@ -149,7 +149,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("", responses={200: ConfigStatus})
     @viewer
     def show(query: NoQuery) -> Response:
-        """What each bridge is told now, by the file and since."""
+        """The running configuration of each bridge, by the file and by run-time settings."""
         reloader, config = network.reloader, network.running.config
         known = sorted(network.bridges.items())
         return answer(
@@ -168,12 +168,12 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.post("/reload", responses={200: Reloaded, **documented(409), **UNSAVED})
     @admin
     def reload(query: ReloadQuery) -> Response:
-        """Read the file again and make what runs equal to it, without losing a frame.
+        """Read the file again and apply the differences, without losing a frame.
 
-        What was set at run time stays, unless the file has changed the same value, or `reset` is
-        given.  409: the file is not valid, or most of what it said before is gone and `force` is
-        not given; nothing has changed then, and `errors` has each fault with its line.  503, 507:
-        it is done, but what it took back is not saved, and would be there after a crash.
+        Run-time settings stay, unless the file has changed the same value, or `reset` is given.
+        409: the file is not valid, or most of its former content is gone and `force` is not given;
+        nothing has changed then, and `errors` has each fault with its line.  503, 507: it is
+        applied, but not saved: a crash would bring discarded run-time settings back.
         """
         try:
             done = network.changes.reload(query.dry_run, query.force, query.reset)
@@ -183,20 +183,21 @@ def blueprint(network: Network) -> APIBlueprint:
             ticket.wait()
         return answer(_reload(done))
 
-    @api.post("/push", responses={200: Pushed, **documented(409)})
+    @api.post("/push", responses={200: Pushed, **documented(409, 503)})
     @admin
     def push(query: PushQuery, body: PushBody) -> Response:
-        """Have all members of the cluster do as this file says, instead of their machines' files.
+        """Apply this file on all members of the cluster, instead of their local files.
 
-        It is checked here and tried dry by each member; from then on one revision holds for all,
-        those too that come later.  409: it is not valid, a member cannot do as it says, most of
-        what was said before is gone, or there is no cluster; nothing has changed anywhere then.
+        It is checked here, and each member makes a dry run; then the revision applies to all
+        members, also to those that join later.  409: it is not valid, a member cannot apply it,
+        most of the former content is gone, another push is under way, or there is no cluster;
+        then nothing has changed on any member.  503: etcd did not confirm the push.
         """
         reloader = network.reloader
         if reloader.sharing is None:
             place = reloader.place or "a file"
             detail = (
-                "this controller is in no cluster, it does as its machine's file says: change"
+                "this controller is in no cluster and uses its local file: change"
                 f" {place} and reload it (ofapp config reload)"
             )
             raise ProblemError(409, detail)
@@ -208,6 +209,9 @@ def blueprint(network: Network) -> APIBlueprint:
             raise _invalid(error) from None
         except PushError as error:
             raise ProblemError(409, f"nothing has changed: {error}") from None
+        except UncertainError as error:
+            why = f"it is not known whether this was pushed ({error}): look with ofapp config show"
+            raise ProblemError(503, why) from None
         if not query.dry_run:
             record(f"configuration: {pushed.file} pushed as revision {outcome.revision}")
         return answer(
@@ -228,7 +232,7 @@ def _invalid(error: ConfigError) -> ProblemError:
 
 
 def _unpacked(data: str) -> bytes:
-    """A file that was sent; no more of it is unpacked than a file may have."""
+    """Decompress a file that was sent, up to the maximum size of a file."""
     try:
         packed = base64.b64decode(data, validate=True)
         unpacked = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES + 1)

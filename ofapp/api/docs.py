@@ -1,9 +1,8 @@
-"""/docs: the document of the API as pages, by Swagger UI.
+"""/docs: the OpenAPI document as pages, by Swagger UI.
 
-All of it comes from here, and the page may ask nobody else: its policy (CSP) names no other host
-and lets nothing run that is written into the page.  So Swagger UI's files are taken from their
-package, but neither its page, which holds its script, nor its check of the document by a host of
-its own.
+All files are served from here: the page's policy (CSP) allows no other host and no inline scripts.
+So Swagger UI's files are taken from their package, but neither its page, which contains an inline
+script, nor its validator, which sends the document to another host.
 """
 
 from __future__ import annotations
@@ -16,8 +15,10 @@ from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
 from ofapp.api.base import Input
+from ofapp.api.gate import CHALLENGE, caller
 from ofapp.api.problems import field_problem
-from ofapp.api.roles import viewer
+from ofapp.api.roles import anybody, local, viewer
+from ofapp.controller.access import Role
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -32,6 +33,22 @@ _PAGE = """<!DOCTYPE html>
 <div id="docs"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
+</body>
+</html>
+"""
+
+_LOG_IN = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Log in · ofapp</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<h1>The API of ofapp</h1>
+<p>Its description is for those who are logged in. <a href="./">Log in</a> with a token, and then
+come back to this page.</p>
 </body>
 </html>
 """
@@ -55,26 +72,32 @@ HEADERS = {
     " img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none';"
     " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
 }
 
 
 class FilePath(Input):
-    """Which file of the pages."""
+    """Path of a file of the pages."""
 
     name: str = Field(max_length=64)
 
 
 def install(app: OpenAPI) -> None:
-    """The pages, which are not in the document themselves."""
+    """Add the pages, which are not in the OpenAPI document."""
 
     @app.get("/docs", doc_ui=False)
-    @viewer
+    @anybody
+    @local
     def docs() -> Response:
-        return Response(_PAGE, content_type="text/html; charset=utf-8", headers=HEADERS)
+        known = caller().role >= Role.VIEWER
+        page, status = (_PAGE, 200) if known else (_LOG_IN, 401)
+        answer = Response(page, status, HEADERS, content_type="text/html; charset=utf-8")
+        if not known:
+            answer.headers.update(CHALLENGE)
+        return answer
 
     @app.get("/docs/<name>", doc_ui=False)
     @viewer
+    @local
     def docs_file(path: FilePath) -> Response:
         if path.name == "start.js":
             return Response(_START, content_type=_SCRIPT, headers=HEADERS)
@@ -86,6 +109,6 @@ def install(app: OpenAPI) -> None:
 
 @cache
 def _vendored(name: str) -> bytes:
-    """Of Swagger UI, as its package has it."""
+    """Read a file of Swagger UI's package."""
     folder = files("flask_openapi3_swagger") / "templates" / "swagger"
     return (folder / _VENDORED[name][0] / name).read_bytes()

@@ -1,11 +1,11 @@
-"""In a cluster every member answers for every bridge: it asks the one that looks after it.
+"""In a cluster every member answers for every bridge: it forwards requests to the bridge's owner.
 
-A request about one bridge goes on to its owner as it is, with who has asked; what is about all of
-them is in `api.everywhere`.  What another member asks is answered from what this one has, and never
-sent on: so nothing goes round in a circle.
+A request about one bridge is forwarded to its owner unchanged, with the identity of the caller;
+requests about all bridges are in `api.everywhere`.  Requests of other members are answered locally
+and never forwarded: so there are no loops.
 
-That a request comes from a member is known by the listener that it came in by, and by its signature
-(`controller.cluster.surface`): no client of the API can say for whom it asks.
+A member's request is recognized by its listener and by its signature
+(`controller.cluster.surface`): no client of the API can claim another caller's identity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flask import Flask, Response, request
 
 from ofapp.api.gate import caller, guest
 from ofapp.api.lookup import is_datapath_id
-from ofapp.api.problems import ProblemError, field_problem
+from ofapp.api.problems import AGAIN, ProblemError, field_problem
 from ofapp.controller.access import Caller as ApiCaller
 from ofapp.controller.access import RejectedError
 from ofapp.controller.access.roles import GIVEN
@@ -29,18 +29,17 @@ from ofapp.controller.cluster.surface import Surface
 from ofapp.controller.network import Network
 
 ANSWERED_BY = "Ofapp-Member"
-"""Header of an answer that another member has given: its name."""
+"""Header of an answer by another member: its name."""
 
 NAMES = "/v1/cluster/bridges"
 
-_SENT = ("Content-Type",)
-_GIVEN_BACK = ("content-type", "retry-after", "allow", "cache-control")
+_SENT = ("Content-Type", "If-Match")
+_GIVEN_BACK = ("content-type", "retry-after", "allow", "cache-control", "etag")
 _SAFE = "/:@!$&'()*+,;=~?"
-_AGAIN = {"Retry-After": "1"}
 
 
 class Elsewhere:
-    """Of one application."""
+    """Forwards requests about a bridge to the member that owns it."""
 
     def __init__(self, app: Flask, network: Network, surface: Surface) -> None:
         self._network = network
@@ -55,71 +54,92 @@ class Elsewhere:
         if owner is None:
             return None
         if from_member():
-            what = f"member {owner} looks after bridge {text}, not this one"
-            raise ProblemError(503, what, headers=_AGAIN)
+            what = f"member {owner} owns bridge {text}, not this one"
+            raise ProblemError(503, what, headers=AGAIN)
         try:
             return _given_back(self._ask(owner))
         except SilentError as error:
-            what = f"member {owner} looks after bridge {text}, and does not answer: {error.why}"
-            raise ProblemError(503, what, headers=_AGAIN) from None
+            what = f"member {owner} owns bridge {text}, and does not answer: {error.why}"
+            raise ProblemError(503, what, headers=AGAIN) from None
 
     def _owner_of(self, text: str) -> str | None:
-        """Which other member is to be asked about a bridge, by its datapath id or its name."""
+        """Find the other member that owns a bridge, by its datapath id or its name.
+
+        None if this one does, or there is no such bridge; 503 if there may be one soon.
+        """
         if is_datapath_id(text):
             datapath_id = int(text, 16)
             owner = self._surface.owner(datapath_id)
             if owner is not None or datapath_id in self._network.bridges:
                 return owner
-        return None if from_member() else self._owner_by_name(text)
-
-    def _owner_by_name(self, name: str) -> str | None:
-        return next(iter(self._by_name(name).values()), None) or None
+            if from_member() and datapath_id in self._surface.cluster.expected():
+                raise _unserved(text)
+        return None if from_member() else next(iter(self._by_name(text).values()), None) or None
 
     def datapath_id(self, name: str) -> str | None:
-        """Of the bridge of that name, whoever looks after it; 409 where there are several."""
+        """Datapath id of the bridge of that name on any member; 409 if there are several."""
         return next(iter(self._by_name(name)), None)
 
     def _by_name(self, name: str) -> dict[str, str]:
-        """The one bridge of that name by its datapath id, and who looks after it; "" = here."""
-        own = [
-            datapath_id
+        """Find the bridge of that name: its datapath id, and the member that owns it; "" = here.
+
+        503 if it may be a bridge whose name is not known now.
+        """
+        own = {
+            f"{datapath_id:016x}": bridge.name
             for datapath_id, bridge in self._network.bridges.items()
-            if bridge.name == name and self._surface.owner(datapath_id) is None
-        ]
-        replies, silent = self._surface.peers.ask_all(Request("GET", NAMES, _caller()))
-        found = {f"{datapath_id:016x}": "" for datapath_id in own}
+            if self._surface.owner(datapath_id) is None
+        }
+        replies, unreached = self._surface.peers.ask_all(Request("GET", NAMES, _caller()))
+        refused = [reply for reply in replies if reply.status != 200]
+        silent = *unreached, *((one.member, body_of(one).get("detail", "")) for one in refused)
+        places, names = dict.fromkeys(own, ""), own
         for reply in replies:
             for bridge in body_of(reply).get("bridges", ()):
-                if name in (bridge["name"], bridge["datapath_id"]):
-                    found[bridge["datapath_id"]] = reply.member
+                places[bridge["datapath_id"]] = reply.member
+                names[bridge["datapath_id"]] = bridge["name"]
+        found = {
+            datapath_id: places[datapath_id]
+            for datapath_id, own_name in names.items()
+            if name in (own_name, datapath_id)
+        }
         if len(found) > 1:
             what = f"{len(found)} bridges are called {name}, give a datapath id: "
             raise field_problem(409, "dpid", what + ", ".join(sorted(found)))
         if not found and silent:
             who = "; ".join(f"{member}: {why}" for member, why in silent)
             what = f"no bridge {name} is known here, and not all members answer ({who})"
-            raise ProblemError(503, what, [("dpid", what)], _AGAIN)
+            raise ProblemError(503, what, [("dpid", what)], AGAIN)
+        unserved = {f"{own:016x}" for own in self._surface.cluster.expected()} - names.keys()
+        if not found and (name in unserved if is_datapath_id(name) else unserved):
+            raise _unserved(name)
         return found
 
     def _ask(self, owner: str) -> Reply:
         reply = self._surface.peers.ask(owner, as_asked())
         if reply.status == 401:
             why = str(body_of(reply).get("detail", "it does not say why"))
-            raise SilentError(owner, f"it does not take this member's requests: {why}")
+            raise SilentError(owner, f"it refuses this member's requests: {why}")
         return reply
 
 
+def _unserved(name: str) -> ProblemError:
+    what = f"bridge {name} is not known now, and there is a switch that no member serves yet"
+    return ProblemError(503, what, [("dpid", what)], AGAIN)
+
+
 def from_member() -> bool:
-    """Whether another member asks, for somebody who has asked it."""
+    """Whether another member has forwarded this request."""
     own = guest()
     return own is not None and own.inside
 
 
 def admit(surface: Surface) -> ApiCaller:
-    """For whom the member asks; RejectedError where it is none."""
+    """The caller that the member acts for; RejectedError if it is no member."""
     own = guest()
     assert own is not None
-    asked = Asked(surface.members.own, request.method, _target(), request.get_data(cache=True))
+    members, body = surface.members, request.get_data(cache=True)
+    asked = Asked(members.own, request.method, _target(), body, members.incarnation)
     header = request.headers.get("Authorization", "")
     try:
         member, found = surface.admit(header, asked, own.certified())
@@ -137,14 +157,14 @@ def _caller() -> Caller:
 
 
 def as_asked(target: str = "") -> Request:
-    """What has been asked, for another member; target: what to ask instead."""
+    """The present request for another member; target: replaces its path and query."""
     headers = {name: request.headers[name] for name in _SENT if name in request.headers}
     body = request.get_data(cache=True)
     return Request(request.method, target or _target(), _caller(), body, headers)
 
 
 def _target() -> str:
-    """Path and query in the one way of writing them, which nobody on the way changes."""
+    """Path and query in their canonical encoding, which no proxy changes."""
     query = request.query_string.decode("latin-1")
     whole = quote(request.path, safe=_SAFE.replace("?", ""))
     if query:
@@ -163,7 +183,7 @@ def _given_back(reply: Reply) -> Response:
 
 
 def body_of(reply: Reply) -> dict[str, Any]:
-    """What it says; nothing where that is no object of JSON."""
+    """The JSON object in a reply; empty if there is none."""
     try:
         found = json.loads(reply.body)
     except ValueError:

@@ -1,10 +1,10 @@
-"""In a cluster every member answers for all: it asks the others, and puts their answers together.
+"""In a cluster every member answers for all: it asks the others, and merges their answers.
 
-So it is with lists over all bridges, with what is looked for, with the events that are remembered,
-and with the map, which the member that is asked draws from what the others tell.  A member that
-does not answer is named in the answer, and holds nobody up for longer than `peers.PATIENCE`.
+This applies to lists over all bridges, the search, the event log, and the map, which the member
+that is asked makes from the data of the others.  The answer names members that do not answer, and
+waits no longer than `peers.PATIENCE` for them.
 
-The stream of events and what Prometheus reads are a member's own: both are followed at each.
+The stream of events and the metrics are not merged: read them from each member.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from urllib.parse import urlencode
 
 from flask import Flask, Response, request
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from werkzeug.datastructures import ImmutableMultiDict
 
 from ofapp.api.answers import answer, listing, plain
@@ -29,10 +29,11 @@ from ofapp.api.merging import (
     merge_bridges,
     merge_entries,
     merge_events,
+    merge_forgotten,
     merge_found,
     neighbour_key,
 )
-from ofapp.api.topology import Around, around, map_view
+from ofapp.api.topology import Around, around, link_ends, map_view
 from ofapp.common import hub
 from ofapp.controller.cluster.peers import Reply, Request
 from ofapp.controller.cluster.surface import Surface
@@ -43,20 +44,21 @@ T = TypeVar("T")
 View = Callable[..., Response]
 Merge = Callable[[Answers, Claimed], dict[str, Any]]
 
+_ATTACHED = TypeAdapter(bool)
 AROUND = "/v1/topology/around"
 EVENTS = "/v1/events"
 OF_EVENTS = ("events.latest", "events.stream")
 
 
 class Told(NamedTuple, Generic[T]):
-    """answers: by member; silent: of whom there is none, and why, as an answer says it."""
+    """answers: by member; silent: members without an answer and why, as in the API's answer."""
 
     answers: dict[str, T]
     silent: list[dict[str, str]]
 
 
 class Everywhere:
-    """Of one application.  named: the datapath id of a bridge of that name, whoever has it."""
+    """Merges answers of all members.  named: finds the datapath id of a bridge by its name."""
 
     def __init__(
         self,
@@ -71,7 +73,8 @@ class Everywhere:
         app.before_request(self._name_bridge)
         for endpoint, merge, asked in (
             ("bridges.bridges", merge_bridges, as_asked),
-            ("fdb.whole_fdb", merge_entries, as_asked),
+            ("bridges.forget_absent", merge_forgotten, as_asked),
+            ("fdb.whole_fdb", self._merge_entries, as_asked),
             ("search.search", self._merge_found, as_asked),
             ("events.latest", self._merge_events, self._events_asked),
         ):
@@ -107,7 +110,7 @@ class Everywhere:
         return everywhere
 
     def _ask(self, asked: Request, read: Callable[[Reply], T]) -> Told[T]:
-        """What all other members say, as it is read."""
+        """Ask all other members; read: parses a reply."""
         replies, silent = self._surface.peers.ask_all(asked)
         told: dict[str, T] = {}
         quiet = dict(silent)
@@ -120,19 +123,31 @@ class Everywhere:
             try:
                 told[reply.member] = read(reply)
             except ValidationError:
-                quiet[reply.member] = "it says it as another version does"
+                quiet[reply.member] = "its answer has the format of another version"
         return Told(told, [{"member": name, "reason": why} for name, why in sorted(quiet.items())])
 
     def _around(self) -> tuple[Sequence[Surroundings], list[dict[str, str]]]:
-        """What all bridges know of what is around them, and which members do not say."""
+        """The surroundings of all bridges, and the members that do not answer."""
         told, silent = self._ask(as_asked(AROUND), _surroundings)
         told[self._surface.members.own] = around(self._network)
         return [*merge_around(told, self._claimed).values()], silent
 
+    def _merge_entries(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
+        """Merge entries; only here ports that lead to another member's bridge are known."""
+        merged = merge_entries(answers, claimed)
+        if _ATTACHED.validate_python(request.args.get("attached", "false")):
+            inner = {(f"{end.datapath_id:016x}", end.port) for end in link_ends(self._around()[0])}
+            merged["entries"] = [
+                entry
+                for entry in merged["entries"]
+                if (entry["datapath_id"], entry["port"]["number"]) not in inner
+            ]
+        return merged
+
     def _merge_found(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
-        """Bridges of other members are neighbours to each, and are none of the whole cluster."""
+        """Merge what was found; bridges of other members are no neighbours of the cluster."""
         merged = merge_found(answers, claimed)
-        if not merged["neighbours"]:  # mostly; then nobody has to draw the map for it
+        if not merged["neighbours"]:  # mostly; then the map is not needed
             return merged
         known, _ = self._around()
         drawn = {own.datapath_id for own in known}
@@ -147,11 +162,11 @@ class Everywhere:
         return merged
 
     def _merge_events(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
-        del claimed  # what was told of a bridge by those who had it before is told still
+        del claimed  # events of a bridge's former owners are kept
         return merge_events(answers, self._surface.members.own)
 
     def _events_asked(self) -> Request:
-        """Each member counts its events by itself: a number is a time to the others."""
+        """Convert an event number to a time for the others: each member counts its own events."""
         query = request.args.to_dict()
         since = query.pop("since", "0")
         if not since.isdigit():
@@ -161,7 +176,7 @@ class Everywhere:
         return as_asked(f"{EVENTS}?{urlencode(query)}" if query else EVENTS)
 
     def _name_bridge(self) -> None:
-        """Events are of datapath ids; the name of one that another member has is not known here."""
+        """Replace the bridge's name by its datapath id: names of others' bridges are not known."""
         text = request.args.get("bridge", "")
         if request.endpoint not in OF_EVENTS or not text or is_datapath_id(text) or from_member():
             return
@@ -169,7 +184,7 @@ class Everywhere:
             request.args = ImmutableMultiDict({**request.args.to_dict(), "bridge": datapath_id})
 
     def _claimed(self, datapath_id: str) -> str | None:
-        """Whose word about a bridge counts; None where it is nobody's."""
+        """The member that owns a bridge; None if it has no owner."""
         claim = self._surface.claims.of(int(datapath_id, 16))
         return None if claim is None else claim.member
 

@@ -1,9 +1,10 @@
-"""/v1/bridges/{dpid}/fdb and /v1/fdb: forwarding databases, read and changed."""
+"""/v1/bridges/{dpid}/fdb and /v1/fdb: read and change forwarding databases."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from itertools import groupby
 from operator import itemgetter
@@ -44,12 +45,14 @@ from ofapp.api.pagination import (
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import operator, viewer
+from ofapp.api.topology import around, link_ends
 from ofapp.bridge.answers import (
     fdb_tables,
     held_addresses,
     held_keys,
     hosts_of_ip,
     ip_addresses,
+    is_extern,
     static_entries,
 )
 from ofapp.bridge.bridge import Bridge
@@ -58,22 +61,22 @@ from ofapp.bridge.fdb import Entry as CoreEntry
 from ofapp.bridge.mac import format_mac
 from ofapp.controller.network import Network
 
-TAG = Tag(name="fdb", description="Forwarding databases: who is behind which port.")
+TAG = Tag(name="fdb", description="Forwarding databases: which host is behind which port.")
 
 TypeName = Literal["learned", "static", "local"]
-FlagName = Literal["sticky", "held"]
+FlagName = Literal["sticky", "extern_learn", "held"]
 Cursor = Annotated[str, Field(pattern="^[A-Za-z0-9_-]{24}$")]
 
 
 class StaticPath(BridgePath):
-    """Which static entry."""
+    """Path of a static entry."""
 
     vlan: Vid
     mac: HostMac
 
 
 class EntryFilter(Input):
-    """Which entries; all that is given must fit."""
+    """Filter of entries; all given fields must match."""
 
     mac: Mac | None = None
     vlan: Vid | None = Field(
@@ -83,7 +86,7 @@ class EntryFilter(Input):
 
 
 class Listing(EntryFilter):
-    """Which entries, and which page of them."""
+    """Filter of entries, and which page of them."""
 
     type: TypeName | None = None
     ip: IpAddress | None = Field(
@@ -93,27 +96,43 @@ class Listing(EntryFilter):
     cursor: Cursor | None = Field(None, description="`next` of the page before")
 
 
+class WholeListing(Listing):
+    """Filter of the entries of all bridges, and which page of them."""
+
+    attached: bool = Field(
+        False,
+        description="only entries on ports without a link to another of the bridges: where hosts"
+        " are attached; without local entries, unless `type` asks for them",
+    )
+
+
 class StaticBody(Input):
-    """Where a static entry points."""
+    """Port of an entry, and its type."""
 
     port: PortText
+    type: Literal["static", "extern_learn"] = Field(
+        "static",
+        description="extern_learn: it does not age, and becomes a learned one when its host moves;"
+        " a restart of the controller and a flush forget it, a topology change does not",
+    )
 
 
 class Entry(BaseModel):
-    """An address and where it is."""
+    """An address and its port."""
 
     mac: str
     vlan: int | None = Field(description="VID, 0 = untagged; null = every VLAN")
     port: PortRef
     type: TypeName
     flags: list[FlagName] = Field(
-        description="sticky = learned for good; held = held down, see /v1/bridges/{dpid}/fdb/held"
+        description="sticky = never ages or moves; extern_learn = set by a program; held = held"
+        " down, see /v1/bridges/{dpid}/fdb/held"
     )
     updated: float | None = Field(description="seconds since it was last seen as a source")
     used: float | None = Field(description="seconds since it was last used as a destination")
     addresses: list[str] = Field(
-        description="IP addresses that it was last heard with, as far as frames that came to the"
-        " controller told, the last first; it may claim what is another one's"
+        description="IP addresses in its frames that reached the controller, the latest first;"
+        " not verified: it may use another host's"
     )
 
 
@@ -144,17 +163,17 @@ class Held(BaseModel):
 
     mac: str
     vlan: int = Field(description="VID, 0 = untagged")
-    port: PortRef = Field(description="where it is known")
-    elsewhere: PortRef = Field(description="where else it was seen last")
+    port: PortRef = Field(description="port of its entry")
+    elsewhere: PortRef = Field(description="other port where it was seen last")
     reason: Literal["moves", "sticky"] = Field(
-        description="it moved too often, or is of a sticky port"
+        description="it moved too often, or belongs to a sticky port"
     )
-    seconds_left: float = Field(description="until it is let go")
-    sightings: int = Field(description="those from elsewhere that the controller was told of since")
+    seconds_left: float = Field(description="until it is released")
+    sightings: int = Field(description="sightings on other ports that reached the controller since")
 
 
 class HeldList(BaseModel):
-    """Who is held down, the longest first."""
+    """The addresses that are held down, the longest first."""
 
     held: list[Held]
 
@@ -176,8 +195,8 @@ def _entries(bridge: Bridge, rows: Iterable[Row]) -> list[dict[str, Any]]:
         flags = []
         if isinstance(found, CoreEntry):
             type_ = "learned" if found.was_learned else found.type.value
-            if found.is_sticky:
-                flags.append("sticky")
+            if found.lasts:
+                flags.append(found.type.value)
             if (vlan, mac) in held:
                 flags.append("held")
             updated: float | None = max(0.0, round(now - found.updated, 3))
@@ -245,9 +264,10 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("/fdb", responses={200: BridgeEntryPage})
     @viewer
-    def whole_fdb(query: Listing) -> Response:
+    def whole_fdb(query: WholeListing) -> Response:
         """The entries of all bridges, by datapath id, VLAN and address."""
         first, after = _position(query)
+        inner = link_ends(around(network)) if query.attached else None
         found: list[tuple[Bridge, Row]] = []
         cursor = None
         for datapath_id, bridge in sorted(network.bridges.items()):
@@ -257,7 +277,11 @@ def blueprint(network: Network) -> APIBlueprint:
                 continue
             room = query.limit - len(found)
             key = after if datapath_id == first else START
-            rows = page(bridge, _selection(bridge, query), key, room + 1)
+            selection = _selection(bridge, query)
+            if inner is not None:
+                without = {end.port for end in inner if end.datapath_id == datapath_id}
+                selection = replace(selection, without=without)
+            rows = page(bridge, selection, key, room + 1)
             found += [(bridge, row) for row in rows[:room]]
             if len(rows) > room:
                 cursor = encode_cursor(datapath_id, _key(rows[room - 1]) if room else START)
@@ -275,17 +299,23 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def put_static(path: StaticPath, query: NoQuery, body: StaticBody) -> Response:
-        """Fix an address to a port for good: 201, or 200 when it was static before.
+        """Set an entry: 201, or 200 when the address had one of that type before.
 
         503, 507: it is in force, but not saved yet.
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, body.port, 409)
-        new = (path.vlan, path.mac) not in static_entries(bridge)
+        if body.type == "static":
+            new = (path.vlan, path.mac) not in static_entries(bridge)
+            add = network.changes.fdb.add_static
+        else:
+            new = not is_extern(bridge, path.vlan, path.mac)
+            add = network.changes.fdb.add_extern
         with refused(409):
-            saved = network.changes.fdb.add_static(bridge, path.vlan, path.mac, port.name)
+            saved = add(bridge, path.vlan, path.mac, port.name)
         row = path.vlan, path.mac, fdb_tables(bridge)[path.vlan][path.mac]
         told = plain(_entries(bridge, [row])[0], 201 if new else 200)
+        network.dispatcher.carried_out(bridge)
         saved.wait()
         return told
 
@@ -294,17 +324,17 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def delete_static(path: StaticPath, query: NoQuery) -> Response:
-        """Let the address of a static entry be learned again.  503, 507: as for PUT."""
+        """Delete an entry that was set: its address is learned again.  503, 507: as for PUT."""
         bridge = find_bridge(network, path.dpid)
         with refused(404):
-            saved = network.changes.fdb.remove_static(bridge, path.vlan, path.mac)
+            saved = network.changes.fdb.remove(bridge, path.vlan, path.mac)
         saved.wait()
         return Response(status=204)
 
     @api.delete("/bridges/<dpid>/fdb", responses={200: Flushed, **documented(404, 409)})
     @operator
     def flush(path: BridgePath, query: EntryFilter) -> Response:
-        """Forget the learned entries that fit all that is given; without a filter, all."""
+        """Remove the learned entries that match all given fields; without a filter, all."""
         bridge = find_bridge(network, path.dpid)
         port = None if query.port is None else find_port(bridge, query.port).number
         gone = network.changes.fdb.flush(bridge, port, query.vlan, query.mac)
@@ -321,7 +351,7 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def release(path: StaticPath, query: NoQuery) -> Response:
-        """Let go of an address before its time; it may move again, and be held again."""
+        """Release an address early; it may move again, and be held down again."""
         bridge = find_bridge(network, path.dpid)
         with refused(404):
             network.changes.fdb.release(bridge, path.vlan, path.mac)
@@ -343,7 +373,7 @@ def _selection(bridge: Bridge, query: Listing) -> Selection:
 
 
 def _hosts(bridge: Bridge, ip: str | None) -> frozenset[Key] | None:
-    """Who was heard with it; None for whoever it may be."""
+    """Hosts seen with that IP address; None without a filter."""
     if ip is None:
         return None
     return hosts_of_ip(bridge, ip_address(ip).packed)

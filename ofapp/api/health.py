@@ -1,4 +1,4 @@
-"""/healthz, /readyz and /v1/version: what a load balancer, an orchestrator and a script ask."""
+"""/healthz, /readyz and /v1/version: for load balancers, orchestrators and scripts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 import ofapp
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import NoQuery
-from ofapp.api.problems import COMMON, ProblemError, documented
-from ofapp.api.roles import anybody, viewer
+from ofapp.api.problems import AGAIN, COMMON, ProblemError, documented
+from ofapp.api.roles import anybody, local, viewer
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
@@ -22,21 +22,21 @@ TAG = Tag(name="health", description="Whether the controller works.")
 
 
 class Health(BaseModel):
-    """That it does."""
+    """The controller is alive."""
 
     status: Literal["ok"] = "ok"
 
 
 class Ready(Health):
-    """That switches can connect."""
+    """The controller accepts switches."""
 
-    bridges: int = Field(description="that are known")
-    connected: int = Field(description="of these, those whose switch is connected")
-    in_line: int = Field(description="of these, those whose switch holds what the bridge wants")
+    bridges: int = Field(description="number of known bridges")
+    connected: int = Field(description="of these, with a connected switch")
+    in_line: int = Field(description="of these, with all flows, groups and meters in the switch")
 
 
 class Version(BaseModel):
-    """What runs."""
+    """Version and start time."""
 
     version: str
     started: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
@@ -49,20 +49,27 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("/healthz", responses={200: Health})
     @anybody
+    @local
     def healthz(query: NoQuery) -> Response:
         """Whether the controller is alive: it is when it answers at all."""
         return answer(Health())
 
     @api.get("/readyz", responses={200: Ready, **documented(503)})
     @anybody
+    @local
     def readyz(query: NoQuery) -> Response:
-        """Whether switches can connect.  503: not yet.
+        """Whether switches can connect, and are served.
 
-        Switches that are away, or not in line, make no controller unready: another one would have
-        them no sooner.  /metrics and /v1/bridges tell of them.
+        503: not yet; or etcd does not answer this member of a cluster.
+
+        Switches that are away, or not in line, do not make a controller unready: with another one
+        they would connect no sooner.  /metrics and /v1/bridges show them.
         """
         if not hub.SwitchServer.listening.is_set():
-            raise ProblemError(503, "the controller does not listen for switches yet")
+            why = "the controller does not listen for switches yet"
+            raise ProblemError(503, why, headers=AGAIN)
+        if why := network.access.stale():
+            raise ProblemError(503, why, headers=AGAIN)
         sessions = network.sessions.values()
         return answer(
             Ready(
@@ -74,6 +81,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("/v1/version", responses={200: Version})
     @viewer
+    @local
     def version(query: NoQuery) -> Response:
         """Which version runs, and since when."""
         uptime = round(time.time() - network.started, 3)

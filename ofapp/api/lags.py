@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/lags: aggregations, of which each is one port of the bridge, and members."""
+"""/v1/bridges/{dpid}/lags: aggregations and their members; each is one port of the bridge."""
 
 from __future__ import annotations
 
@@ -35,69 +35,67 @@ LagText = Annotated[
     ),
 ]
 STATES = ("away", *(state.value for state in MemberState))
-"""Of members."""
+"""States of members."""
 
 
 class LagPath(BridgePath):
-    """Which aggregation of which bridge."""
+    """Path of an aggregation of a bridge."""
 
     lag: LagText
 
 
 class LagChange(Change, changes_of(LagOfFile)):  # type: ignore[misc]
-    """What shall be different; what is not given stays."""
+    """New values; omitted fields keep theirs."""
 
     _off = field_validator("lacp", mode="before")(off_word)
 
 
 class Party(BaseModel):
-    """One side of a link, as LACP tells of it (IEEE 802.1AX-2020 6.4.2.3)."""
+    """One side of a link in LACPDUs (IEEE 802.1AX-2020 6.4.2.3)."""
 
     system_priority: int
     system: str = Field(description="the address in its system identifier")
     key: int
     port_priority: int
-    port: int = Field(description="as it numbers its ports")
-    state: list[str] = Field(description="the bits of its state that are set")
+    port: int = Field(description="by its own port numbers")
+    state: list[str] = Field(description="state bits that are set")
 
 
 class LagMember(BaseModel):
-    """A port that is a part of an aggregation."""
+    """A member port of an aggregation."""
 
     name: str
     number: int | None = Field(description="of OpenFlow; null while there is no such port")
     link: bool = Field(description="the link is up")
     speed_mbps: int = Field(description="0 when the switch does not say")
     state: str = Field(description=", ".join(STATES), json_schema_extra={"enum": list(STATES)})
-    reason: str = Field(description="why it carries no traffic; empty where it does")
-    collecting: bool = Field(description="what comes in by it is taken")
-    distributing: bool = Field(description="frames leave by it")
-    actor: Party | None = Field(description="what it says of itself; null without LACP")
-    partner: Party | None = Field(description="what it hears; null where nobody speaks LACP")
-    counters: dict[str, int] = Field(description="what LACP has sent, heard and seen, by name")
-    churn: list[str] = Field(
-        description="the sides that do not settle, of actor and partner (6.4.17)"
-    )
+    reason: str = Field(description="why it carries no traffic; empty if it does")
+    collecting: bool = Field(description="received frames are accepted")
+    distributing: bool = Field(description="frames are sent on it")
+    actor: Party | None = Field(description="what it sends; null without LACP")
+    partner: Party | None = Field(description="what it receives; null without a LACP partner")
+    counters: dict[str, int] = Field(description="sent and received PDUs and LACP events, by name")
+    churn: list[str] = Field(description="the sides in churn, of actor and partner (6.4.17)")
 
 
 class LagAggregate(BaseModel):
     """An aggregation."""
 
     name: str
-    number: int = Field(description="of its port of the bridge, whether that is there or not")
-    up: bool = Field(description="as many members as are needed carry traffic")
+    number: int = Field(description="of its port of the bridge, whether that exists or not")
+    up: bool = Field(description="at least min_links members carry traffic")
     lacp: str = Field(description="active, passive or off")
-    hash: str = Field(description="what of a frame chooses the member that it leaves by")
+    hash: str = Field(description="fields of a frame that select the member to send it on")
     min_links: int
     speed_mbps: int = Field(description="of the members that carry traffic, together")
-    system: str | None = Field(description="what it tells its partner that it is")
-    key: int | None = Field(description="likewise")
-    partner: Party | None = Field(description="null as long as nobody speaks LACP")
+    system: str | None = Field(description="system address that it sends to its partner")
+    key: int | None = Field(description="key that it sends to its partner")
+    partner: Party | None = Field(description="null without a LACP partner")
     members: list[LagMember]
 
 
 class LagDetail(LagAggregate):
-    """An aggregation, and what it is told."""
+    """An aggregation, and its settings."""
 
     parameters: LagOfFile
 
@@ -128,17 +126,17 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("/<lag>", responses={200: LagDetail, **documented(404, 409)})
     @viewer
     def show(path: LagPath, query: NoQuery) -> Response:
-        """An aggregation, and what it is told."""
+        """An aggregation, and its settings."""
         return answer(_detail(network, find_bridge(network, path.dpid), path.lag))
 
     @api.patch("/<lag>", responses={200: LagDetail, **CHANGE})
     @operator
     def change(path: LagPath, query: NoQuery, body: LagChange) -> Response:
-        """Give an aggregation other members or parameters.
+        """Change members or parameters of an aggregation.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  409: the values do not go together, or a
-        port is a member already.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: the values contradict each
+        other, or a port is a member already.
         """
         bridge = find_bridge(network, path.dpid)
         _find(network, bridge, path.lag)
@@ -151,7 +149,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
 
 def lag_view(lag: LagStatus) -> LagAggregate:
-    """How an aggregation is."""
+    """State of an aggregation."""
     return LagAggregate(
         name=lag.name,
         number=lag.number,

@@ -1,6 +1,6 @@
-"""/v1/bridges/{dpid}/lldp: who is behind each port of a switch, as it says itself; and settings.
+"""/v1/bridges/{dpid}/lldp: neighbours behind each port of a switch, and settings.
 
-All that a neighbour says is text that it has chosen.
+A neighbour's data is not verified: it is text that the neighbour has chosen.
 """
 
 from __future__ import annotations
@@ -28,57 +28,57 @@ TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
 
 
 class LldpBridgeChange(Change, changes_of(LldpBridge)):  # type: ignore[misc]
-    """Parameters of a bridge; what is not given stays as it is."""
+    """Parameters of a bridge; omitted ones keep their values."""
 
 
 class LldpPortChange(Change, changes_of(LldpPort)):  # type: ignore[misc]
-    """Parameters of a port; what is not given stays as it is."""
+    """Parameters of a port; omitted ones keep their values."""
 
 
 class NamedVlan(BaseModel):
-    """A VLAN that a neighbour names."""
+    """A VLAN in a neighbour's VLAN Name TLV."""
 
     vlan: int
     name: str
 
 
 class SaidByLldp(BaseModel):
-    """What somebody says of itself; null for what it does not say."""
+    """TLVs of a neighbour; null for those that it does not send."""
 
     chassis_id: str = Field(description="mostly its MAC address")
     port_id: str = Field(description="mostly its port's name or MAC address")
     port_description: str | None
     system_name: str | None
     system_description: str | None
-    capabilities: list[str] = Field(description="what it does: bridge, router, station-only, ...")
+    capabilities: list[str] = Field(description="enabled ones: bridge, router, station-only, ...")
     management_addresses: list[str]
-    port_vlan: int | None = Field(description="of its untagged frames; 0 for none")
+    port_vlan: int | None = Field(description="VID of its untagged frames; 0 for none")
     vlan_names: list[NamedVlan]
 
 
 class LldpNeighbour(SaidByLldp):
-    """Somebody behind a port."""
+    """A neighbour behind a port."""
 
     own: DatapathId | None = Field(
         description="the bridge of this controller, or of its cluster, that it has proven to be;"
         " null for others"
     )
-    own_port: int | None = Field(description="and the port of its switch")
-    seen: str = Field(description="when it was heard last")
-    expires: float = Field(description="seconds until it is forgotten unless it is heard")
+    own_port: int | None = Field(description="the port of that bridge's switch")
+    seen: str = Field(description="when its last LLDPDU was received")
+    expires: float = Field(description="seconds until it expires unless another LLDPDU arrives")
 
 
 class LldpPortStatus(BaseModel):
-    """A port of the switch: a member of an aggregation, and not the aggregation."""
+    """A port of the switch: members of an aggregation, not the aggregation."""
 
     number: int = Field(description="of OpenFlow")
     name: str
     lag: str | None = Field(description="the aggregation that it is a member of")
     up: bool
-    link: bool = Field(description="what is heard there is believed for the map")
-    crowded: bool = Field(description="there are more neighbours than are remembered")
+    link: bool = Field(description="neighbours there are trusted for the map")
+    crowded: bool = Field(description="there are more neighbours than are stored")
     counters: dict[str, int] = Field(
-        description="frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and what was not heeded"
+        description="frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and frames ignored"
     )
     neighbours: list[LldpNeighbour]
 
@@ -94,7 +94,7 @@ class LldpBridgeStatus(BaseModel):
 
 
 def said_by(neighbour: NeighbourStatus) -> SaidByLldp:
-    """What it says."""
+    """Convert a neighbour's TLVs."""
     said = neighbour.said
     return SaidByLldp(
         chassis_id=said.chassis.spoken("chassis"),
@@ -110,12 +110,12 @@ def said_by(neighbour: NeighbourStatus) -> SaidByLldp:
 
 
 def moment(seconds: float) -> str:
-    """When it was so many seconds ago, to the second: it reads the same until it changes."""
+    """The time so many seconds ago, rounded to a second, so that it stays the same."""
     return utc(round(time.time() - seconds))
 
 
 def lldp_view(network: Network, bridge: Bridge) -> LldpBridgeStatus:
-    """How it stands."""
+    """State of LLDP on a bridge."""
     return LldpBridgeStatus(
         datapath_id=f"{bridge.datapath_id:016x}",
         bridge=bridge.name,
@@ -168,8 +168,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def change(path: BridgePath, query: NoQuery, body: LldpBridgeChange) -> Response:
         """Set parameters of a bridge, or start or stop its LLDP.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.
         """
         bridge = find_bridge(network, path.dpid)
         old = network.running.of(bridge.datapath_id).lldp
@@ -181,8 +181,8 @@ def blueprint(network: Network) -> APIBlueprint:
     def change_port(path: PortPath, query: NoQuery, body: LldpPortChange) -> Response:
         """Set parameters of a port, or of an aggregation for its members.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  409: the port is LOCAL.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: the port is LOCAL.
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)

@@ -1,7 +1,7 @@
-"""The UNIX socket: for the command line on the same machine, where the kernel tells who asks.
+"""The UNIX socket: for the command line on the same machine; the kernel reports the peer's user.
 
-Everybody may connect, and what they may do goes by their user and groups.  So a group can be
-trusted that the service is no member of, and an audit trail has whoever it was.
+All users may connect, and have the rights of their user and groups.  So a group can be trusted that
+the service is no member of, and the audit trail has the user's id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST = 107  # octets of a path, struct sockaddr_un
 
 
 def listen(path: Path) -> Any:
-    """A socket that listens there; OSError, also when somebody listens there already."""
+    """Open a listening socket; OSError, also if another process listens there already."""
     if len(os.fsencode(path)) > _LONGEST:
         raise OSError(errno.ENAMETOOLONG, f"the path has more than {_LONGEST} octets")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,29 +40,29 @@ def listen(path: Path) -> Any:
 
 
 def remove(path: Path) -> None:
-    """The listener is closed; whoever listens there by now keeps it."""
+    """Remove the socket of the closed listener, unless another process listens there by now."""
     with contextlib.suppress(OSError):
         _remove_stale(path)
 
 
 def user(client: Any) -> User:
-    """Who has connected; OSError."""
+    """User and groups of the peer; OSError."""
     credentials = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _process, uid, gid = _CREDENTIALS.unpack(credentials)
     groups = b""
-    with contextlib.suppress(OSError):  # of who is in more groups only the first is known
+    with contextlib.suppress(OSError):  # with more groups only the primary one is known
         groups = client.getsockopt(socket.SOL_SOCKET, _PEER_GROUPS, _GROUPS)
     return User(uid, frozenset({gid, *(one for (one,) in struct.iter_unpack("I", groups))}))
 
 
 def _remove_stale(path: Path) -> None:
-    """What a process that was killed has left there."""
+    """Remove a socket that a killed process has left."""
     try:
         found = path.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(found.st_mode):
-        raise OSError(errno.EEXIST, "something that is no socket is there already")
+        raise OSError(errno.EEXIST, "there is already a file that is no socket")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(path))

@@ -1,4 +1,4 @@
-"""What requests name: bridges and ports, found or not found."""
+"""Find the bridges and ports that requests name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ofapp.controller.network import Network
 
 
 def is_datapath_id(text: str) -> bool:
-    """Whether it is written as one; a name may be, too."""
+    """Whether the text has the form of a datapath id; a name may have it, too."""
     return re.fullmatch("[0-9a-fA-F]{16}", text) is not None
 
 
 def find_bridge(network: Network, text: str, field: str = "dpid") -> Bridge:
     """The bridge with this datapath id or name; 404, 409 if several have the name.
 
-    A datapath id goes first: nobody else can have it, and a name may look like one.
+    A datapath id takes precedence: it is unique, and a name may look like one.
     """
     if is_datapath_id(text):
         bridge = network.bridges.get(int(text, 16))
@@ -45,7 +45,7 @@ def find_port(bridge: Bridge, text: str, status: int = 404) -> Port:
 
 
 def known_port(bridge: Bridge, text: str) -> Port | None:
-    """The same, None when there is none.  A name goes first: it is what people type."""
+    """The same, None when there is none.  A name takes precedence: it is what people type."""
     port = bridge.ports.named(text)
     if port is None and text == "LOCAL":
         port = bridge.ports.get(LOCAL_PORT)
@@ -55,12 +55,12 @@ def known_port(bridge: Bridge, text: str) -> Port | None:
 
 
 def no_port(bridge: Bridge, text: str, status: int) -> ProblemError:
-    """The problem of a port that is not there, or that is none of the bridge's own."""
+    """The problem of a port that does not exist, or that is no port of the bridge."""
     return field_problem(status, "port", missing_port(bridge, text))
 
 
 def port_ref(bridge: Bridge, number: int) -> PortRef:
-    """A port as others refer to it."""
+    """Reference to a port by number and name."""
     port = bridge.ports.get(number)
     return PortRef(number=number, name=port.name if port else str(number))
 

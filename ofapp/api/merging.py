@@ -1,7 +1,7 @@
-"""Lists of several members put together to one, in the order that one member's would have.
+"""Merge lists of several members to one, in the order of one member's list.
 
-What a bridge's owner says of it counts; what others still know of it is left out.  Each takes the
-answers by the member that gave them, and whose word counts about a datapath id.
+The answer of a bridge's owner counts; what others still know of the bridge is left out.  Each
+function takes the answers by member, and a function that finds the owner of a datapath id.
 """
 
 from __future__ import annotations
@@ -27,25 +27,31 @@ MOST_EVENTS = 1000
 
 
 def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
-    """`BridgeList`s."""
+    """Merge `BridgeList`s."""
     told = {member: answer["bridges"] for member, answer in answers.items()}
     found = _believed(told, claimed, lambda own: (own["datapath_id"], own["connected"]))
     return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
 
 
+def merge_forgotten(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `Forgotten`s."""
+    del claimed  # removed bridges have no owner
+    return {"forgotten": sorted({each for told in answers.values() for each in told["forgotten"]})}
+
+
 def merge_around(
     told: Mapping[str, Sequence[Surroundings]], claimed: Claimed
 ) -> dict[str, Surroundings]:
-    """By datapath id, what is around each bridge."""
+    """Merge the surroundings of bridges, by datapath id."""
     return _believed(told, claimed, lambda own: (f"{own.datapath_id:016x}", own.connected))
 
 
 def _believed(
     told: Mapping[str, Iterable[T]], claimed: Claimed, about: Callable[[T], tuple[str, bool]]
 ) -> dict[str, T]:
-    """Of one that is nobody's, what knows who has its switch connected counts.
+    """Select each bridge's owner's answer; without an owner, that of a member with its switch.
 
-    about: gives its datapath id, and whether its switch is connected.
+    about: gives a bridge's datapath id, and whether its switch is connected.
     """
     found: dict[str, T] = {}
     for member, bridges in sorted(told.items()):
@@ -59,7 +65,7 @@ def _believed(
 
 
 def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
-    """`BridgeEntryPage`s.  A page ends where the first member's does, which may have more."""
+    """Merge `BridgeEntryPage`s.  The page ends where the first of the members' pages ends."""
     limit = int(request.args.get("limit", PAGE))
     ends = [decode_cursor(answer["next"]) for answer in answers.values() if answer["next"]]
     end = min(ends, default=END)
@@ -78,7 +84,7 @@ def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
 
 
 def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
-    """`Found`s."""
+    """Merge `Found`s."""
     kinds = ("bridges", "ports", "neighbours")
     found: dict[str, dict[Any, dict[str, Any]]] = {kind: {} for kind in (*kinds, "hosts")}
     for member, answer in sorted(answers.items()):
@@ -89,7 +95,7 @@ def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
         for host in answer["hosts"]:
             known = found["hosts"].setdefault((host["vlan"], host["mac"]), host)
             own = [*known.get("addresses", []), *host.get("addresses", [])]
-            known["addresses"] = list(dict.fromkeys(own))  # an older member tells none
+            known["addresses"] = list(dict.fromkeys(own))  # an older member sends none
     more = any(answer["more"] for answer in answers.values())
     lists = {kind: [items[key] for key in sorted(items)] for kind, items in found.items()}
     more = more or any(len(items) > MOST for items in lists.values())
@@ -97,15 +103,15 @@ def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
 
 
 def neighbour_key(item: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What tells a bridge, a port or a neighbour from others of its kind."""
+    """The identity of a bridge, a port or a neighbour."""
     who = item.get("chassis_id"), item.get("port_id") or ""
     return item["datapath_id"], item.get("port", {}).get("number"), *who
 
 
 def merge_events(answers: Answers, own: str) -> dict[str, Any]:
-    """`EventList`s in the order of time, by each member's own clock; the latest of all.
+    """Merge `EventList`s in the order of time, by each member's own clock; keeps the latest.
 
-    own: the member whose numbers `last` is of.
+    own: the member that has numbered `last`.
     """
     found = [event for answer in answers.values() for event in answer["events"]]
     found.sort(key=lambda event: (event["time"], event["member"], event["number"]))
@@ -114,6 +120,6 @@ def merge_events(answers: Answers, own: str) -> dict[str, Any]:
 
 
 def place(entry: Mapping[str, Any]) -> Place:
-    """Where an entry stands in the order of pages: (datapath id, (VID, address))."""
+    """Sort key of an entry in pages: (datapath id, (VID, address))."""
     vlan = EVERY_VLAN if entry["vlan"] is None else int(entry["vlan"])
     return int(entry["datapath_id"], 16), (vlan, parse_mac(entry["mac"]))

@@ -1,8 +1,9 @@
-"""/metrics: the numbers of the API in Prometheus' form, read when they are asked for."""
+"""/metrics: the numbers of the API in Prometheus' format, read at each scrape."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flask import Response
@@ -12,6 +13,7 @@ from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, Sample
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
+from pydantic import Field
 
 from ofapp.api import (
     metrics_acl,
@@ -22,9 +24,10 @@ from ofapp.api import (
     metrics_ports,
     metrics_stp,
 )
-from ofapp.api.base import NoQuery
+from ofapp.api.base import Input
 from ofapp.api.problems import COMMON
-from ofapp.api.roles import viewer
+from ofapp.api.roles import local, viewer
+from ofapp.api.streams import Streams
 from ofapp.bridge.answers import fdb_counts, vlan_limits
 from ofapp.common import hub
 from ofapp.common.printable import printable
@@ -36,28 +39,52 @@ if TYPE_CHECKING:
 TAG = Tag(name="metrics", description="For Prometheus.")
 
 AT_ONCE = 512
-"""Samples written before others have their turn: some five milliseconds."""
+"""Samples written before other greenlets run: some five milliseconds."""
+
+
+class MetricsQuery(Input):
+    """Options of a scrape."""
+
+    zeros: bool = Field(True, description="also counters of ports that are 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """Clients of the API.  ended: connections that its server has closed, by reason."""
+
+    ended: Mapping[str, int]
+    streams: Streams
 
 
 class NetworkCollector(Collector):
-    """Metrics of a network; it counts nothing itself."""
+    """Metrics of a network; it has no counters itself."""
 
     def __init__(
-        self, network: Network, ended: Mapping[str, int], surface: Surface | None = None
+        self,
+        network: Network,
+        clients: Clients,
+        surface: Surface | None = None,
+        *,
+        zeros: bool = True,
     ) -> None:
+        """zeros: also counters of ports that are 0."""
+        self._zeros = zeros
         self._network = network
-        self._ended = ended
+        self._clients = clients
         self._surface = surface
 
     def collect(self) -> Iterator[Metric]:
-        """All families, with labels that can be shown.
+        """All families, with printable labels.
 
-        There are a hundred thousand samples where there are thousands of ports: they are written
-        in portions, so each family's can be gone through once only.
+        With thousands of ports there are a hundred thousand samples: they are written in portions,
+        so each family's samples can be iterated only once.
         """
         portions = hub.portions(AT_ONCE)
         for family in self._families():
-            family.samples = map(_shown, portions.of(family.samples))  # type: ignore[assignment]
+            samples = portions.of(family.samples)
+            if not self._zeros and family.type == "counter":
+                samples = (one for one in samples if one.value or "port" not in one.labels)
+            family.samples = map(_shown, samples)  # type: ignore[assignment]
             yield family
 
     def _families(self) -> Iterator[Metric]:
@@ -72,28 +99,38 @@ class NetworkCollector(Collector):
         if self._surface is not None:
             from ofapp.api import metrics_cluster
 
-            yield from metrics_cluster.families(self._surface)
+            yield from metrics_cluster.families(self._surface, self._network.reloader.sharing)
         events = CounterMetricFamily(
-            "ofapp_events", "What has happened since the start, told or not.", labels=["kind"]
+            "ofapp_events", "Events since the start, logged or not.", labels=["kind"]
         )
         for kind, count in self._network.events.counts.items():
             events.add_metric([kind], count)
         yield events
         held_back = CounterMetricFamily(
-            "ofapp_events_held_back", "Events counted but not told: too many.", labels=["kind"]
+            "ofapp_events_held_back", "Events counted but not logged: too many.", labels=["kind"]
         )
         for kind, count in self._network.events.held_back.items():
             held_back.add_metric([kind], count)
         yield held_back
         ended = CounterMetricFamily(
-            "ofapp_api_connections_ended", "Clients that were late or too many.", labels=["why"]
+            "ofapp_api_connections_ended", "Connections closed as late or too many.", labels=["why"]
         )
-        for why, count in self._ended.items():
+        for why, count in self._clients.ended.items():
             ended.add_metric([why], count)
         yield ended
+        streams = self._clients.streams
+        yield GaugeMetricFamily("ofapp_api_streams", "Open streams of events.", streams.open)
+        refused = CounterMetricFamily(
+            "ofapp_api_streams_refused",
+            "Event streams refused by the limits of one token, one address or all.",
+            labels=["bound"],
+        )
+        for bound, count in streams.refused.items():
+            refused.add_metric([bound], count)
+        yield refused
         rejected = CounterMetricFamily(
             "ofapp_api_rejected_logins",
-            "Requests with a token that does not count.",
+            "Requests with an invalid token.",
             labels=["why"],
         )
         for why, count in self._network.access.failures.counts.items():
@@ -104,11 +141,11 @@ class NetworkCollector(Collector):
         about = ["datapath_id", "bridge"]
         connected = GaugeMetricFamily("ofapp_bridge_connected", "1 = connected.", labels=about)
         in_line = GaugeMetricFamily(
-            "ofapp_bridge_in_line", "1 = the switch holds what the bridge wants.", labels=about
+            "ofapp_bridge_in_line", "1 = the switch has all flows of the bridge.", labels=about
         )
         standby = GaugeMetricFamily(
             "ofapp_bridge_standby",
-            "1 = another controller looks after the switch, and this one holds still.",
+            "1 = another controller is master of the switch, and this one is on standby.",
             labels=about,
         )
         entries = GaugeMetricFamily(
@@ -127,10 +164,10 @@ class NetworkCollector(Collector):
         )
         limit = GaugeMetricFamily("ofapp_fdb_max_learned", "Most learned entries.", labels=about)
         learning = CounterMetricFamily(
-            "ofapp_learning", "What became of sightings and entries.", labels=[*about, "what"]
+            "ofapp_learning", "Results of sightings and of entries.", labels=[*about, "what"]
         )
         channel = CounterMetricFamily(
-            "ofapp_channel", "OpenFlow messages that were wrong.", labels=[*about, "what"]
+            "ofapp_channel", "Invalid OpenFlow messages.", labels=[*about, "what"]
         )
         drops = CounterMetricFamily(
             "ofapp_dropped_frames", "Frames dropped by the switch.", labels=[*about, "rule"]
@@ -166,25 +203,28 @@ def _shown(sample: Sample) -> Sample:
     return sample._replace(labels={name: printable(v) for name, v in sample.labels.items()})
 
 
-def blueprint(
-    network: Network, ended: Mapping[str, int], surface: Surface | None = None
-) -> APIBlueprint:
-    """The route on a network; ended: connections that the API's server has ended, by why.
-
-    surface: of the cluster, where there is one.
-    """
+def blueprint(network: Network, clients: Clients, surface: Surface | None = None) -> APIBlueprint:
+    """The route on a network; surface: of the cluster, where there is one."""
     api = APIBlueprint("metrics", __name__, abp_tags=[TAG], abp_responses=COMMON)
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(NetworkCollector(network, ended, surface))
-    ProcessCollector(registry=registry)
-    GCCollector(registry=registry)
+    registries = {}
+    for zeros in (True, False):
+        registry = registries[zeros] = CollectorRegistry(auto_describe=False)
+        registry.register(NetworkCollector(network, clients, surface, zeros=zeros))
+        ProcessCollector(registry=registry)
+        GCCollector(registry=registry)
 
     @api.get(
         "/metrics", responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
     )
     @viewer
-    def metrics(query: NoQuery) -> Response:
-        """Every number there is."""
-        return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+    @local
+    def metrics(query: MetricsQuery) -> Response:
+        """All metrics.
+
+        A port has some 50 counters, of which most stay 0.  `zeros=false` leaves those out: fewer
+        series to store, but Prometheus' `increase` misses the first step of a counter that appears.
+        """
+        found = generate_latest(registries[query.zeros])
+        return Response(found, content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     return api

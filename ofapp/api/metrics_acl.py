@@ -1,4 +1,4 @@
-"""Access lists for Prometheus, as of the last look at each switch."""
+"""Access lists for Prometheus, as of the last statistics of each switch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ofapp.controller.network import Network
 
 
 def families(network: Network) -> Iterator[Metric]:
-    """Hits of every rule that a switch was seen to have."""
+    """Counters of all rules that were found in a switch."""
     about = ["datapath_id", "bridge", "acl", "rule", "action"]
     packets = CounterMetricFamily(
         "ofapp_acl_packets", "Frames that a rule has decided on.", labels=about
     )
     octets = CounterMetricFamily("ofapp_acl_bytes", "Bytes of these frames.", labels=about)
     over = CounterMetricFamily(
-        "ofapp_acl_over_rate", "Of these frames, those dropped for the rule's rate.", labels=about
+        "ofapp_acl_over_rate", "Of these, frames over the rule's rate.", labels=about
     )
     for datapath_id, bridge in network.bridges.items():
         session = network.sessions.get(datapath_id)

@@ -1,4 +1,4 @@
-"""The controller itself in Prometheus' form: what it is, whether it is late, what it was told."""
+"""The controller itself in Prometheus' format: version, loop lateness, configuration, channels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _build_info() -> Metric:
         "eventlet": version("eventlet"),
     }
     info = GaugeMetricFamily(
-        "ofapp_build_info", "1, with what this controller is made of.", labels=list(about)
+        "ofapp_build_info", "1, with versions of this controller's software.", labels=list(about)
     )
     info.add_metric(list(about.values()), 1)
     return info
@@ -41,7 +41,7 @@ def _build_info() -> Metric:
 def _health(network: Network) -> Iterator[Metric]:
     lateness = HistogramMetricFamily(
         "ofapp_loop_lateness_seconds",
-        "How late what is due each 0.25 s is: BPDUs may have waited as long.",
+        "Lateness of a timer of 0.25 s: BPDUs may have waited as long.",
     )
     late = network.heartbeat.lateness
     lateness.add_metric([], [*late.cumulative()], late.total)
@@ -49,17 +49,17 @@ def _health(network: Network) -> Iterator[Metric]:
     reloader = network.reloader
     yield GaugeMetricFamily(
         "ofapp_config_last_reload_successful",
-        "0 = the configuration file was refused, and what it said before holds.",
+        "0 = the configuration file was refused, and its former content applies.",
         float(reloader.valid),
     )
     yield GaugeMetricFamily(
         "ofapp_config_last_reload_success_timestamp_seconds",
-        "When the configuration file was taken last.",
+        "When the configuration file was last applied.",
         reloader.loaded,
     )
     yield GaugeMetricFamily(
         "ofapp_state_saved",
-        "0 = what is set at run time cannot be saved now, and a restart would lose it.",
+        "0 = run-time settings cannot be saved now, and a restart would lose them.",
         float(network.unsaved is None),
     )
 
@@ -73,7 +73,7 @@ def _channels(network: Network) -> Iterator[Metric]:
     )
     packet_ins = CounterMetricFamily(
         "ofapp_packet_ins",
-        "Frames that the switch brought to the controller, by what for.",
+        "Frames that the switch sent to the controller, by purpose.",
         labels=[*about, "kind"],
     )
     for datapath_id, session in network.sessions.items():

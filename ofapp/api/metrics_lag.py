@@ -15,15 +15,15 @@ def families(network: Network) -> Iterator[Metric]:
     about = ["datapath_id", "bridge", "lag"]
     of_member = [*about, "port"]
     up = GaugeMetricFamily(
-        "ofapp_lag_up", "1 = as many members as are needed carry traffic.", labels=about
+        "ofapp_lag_up", "1 = at least min_links members carry traffic.", labels=about
     )
-    members = GaugeMetricFamily("ofapp_lag_members", "Ports that make it up.", labels=about)
+    members = GaugeMetricFamily("ofapp_lag_members", "Member ports.", labels=about)
     distributing = GaugeMetricFamily(
         "ofapp_lag_members_distributing", "Of these, those that carry traffic.", labels=about
     )
     speed = GaugeMetricFamily(
         "ofapp_lag_speed_bytes_per_second",
-        "Of the members that carry traffic, together.",
+        "Total speed of the members that carry traffic.",
         labels=about,
     )
     link = GaugeMetricFamily("ofapp_lag_member_up", "1 = the link is up.", labels=of_member)
@@ -32,12 +32,12 @@ def families(network: Network) -> Iterator[Metric]:
     )
     churn = GaugeMetricFamily(
         "ofapp_lag_member_churn",
-        "1 = that side does not settle (802.1AX-2020 6.4.17).",
+        "1 = that side is in churn (802.1AX-2020 6.4.17).",
         labels=[*of_member, "side"],
     )
     counters = CounterMetricFamily(
         "ofapp_lag_member_events",
-        "What LACP has sent, heard and seen: PDUs, markers, churns, flaps.",
+        "PDUs and markers sent and received, churns and flaps.",
         labels=[*of_member, "what"],
     )
     for datapath_id, bridge in network.bridges.items():

@@ -13,14 +13,14 @@ def families(network: Network) -> Iterator[Metric]:
     """All families; bridges without LLDP are in none of them."""
     about = ["datapath_id", "bridge", "port"]
     neighbours = GaugeMetricFamily(
-        "ofapp_lldp_neighbours", "Neighbours behind the port that are remembered.", labels=about
+        "ofapp_lldp_neighbours", "Stored neighbours behind the port.", labels=about
     )
     crowded = GaugeMetricFamily(
-        "ofapp_lldp_too_many_neighbours", "1 = there are more than that.", labels=about
+        "ofapp_lldp_too_many_neighbours", "1 = there are more than are stored.", labels=about
     )
     counters = CounterMetricFamily(
         "ofapp_lldp_events",
-        "Frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and frames that were not heeded.",
+        "Frames and TLVs as IEEE 802.1AB 9.2.6 counts them, and frames ignored.",
         labels=[*about, "what"],
     )
     for datapath_id, bridge in network.bridges.items():

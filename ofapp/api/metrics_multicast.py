@@ -13,17 +13,17 @@ from ofapp.controller.network import Network
 
 
 def families(network: Network) -> Iterator[Metric]:
-    """All of multicast snooping; a bridge without it is in none of them."""
+    """All families; bridges without multicast snooping are in none of them."""
     about = ["datapath_id", "bridge"]
     in_vlan = [*about, "vlan", "family"]
     groups = GaugeMetricFamily(
         "ofapp_mcast_groups", "Groups with members or permanent entries.", labels=in_vlan
     )
     restricts = GaugeMetricFamily(
-        "ofapp_mcast_restricts", "1 = groups go to those that want them.", labels=in_vlan
+        "ofapp_mcast_restricts", "1 = groups go only to ports with members.", labels=in_vlan
     )
     querier = GaugeMetricFamily(
-        "ofapp_mcast_querier", "1 = this is who asks for members.", labels=[*in_vlan, "state"]
+        "ofapp_mcast_querier", "1 for the querier: none, self or other.", labels=[*in_vlan, "state"]
     )
     routers = GaugeMetricFamily(
         "ofapp_mcast_router_ports", "Ports that get every group.", labels=in_vlan
@@ -33,19 +33,19 @@ def families(network: Network) -> Iterator[Metric]:
     )
     limit = GaugeMetricFamily("ofapp_mcast_hash_max", "Most such entries.", labels=about)
     refused = CounterMetricFamily(
-        "ofapp_mcast_vlans_refused", "Messages in VLANs that are one too many.", labels=about
+        "ofapp_mcast_vlans_refused", "Messages in VLANs beyond the limit.", labels=about
     )
     changes = CounterMetricFamily(
-        "ofapp_mcast_topology_changes", "Topology changes to ask members about.", labels=about
+        "ofapp_mcast_topology_changes", "Topology changes that need queries.", labels=about
     )
     delayed = CounterMetricFamily(
         "ofapp_mcast_topology_changes_delayed",
-        "Those of them that came too soon after others to be asked about at once.",
+        "Those of them whose queries were delayed, as they followed others too soon.",
         labels=about,
     )
     messages = CounterMetricFamily(
         "ofapp_port_mcast",
-        "Messages received, sent (rx_, tx_) and not heeded (drop_), and refusals (limit_).",
+        "Messages received, sent (rx_, tx_) and ignored (drop_), and refusals (limit_).",
         labels=[*about, "port", "what"],
     )
     for datapath_id, bridge in network.bridges.items():

@@ -1,4 +1,4 @@
-"""Ports in Prometheus' form: what is known of them, and what their switches have counted."""
+"""Ports in Prometheus' format: their state, and counters of their switches."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from ofapp.bridge.answers import members, port_limit
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.ports import Port
 from ofapp.common import hub
 from ofapp.controller.network import Network
 from ofapp.openflow.switch.port_counters import ask_all
 
 PATIENCE = 1.0
-"""Seconds that switches may take to tell what their ports have counted; then what they told last
-has to do, and the next who asks gets the answer."""
+"""Seconds that switches may take to answer a port statistics request.  After that the last known
+counters are used, and the next scrape gets the answer."""
 
 _COUNTED = {
     "rx_frames": ("receive_frames", "Frames received."),
@@ -28,7 +30,7 @@ _COUNTED = {
 
 
 def families(network: Network) -> Iterator[Metric]:
-    """All families; of what is counted only ports of switches that are connected."""
+    """All families; those with counters only for ports of connected switches."""
     yield from _known(network)
     yield from _counted(network)
 
@@ -37,7 +39,7 @@ def _known(network: Network) -> Iterator[Metric]:
     about = ["datapath_id", "bridge", "port"]
     up = GaugeMetricFamily("ofapp_port_up", "1 = the link is up.", labels=about)
     speed = GaugeMetricFamily(
-        "ofapp_port_speed_bytes_per_second", "Of the link, where the switch says it.", labels=about
+        "ofapp_port_speed_bytes_per_second", "Link speed, if the switch reports it.", labels=about
     )
     changes = CounterMetricFamily(
         "ofapp_port_link_changes", "Times that the link came up or went down.", labels=about
@@ -48,12 +50,12 @@ def _known(network: Network) -> Iterator[Metric]:
     )
     rate = GaugeMetricFamily(
         "ofapp_port_packet_in_rate",
-        "Frames of unknown sources a second that the port may show to the controller now.",
+        "Frames from unknown sources a second that the port may send to the controller now.",
         labels=about,
     )
     held_back = CounterMetricFamily(
         "ofapp_port_held_back",
-        "Frames that came too fast for the controller and were kept from it.",
+        "Frames not sent to the controller because of rate limits.",
         labels=[*about, "kind"],
     )
     portions = hub.portions()
@@ -70,6 +72,8 @@ def _known(network: Network) -> Iterator[Metric]:
             learned.add_metric(labels, one.learned)
             refused.add_metric(labels, one.refused)
             rate.add_metric(labels, bridge.sighting_rate(port.number))
+        for port in portions.of(_with_members(bridge)):
+            labels = [f"{datapath_id:016x}", bridge.name, port.name]
             for kind, ports in kept_back.items():
                 held_back.add_metric([*labels, kind], ports.get(port.number, 0))
     yield from (up, speed, changes, learned, refused, rate, held_back)
@@ -85,8 +89,7 @@ def _counted(network: Network) -> Iterator[Metric]:
     portions = hub.portions()
     there = [(session, network.bridges[known]) for known, session in network.sessions.items()]
     for session, bridge in there:
-        parts = (member for own in members(bridge).values() for member in own)
-        for port in portions.of([*bridge.ports, *parts]):
+        for port in portions.of(_with_members(bridge)):
             count = session.port_counters.latest.get(port.number)
             if count is None:
                 continue
@@ -95,3 +98,8 @@ def _counted(network: Network) -> Iterator[Metric]:
                 if value is not None:
                     found[name].add_metric(labels, value)
     yield from found.values()
+
+
+def _with_members(bridge: Bridge) -> list[Port]:
+    """The bridge's ports, and the members of those that are aggregations."""
+    return [*bridge.ports, *(member for own in members(bridge).values() for member in own)]

@@ -1,4 +1,4 @@
-"""Spanning tree in Prometheus' form."""
+"""Spanning tree in Prometheus' format."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ class _Ports:
             "ofapp_stp_bpdus_received", "BPDUs received.", labels=[*about, "type"]
         )
         self._dropped = CounterMetricFamily(
-            "ofapp_stp_bpdus_dropped", "BPDUs not heeded.", labels=[*about, "reason"]
+            "ofapp_stp_bpdus_dropped", "BPDUs ignored.", labels=[*about, "reason"]
         )
         self._guarding = GaugeMetricFamily(
-            "ofapp_stp_guard_active", "1 = the guard holds the port.", labels=[*about, "guard"]
+            "ofapp_stp_guard_active", "1 = the guard blocks the port.", labels=[*about, "guard"]
         )
         self._strikes = CounterMetricFamily(
-            "ofapp_stp_guard_strikes", "Times the guard has struck.", labels=[*about, "guard"]
+            "ofapp_stp_guard_strikes", "Times the guard has triggered.", labels=[*about, "guard"]
         )
 
     @property
     def families(self) -> list[Metric]:
-        """What there is to say of all ports."""
+        """The families of all ports."""
         return [value for value in vars(self).values() if isinstance(value, Metric)]
 
     def add(self, labels: list[str], port: stp.PortStatus) -> None:
-        """A port."""
+        """Add a port's samples."""
         for role in stp.Role:
             self._role.add_metric([*labels, role.value], port.role is role)
         for state in stp.PortState:

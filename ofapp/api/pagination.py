@@ -1,8 +1,8 @@
 """Pages of a forwarding database that changes while it is read.
 
-A page is what comes after a key, in the order (VLAN, address); the cursor is the last key that was
-given.  So whatever else comes and goes, an entry that stays is told exactly once.  The tables are
-not sorted and nothing is kept between pages: a page costs one pass over the tables it touches,
+A page starts after a key, in the order (VLAN, address); the cursor is the last key of the page
+before.  So an entry that stays is listed exactly once, while others come and go.  The tables are
+not sorted and nothing is stored between pages: a page costs one pass over the tables it touches,
 and only its own entries are sorted.
 """
 
@@ -19,7 +19,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb import Entry, EntryType
 
 EVERY_VLAN = -1
-"""Stands for the VLAN of local entries, which are in all of them."""
+"""VLAN of local entries, which are in all VLANs."""
 
 Key = tuple[int, int]
 """(vlan, mac)."""
@@ -35,9 +35,10 @@ _SAMPLE = 512
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which entries; None does not filter.
+    """Filter of entries; None does not filter.
 
-    port: OpenFlow port number; hosts: (VID, address) of those that may be among them.
+    port: OpenFlow port number; hosts: (VID, address) of allowed entries.
+    without: omit entries on these ports, and local ones unless their type is selected.
     """
 
     mac: int | None = None
@@ -45,27 +46,34 @@ class Selection:
     port: int | None = None
     type: EntryType | None = None
     hosts: Set[Key] | None = None
+    without: Set[int] | None = None
+
+    @property
+    def local(self) -> bool:
+        """Whether the filter includes local entries."""
+        types = (EntryType.LOCAL,) if self.without is not None else (None, EntryType.LOCAL)
+        return self.type in types and self.hosts is None
 
 
 def encode_cursor(datapath_id: int, key: Key) -> str:
-    """A cursor behind that entry."""
+    """Make a cursor after that entry."""
     packed = _CURSOR.pack(datapath_id, key[0], max(key[1], 0))
     return base64.urlsafe_b64encode(packed).decode()
 
 
 def decode_cursor(text: str) -> tuple[int, Key]:
-    """(datapath id, key) of the last entry that was given; `fdb.Cursor` has checked the text."""
+    """(datapath id, key) of the page before's last entry; `fdb.Cursor` has checked the text."""
     datapath_id, vlan, mac = _CURSOR.unpack(base64.urlsafe_b64decode(text))
     return datapath_id, (vlan, mac)
 
 
 def page(bridge: Bridge, selection: Selection, after: Key, limit: int) -> list[Row]:
-    """The first `limit` selected entries behind `after`, in order."""
+    """The first `limit` selected entries after `after`, in order."""
     return list(islice(_rows(bridge, selection, after, limit), limit))
 
 
 def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Iterator[Row]:
-    if selection.type in (None, EntryType.LOCAL) and selection.hosts is None:
+    if selection.local:
         for mac, port in sorted(local_addresses(bridge).items()):
             if (
                 (EVERY_VLAN, mac) > after
@@ -85,6 +93,8 @@ def _rows(bridge: Bridge, selection: Selection, after: Key, limit: int) -> Itera
         macs = _candidates(table, static.get(vlan, set()), selection)
         if selection.hosts is not None:
             macs = [mac for mac in macs if (vlan, mac) in selection.hosts]
+        if without := selection.without:
+            macs = [mac for mac in macs if table[mac].port not in without]
         for mac in _first(limit, macs, beyond):
             yield vlan, mac, table[mac]
 
@@ -100,7 +110,7 @@ def _vlans(
 
 
 def _candidates(table: Mapping[int, Entry], static: set[int], selection: Selection) -> list[int]:
-    """The selected addresses of one VLAN, in no order."""
+    """The selected addresses of one VLAN, unsorted."""
     mac, port = selection.mac, selection.port
     macs: Iterable[int]
     if mac is not None:
@@ -123,7 +133,7 @@ def _candidates(table: Mapping[int, Entry], static: set[int], selection: Selecti
 def _first(count: int, macs: list[int], beyond: int) -> list[int]:
     """The `count` smallest above `beyond`, in order, without sorting the rest.
 
-    A sample tells below which address about twice as many lie; only those are sorted.
+    A sample gives an address below which about twice as many lie; only those are sorted.
     """
     step = len(macs) // _SAMPLE
     if step > 1:

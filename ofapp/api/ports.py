@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/ports/{port} and /vlans: what ports are told, and the VLANs they are in."""
+"""/v1/bridges/{dpid}/ports/{port} and /vlans: settings of ports, and their VLANs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from ofapp.controller.network import Network
 from ofapp.openflow.switch.port_counters import ask_all
 
 PATIENCE = 5.0
-"""Seconds that a switch may take to tell what its ports have counted."""
+"""Seconds that a switch may take to answer a port statistics request."""
 
-TAG = Tag(name="ports", description="What ports may, and their VLANs.")
+TAG = Tag(name="ports", description="Policies of ports, and their VLANs.")
 
 _PORT_FIELDS = changes_of(PortSection, leave_out=("stp", "multicast", "lldp", "vlan", "storm"))
 _VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
@@ -57,7 +57,7 @@ def _object(required: list[str], **properties: Any) -> dict[str, Any]:
 
 
 def _whole(value: Any) -> Any:
-    """To JSON 10.0 is an integer."""
+    """Convert whole floats: in JSON 10.0 is an integer."""
     if isinstance(value, dict):
         return {key: _whole(own) for key, own in value.items()}
     if isinstance(value, list):
@@ -66,9 +66,9 @@ def _whole(value: Any) -> Any:
 
 
 def _given(value: object) -> object:
-    """null is no value that any key of these has, and nothing at all says nothing."""
+    """Refuse null, which no key here can have, and an empty object."""
     if value is None:
-        raise ValueError("null is no VLAN: transparent, where frames shall pass as they are")
+        raise ValueError("null is no VLAN: use transparent to pass frames unchanged")
     if isinstance(value, dict):
         if not value:
             raise ValueError("nothing is given: a VID, access, trunk, or transparent")
@@ -96,8 +96,8 @@ Vlans = Annotated[
                     native_tagged={"type": "boolean"},
                 ),
             ],
-            "description": "a VID: an access port; VLANs may be given by name, and those of a "
-            "trunk as text with ranges, too, as in the configuration file",
+            "description": "a VID: an access port; as in the configuration file, VLANs may be "
+            "given by name, and those of a trunk also as text with ranges",
         }
     ),
 ]
@@ -111,7 +111,7 @@ StormOrNone = Annotated[
 
 
 class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
-    """What shall be different; what is not given stays."""
+    """New values; omitted fields keep theirs."""
 
     vlan: Vlans = Field(PortVlan())
     storm: StormOrNone = Field(Storm())
@@ -124,19 +124,28 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
 
 PortState = Literal["disabled", "discarding", "learning", "forwarding"]
 LimitedKind = Literal[
-    "sighting", "bpdu", "lacp", "lldp", "snooped", "broadcast", "multicast", "unknown_unicast"
+    "sighting",
+    "bpdu",
+    "lacp",
+    "lldp",
+    "snooped",
+    "broadcast",
+    "multicast",
+    "unknown_unicast",
+    "learning",
 ]
-"""Kinds of frames whose rate is kept: see `Copy` in `ofapp.openflow.pipeline.meters`."""
+"""Kinds of rate-limited frames, see `Copy` in `ofapp.openflow.pipeline.meters`; and new addresses
+that came faster than the switch accepts them."""
 
 
 class PortQuery(Input):
-    """What to tell of ports."""
+    """Options for answers about ports."""
 
-    counters: bool = Field(False, description="ask the switch what its ports have counted")
+    counters: bool = Field(False, description="read the port counters from the switch")
 
 
 class PortCounters(BaseModel):
-    """Since the switch began to count; null for what it does not count."""
+    """Port counters of the switch; null for those that it does not have."""
 
     rx_frames: int | None
     tx_frames: int | None
@@ -146,7 +155,7 @@ class PortCounters(BaseModel):
     tx_dropped: int | None
     rx_errors: int | None
     tx_errors: int | None
-    age: float = Field(description="seconds since the switch told them")
+    age: float = Field(description="seconds since the switch reported them")
 
 
 class Port(BaseModel):
@@ -161,34 +170,39 @@ class Port(BaseModel):
     full_duplex: bool
     link_changes: int | None = Field(
         description="times that the link came up or went down since the controller knows the port;"
-        " null for a member of an aggregation, whose flaps that counts"
+        " null for a member of an aggregation, which counts its members' flaps"
     )
     state: PortState = Field(
-        description="what becomes of frames (802.1D-2004 7.4); disabled = the link is down"
+        description="port state (802.1D-2004 7.4); disabled = the link is down"
     )
     learned: int = Field(description="learned entries")
-    limit: int | None = Field(description="most learned entries, null = no limit of its own")
+    limit: int | None = Field(description="most learned entries, null = no separate limit")
     refused: int = Field(description="sightings not learned because of that limit")
     dropping: bool = Field(
         description="frames from unknown hosts are dropped now, because of that limit"
     )
     packet_in_rate: int = Field(
-        description="frames of unknown sources a second that it may show to the controller now"
+        description="frames from unknown sources a second that it may send to the controller now"
     )
     held_back: dict[LimitedKind, int] = Field(
-        description="frames that came too fast for the controller and were kept from it, or were"
-        " above the port's storm limits, by kind, as of the last sweep of the present connection"
+        description="frames not sent to the controller because of rate limits, or above the port's"
+        " storm limits, by kind, as of the last statistics of the present connection;"
+        " `learning`: sightings of new addresses that the switch had no time for, as of now"
     )
     counters: PortCounters | None = Field(
-        description="null unless asked for, and when the switch does not answer; an aggregation's"
-        " are those of its members together"
+        description="null unless requested, and if the switch does not answer; for an aggregation"
+        " the sum of its members"
     )
     lag: str | None = Field(
         description="the aggregation that it is a member of, and so no port of the bridge by itself"
     )
     members: list[str] | None = Field(
-        description="of an aggregation, those that are there; null for a port"
+        description="existing members of an aggregation; null for a port"
     )
+    shutdown: bool = Field(description="administratively down")
+    isolated: bool = Field(description="frames from it are not sent on other isolated ports")
+    locked: bool = Field(description="only its static addresses may send")
+    acl: str | None = Field(description="the access list for its frames")
 
 
 class PortList(BaseModel):
@@ -198,7 +212,7 @@ class PortList(BaseModel):
 
 
 class PortDetail(Port):
-    """A port, and what it is told."""
+    """A port, and its settings."""
 
     settings: dict[str, Any] = Field(
         description="what differs from the defaults, under the keys of the configuration file"
@@ -215,16 +229,16 @@ MemberVid = Annotated[int, Field(ge=1, le=MAX_VID, description="VID"), BeforeVal
 
 
 class MembershipPath(PortPath):
-    """Which VLAN of which port."""
+    """Path of a VLAN of a port."""
 
     vlan: MemberVid
 
 
 class Membership(Input):
-    """How a port is in a VLAN."""
+    """Membership of a port in a VLAN."""
 
-    pvid: StrictBool = Field(False, description="untagged frames that come in belong to it")
-    untagged: StrictBool = Field(False, description="its frames leave without their tag")
+    pvid: StrictBool = Field(False, description="received untagged frames belong to it")
+    untagged: StrictBool = Field(False, description="its frames are sent untagged")
 
 
 class PortVlans(BaseModel):
@@ -232,19 +246,19 @@ class PortVlans(BaseModel):
 
     port: PortRef
     mode: Literal["transparent", "access", "trunk"]
-    vlans: str = Field(description="VIDs and ranges; all: every VLAN, and what is untagged")
-    pvid: int | None = Field(description="the VLAN of untagged frames, null = not let in")
-    untagged: list[int] = Field(description="the VLANs that leave without a tag")
+    vlans: str = Field(description="VIDs and ranges; all: every VLAN, and untagged frames")
+    pvid: int | None = Field(description="the VLAN of untagged frames, null = they are dropped")
+    untagged: list[int] = Field(description="the VLANs that are sent untagged")
     takes_part: bool = Field(description="false: shut down, or only listening")
 
 
 class Vlan(BaseModel):
-    """A VLAN that is named, limited, or in which something is known."""
+    """A VLAN with a name, a limit, or learned entries."""
 
     vlan: int = Field(description="VID, 0 = untagged")
     name: str | None
     learned: int
-    limit: int | None = Field(description="most learned entries, null = no limit of its own")
+    limit: int | None = Field(description="most learned entries, null = no separate limit")
 
 
 class VlanStatus(BaseModel):
@@ -280,7 +294,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.get("/ports/<port>", responses={200: PortDetail, **documented(404, 409)})
     @viewer
     def show(path: PortPath, query: PortQuery) -> Response:
-        """A port, and what it is told."""
+        """A port, and its settings."""
         return answer(_detail(network, *find(path), query.counters))
 
     @api.patch(
@@ -289,11 +303,11 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def set_port(path: PortPath, query: NoQuery, body: PortChange) -> Response:
-        """Give a port other VLANs or another policy.
+        """Change the VLANs or the policy of a port.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  409: no VLAN, or no access list, has the
-        name that is given.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: there is no VLAN, or no access
+        list, of that name.
         """
         return change(*find(path), body.values())
 
@@ -309,10 +323,10 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def join(path: MembershipPath, query: NoQuery, body: Membership) -> Response:
-        """Let a port be in a VLAN, or be in it otherwise, as `bridge vlan add` does.
+        """Add a port to a VLAN, or change its membership, like `bridge vlan add`.
 
-        It holds as what PATCH sets does.  409: it shall leave untagged,
-        but untagged frames do not belong to it.
+        It applies as long as what PATCH sets.  409: the VLAN would be sent untagged, but received
+        untagged frames do not belong to it.
         """
         bridge, port = find(path)
         with refused(409):
@@ -327,10 +341,9 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def leave(path: MembershipPath, query: NoQuery) -> Response:
-        """Take a port out of a VLAN, as `bridge vlan del` does.
+        """Remove a port from a VLAN, like `bridge vlan del`.
 
-        It holds as what PATCH sets does.  409: it is not in it, or in no
-        other.
+        It applies as long as what PATCH sets.  409: the port is not in it, or in no other.
         """
         bridge, port = find(path)
         with refused(409):
@@ -341,7 +354,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
 
 class PortViews:
-    """How the ports of a bridge are; counters: with what its switch says they have counted."""
+    """State of a bridge's ports; counters: with the switch's counters."""
 
     def __init__(self, network: Network, bridge: Bridge, counters: bool = False) -> None:
         self._bridge = bridge
@@ -359,7 +372,7 @@ class PortViews:
             ask_all([self._told], PATIENCE)
 
     def all(self) -> Iterator[Port]:
-        """Members of aggregations among them, by number."""
+        """All ports and members of aggregations, by number."""
         parts = [member for own in self._members.values() for member in own]
         known = sorted([*self._bridge.ports, *parts], key=lambda port: port.number)
         return map(self.of, known)
@@ -369,6 +382,7 @@ class PortViews:
         bridge, held_back = self._bridge, self._held_back
         limit, own = port_limit(bridge, port.number), self._members.get(port.number)
         lag = bridge.lags.of_member(port.number)
+        policy = bridge.port_policies.policy(port.number)
         return Port(
             number=port.number,
             name=port.name,
@@ -388,10 +402,14 @@ class PortViews:
             counters=self._counters(port.number),
             lag=lag,
             members=None if own is None else [member.name for member in own],
+            shutdown=policy.shutdown,
+            isolated=policy.isolated,
+            locked=policy.locked,
+            acl=policy.acl,
         )
 
     def _state(self, port: CorePort) -> PortState:
-        """A member's is that of the port that it is a part of, while its own link is up."""
+        """State of a port; a member's is that of its aggregation, while its own link is up."""
         number = self._home.get(port.number, port.number)
         state = self._bridge.desired_port(number).state if port.up else None
         return "disabled" if state is None else state.value

@@ -1,9 +1,10 @@
-"""Errors as problem details (RFC 9457), whoever finds them: a view, a model, Flask or a bug."""
+"""Errors as problem details (RFC 9457): those of views, models and Flask, and bugs."""
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from flask import Flask, Response, request
 from pydantic import BaseModel, Field, ValidationError
 from werkzeug.exceptions import HTTPException
 
+from ofapp.api.answers import security_headers
 from ofapp.api.base import Input
 from ofapp.bridge.input_error import InputError
 from ofapp.config.errors import findings
@@ -22,6 +24,9 @@ from ofapp.controller.state import NotSavedError
 LOG = logging.getLogger(__name__)
 
 TYPE = "application/problem+json"
+
+AGAIN = {"Retry-After": "1"}
+"""Headers of a 503 that is temporary."""
 
 Fields = Sequence[tuple[str, str]]
 """(field, what is wrong with it)."""
@@ -41,7 +46,7 @@ class Problem(BaseModel):
     title: str
     status: int
     detail: str
-    errors: list[ProblemField] = Field(description="which fields are to blame, if any")
+    errors: list[ProblemField] = Field(description="the wrong fields, if any")
 
 
 class ProblemError(Exception):
@@ -67,18 +72,25 @@ def field_problem(status: int, field: str, detail: str) -> ProblemError:
 
 
 def problem(status: int, detail: str, fields: Fields = ()) -> Response:
-    """The answer that tells a problem; the status says what kind it is (RFC 9457 4.2.1)."""
+    """Make the answer for a problem; its type is the status (RFC 9457 4.2.1)."""
     return Response(_text(status, detail, fields), status, content_type=TYPE)
 
 
-def farewell(status: int, detail: str) -> bytes:
-    """The same as it travels, where there is no request to answer: the connection ends with it."""
+def farewell(status: int, detail: str, secure: bool = False) -> bytes:
+    """The octets of an error response that closes a connection without a request to answer.
+
+    secure: over TLS.
+    """
     body = _text(status, detail, ()).encode()
-    head = (
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n"
-        f"Content-Type: {TYPE}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
+    headers = {
+        "Connection": "close",
+        "Content-Type": TYPE,
+        "Content-Length": len(body),
+        **security_headers(secure),
+    }
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def _text(status: int, detail: str, fields: Fields) -> str:
@@ -94,7 +106,7 @@ def _text(status: int, detail: str, fields: Fields) -> str:
 
 
 def invalid(error: ValidationError) -> Response:
-    """What a model refused, in the words that the configuration file's faults are told in."""
+    """The answer for a model's errors, in the words of the configuration file's errors."""
     fields = [
         (".".join(map(str, (*found.path, *found.missing))) or "body", _as_json(found.what))
         for found in findings(error, _model(error.title))
@@ -103,7 +115,7 @@ def invalid(error: ValidationError) -> Response:
 
 
 def documented(*statuses: int) -> dict[int | str, Any]:
-    """The `responses` of an operation that may end with these."""
+    """The `responses` of an operation that may return these statuses."""
     content = {TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": content}
@@ -111,20 +123,20 @@ def documented(*statuses: int) -> dict[int | str, Any]:
     }
 
 
-COMMON = documented(401, 403, 414, 421, 422, 429, 431, 500)
-"""What any operation may end with."""
+COMMON = documented(400, 401, 403, 413, 414, 421, 422, 429, 431, 500, 503)
+"""Errors that all operations may return."""
 
 UNSAVED = documented(503, 507)
-"""What one may that changes what is kept on disk: it is in force then, but not saved."""
+"""Errors of operations that change saved state: it is not saved; the answer says what applies."""
 
 
 CHANGE = {**documented(400, 404, 409, 413, 415), **UNSAVED}
-"""What one may that sets parameters."""
+"""Errors of operations that set parameters."""
 
 
 @contextmanager
 def refused(status: int) -> Iterator[None]:
-    """What the controller refuses within is told with this status."""
+    """Convert an `InputError` of the controller into a problem with this status."""
     try:
         yield
     except InputError as error:
@@ -132,7 +144,7 @@ def refused(status: int) -> Iterator[None]:
 
 
 def install(app: Flask) -> None:
-    """Have every error of the app told this way."""
+    """Register handlers for all errors of the app."""
     app.register_error_handler(ProblemError, _told)
     app.register_error_handler(NotSavedError, _not_saved)
     app.register_error_handler(HTTPException, _http)
@@ -140,7 +152,7 @@ def install(app: Flask) -> None:
 
 
 def _model(name: str) -> type[BaseModel]:
-    """The model of requests that is called so; pydantic's errors tell no more of it."""
+    """The model of requests of that name: pydantic's errors contain only the name."""
     found: list[type[BaseModel]] = [Input]
     for model in found:
         if model.__name__ == name:
@@ -150,10 +162,9 @@ def _model(name: str) -> type[BaseModel]:
 
 
 def _as_json(what: str) -> str:
-    """The same, where a section is an object and no part of a file."""
-    for words in ("a section of `key: value` lines", "a section of its own"):
-        what = what.replace(words, "an object")
-    return what
+    """Replace the file's terms by JSON's: a section is an object."""
+    what = what.replace("a section of `key: value` lines", "an object")
+    return re.sub("not a section$", "not an object", what)
 
 
 def _told(error: ProblemError) -> Response:
@@ -163,7 +174,10 @@ def _told(error: ProblemError) -> Response:
 
 
 def _not_saved(error: NotSavedError) -> Response:
-    return problem(507 if error.full else 503, str(error))
+    answer = problem(507 if error.full else 503, str(error))
+    if not error.full:
+        answer.headers.update(AGAIN)
+    return answer
 
 
 def _http(error: HTTPException) -> Any:

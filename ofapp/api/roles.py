@@ -1,4 +1,4 @@
-"""Which role a route needs: written above its view, and nobody gets in where nothing is written."""
+"""Decorators that declare the role that a route needs; a route without one is refused."""
 
 from __future__ import annotations
 
@@ -10,11 +10,38 @@ from ofapp.controller.access import Role
 View = TypeVar("View", bound=Callable[..., object])
 
 _ROLE = "ofapp_role"
+_LOCAL = "ofapp_local"
+_OUTLIVES = "ofapp_outlives"
 
 
 def role_of(view: object) -> Role | None:
-    """What a view needs; None where that is not declared."""
+    """The role that a view needs; None if it declares none."""
     return getattr(view, _ROLE, None)
+
+
+def local(view: View) -> View:
+    """Mark a view that a member of a cluster answers also if it does not reach etcd.
+
+    The answer is only about this process, or states its age.
+    """
+    setattr(view, _LOCAL, True)
+    return view
+
+
+def is_local(view: object) -> bool:
+    """Whether a view is answered also without etcd."""
+    return getattr(view, _LOCAL, False)
+
+
+def outlives_session(view: View) -> View:
+    """Mark a view with effects that outlive a browser's session: no session may call it."""
+    setattr(view, _OUTLIVES, True)
+    return view
+
+
+def is_for_sessions(view: object) -> bool:
+    """Whether a browser's session may call a view."""
+    return not getattr(view, _OUTLIVES, False)
 
 
 def _needs(role: Role) -> Callable[[View], View]:
@@ -27,7 +54,7 @@ def _needs(role: Role) -> Callable[[View], View]:
 
 anybody = _needs(Role.ANYBODY)
 anybody = _needs(Role.ANYBODY)
-"""Also who is not known: it tells next to nothing of the network."""
+"""Also unauthenticated callers: the answer contains next to nothing about the network."""
 viewer = _needs(Role.VIEWER)
 operator = _needs(Role.OPERATOR)
 admin = _needs(Role.ADMIN)

@@ -1,6 +1,6 @@
-"""/simpleswitch/mactable: what scripts written for Ryu's and os-ken's sample switch call.
+"""/simpleswitch/mactable: for scripts written for Ryu's and os-ken's sample switch.
 
-As there, a table is one address to one port number.  An address in several VLANs is told once:
+As there, a table maps an address to one port number.  An address in several VLANs is listed once:
 untagged first, then by the lowest VID.  The sample answers 500 to a body without `mac` or `port`;
 here it is 422.
 """
@@ -27,13 +27,13 @@ from ofapp.common import hub
 from ofapp.controller.network import Network
 
 NAME = "simpleswitch"
-TAG = Tag(name="simpleswitch", description="As Ryu's simple_switch_rest_13 has it.")
+TAG = Tag(name="simpleswitch", description="Compatible with Ryu's simple_switch_rest_13.")
 
 _PIECE = 5000
 
 
 class AnyBridgePath(Input):
-    """Which bridge; what is not a datapath id is merely not found."""
+    """Path of a bridge; text that is not a datapath id gets 404."""
 
     dpid: str = Field(
         description="datapath id, 16 hex digits",
@@ -42,7 +42,7 @@ class AnyBridgePath(Input):
 
 
 class MacTableEntry(BaseModel):
-    """An address to teach.  Other keys are ignored, as Ryu's sample does."""
+    """An entry to add.  Other keys are ignored, as in Ryu's sample."""
 
     mac: HostMac
     port: PortNumber
@@ -67,7 +67,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.put("/<dpid>", responses={200: MacTable, **documented(400, 404, 409, 413)})
     @operator
     def put_entry(path: AnyBridgePath, query: NoQuery, body: MacTableEntry) -> Response:
-        """Teach an untagged address as if it had been seen; it moves and ages like any other."""
+        """Add an untagged address as if it had been learned; it moves and ages like any other."""
         bridge = _find(network, path.dpid)
         with refused(409):
             network.changes.fdb.teach(bridge, body.port, 0, body.mac)
@@ -77,7 +77,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
 
 def _find(network: Network, dpid: str) -> Bridge:
-    """Whatever is not a bridge's id is not found, as in the sample."""
+    """Find a bridge; text that is no bridge's id gets 404, as in the sample."""
     for datapath_id, bridge in network.bridges.items():
         if dpid.lower() == f"{datapath_id:016x}":
             return bridge
@@ -85,7 +85,7 @@ def _find(network: Network, dpid: str) -> Bridge:
 
 
 def _table(bridge: Bridge) -> Response:
-    """All of it at once, as the sample does; written in pieces, with turns for others."""
+    """The whole table, as in the sample; written in pieces, and other greenlets run in between."""
     known: dict[int, int] = {}
     for _, table in sorted(fdb_tables(bridge).items(), key=itemgetter(0), reverse=True):
         known.update((mac, entry.port) for mac, entry in table.items())

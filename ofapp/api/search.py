@@ -1,7 +1,7 @@
-"""/v1/search: what is called so, on whatever bridge: bridges, ports, neighbours, hosts.
+"""/v1/search: bridges, ports, neighbours and hosts on all bridges, by name or address.
 
-Looking through a hundred thousand addresses takes tens of milliseconds: it is done in pieces, with
-a turn for everybody else in between, and ends when there is more than somebody reads.
+A search of a hundred thousand addresses takes tens of milliseconds: it is done in pieces, other
+greenlets run in between, and it ends after enough results.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from ofapp.common import hub
 from ofapp.controller.network import Network
 
 MOST = 100
-"""Of each kind that are told."""
+"""Most results of each kind."""
 
-TAG = Tag(name="search", description="Where is what is called so.")
+TAG = Tag(name="search", description="Search by name or address.")
 
-_PIECE = 5000  # addresses looked at in a row: a millisecond or two
-_FEW = 500  # IP addresses that are written out in a row: the same
+_PIECE = 5000  # addresses checked in a row: a millisecond or two
+_FEW = 500  # IP addresses converted to text in a row: the same
 _DIGITS = re.compile(r"[0-9a-f]{4,12}")
 _IP = re.compile(r"\d+\.[\d.]*|[0-9a-f]*:[0-9a-f:.]*")
 
 
 class SearchQuery(Input):
-    """What is looked for."""
+    """Text to search for."""
 
     q: str = Field(
         min_length=2,
@@ -51,39 +51,40 @@ class SearchQuery(Input):
 
 
 class FoundBridge(BaseModel):
-    """A bridge whose name, or datapath id, contains it."""
+    """A bridge whose name or datapath id contains the text."""
 
     datapath_id: DatapathId
     bridge: str = Field(description="its name")
 
 
 class FoundPort(FoundBridge):
-    """A port whose name contains it."""
+    """A port whose name contains the text."""
 
     port: PortRef
 
 
 class FoundHost(BaseModel):
-    """Whose MAC address contains it or is of such a vendor, or who was last heard with such an IP
-    address; /v1/fdb?mac= tells where it is.
+    """A host with a matching MAC address, vendor or last seen IP address.
+
+    /v1/fdb?mac= finds its port.
     """
 
     mac: str
     vlan: int = Field(description="VID, 0 = untagged")
-    vendor: str | None = Field(description="who has made the card, null = not known")
-    addresses: list[str] = Field(description="IP addresses that it was last heard with")
+    vendor: str | None = Field(description="vendor of the network card, null = not known")
+    addresses: list[str] = Field(description="IP addresses that it used last")
 
 
 class Found(BaseModel):
-    """What was found."""
+    """Results of a search."""
 
     bridges: list[FoundBridge]
     ports: list[FoundPort]
     neighbours: list[Neighbour] = Field(
-        description="those whose name or address, also that of their management, contains it"
+        description="those whose name, address or management address contains the text"
     )
     hosts: list[FoundHost]
-    more: bool = Field(description="there is more than that, of some kind")
+    more: bool = Field(description="there are more results of some kind")
     silent: SilentMembers = []
 
 
@@ -96,7 +97,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
     @api.get("", responses={200: Found})
     @viewer
     def search(query: SearchQuery) -> Response:
-        """Bridges, ports, neighbours and hosts that are called so; at most 100 of each."""
+        """Bridges, ports, neighbours and hosts that match; at most 100 of each."""
         text = query.q.casefold()
         bridges = [
             FoundBridge(datapath_id=f"{own.datapath_id:016x}", bridge=own.name)
@@ -129,7 +130,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
 
 
 def _ports(network: Network, text: str) -> list[FoundPort]:
-    """More than MOST, if there are more."""
+    """Matching ports; more than MOST, if there are more."""
     found = []
     for bridge in list(network.bridges.values()):
         hub.sleep(0)
@@ -144,7 +145,7 @@ def _ports(network: Network, text: str) -> list[FoundPort]:
 
 
 def _says(neighbour: Neighbour, text: str) -> bool:
-    """Whether a neighbour is called so, by itself or by others."""
+    """Whether a name or address of a neighbour contains the text."""
     said = neighbour.lldp
     names = [neighbour.chassis_id, neighbour.port_id]
     if said is not None:
@@ -153,7 +154,7 @@ def _says(neighbour: Neighbour, text: str) -> bool:
 
 
 def _wanted(text: str, vendors: Vendors) -> Callable[[int], bool]:
-    """Which addresses are meant."""
+    """The test for matching MAC addresses."""
     digits = text.replace(":", "").replace("-", "")
     prefixes = vendors.prefixes(text)
     if _DIGITS.fullmatch(digits):
@@ -162,7 +163,7 @@ def _wanted(text: str, vendors: Vendors) -> Callable[[int], bool]:
 
 
 def _hosts(network: Network, wanted: Callable[[int], bool]) -> set[tuple[int, int]]:
-    """(vlan, mac) of each, once; more than MOST, if there are more."""
+    """(vlan, mac) of matching hosts, once each; more than MOST, if there are more."""
     found: set[tuple[int, int]] = set()
     for vlan, macs in _pieces(network):
         found.update((vlan, mac) for mac in macs if wanted(mac))
@@ -172,7 +173,7 @@ def _hosts(network: Network, wanted: Callable[[int], bool]) -> set[tuple[int, in
 
 
 def _by_ip(network: Network, text: str) -> set[tuple[int, int]]:
-    """The same by their IP addresses: whole ones, or those that begin so."""
+    """The same by their IP addresses: complete ones or prefixes."""
     if not _IP.fullmatch(text):
         return set()
     try:
@@ -200,13 +201,13 @@ def _begins(octets: bytes, text: str) -> bool:
 
 
 def _addresses(network: Network, vlan: int, mac: int) -> list[str]:
-    """What any bridge has heard, once each."""
+    """IP addresses of a host on all bridges, once each."""
     told = (ip_addresses(bridge, vlan, mac) for bridge in list(network.bridges.values()))
     return list(dict.fromkeys(each for own in told for each in own))
 
 
 def _pieces(network: Network) -> Iterator[tuple[int, list[int]]]:
-    """All that is known, some addresses at a time."""
+    """All entries, some addresses at a time."""
     for bridge in list(network.bridges.values()):
         for vlan in list(fdb_tables(bridge)):
             macs = list(fdb_tables(bridge).get(vlan, ()))

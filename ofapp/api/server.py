@@ -1,4 +1,4 @@
-"""Serves the API: eventlet's WSGI server, in greenlets beside the switches'."""
+"""The API's server: eventlet's WSGI server, in greenlets beside those of the switches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ofapp.api import local
 from ofapp.api.app import create_app
-from ofapp.api.door import CONNECTIONS, Door, Protocol
-from ofapp.api.events import Streams
+from ofapp.api.door import CONNECTIONS, Door
+from ofapp.api.protocol import Protocol
+from ofapp.api.streams import Streams
 from ofapp.api.tls import Tls, TlsFiles
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 CLIENT_PATIENCE = 30.0
-"""Seconds a client may take to read or write the next bytes, or to ask again."""
+"""Seconds a client may take to read or write the next bytes, or to send the next request."""
 
 GREENLETS = 2 * CONNECTIONS
-"""Some serve connections that the door has ended already."""
+"""Some serve connections that `Door` has closed already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the API is served.
+    """Address of the API.
 
-    host: an IPv4 or IPv6 address; port: 0 for any free one.  tls: None = in clear.
-    path: of a UNIX socket as well.
+    host: an IPv4 or IPv6 address; port: 0 for any free one.  tls: None = without TLS.
+    path: of an additional UNIX socket.
     """
 
     host: str
@@ -46,9 +47,9 @@ class Place:
 
 
 class ApiServer:
-    """The API of a network in one place; `port` tells which it is.
+    """The server of a network's API; `port` is the port in use.
 
-    surface: of the cluster, where there is one: its members are served as well.
+    surface: of the cluster, if there is one: its members are served as well.
     """
 
     def __init__(self, network: Network, place: Place, surface: Surface | None = None) -> None:
@@ -65,7 +66,7 @@ class ApiServer:
         self._tls: Tls | None = None
 
     def start(self) -> Any:
-        """Listen and serve; OSError when the address cannot be had.  Gives the serving greenlet."""
+        """Listen and serve; returns the serving greenlet.  OSError if it cannot listen."""
         place = self._place
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         if place.tls is not None:
@@ -91,8 +92,8 @@ class ApiServer:
         scheme = "http" if tls is None else "https"
         if tls is None and not is_loopback(own.host):
             what = (
-                f"members of the cluster speak to this one at {own.host} in clear: what they ask is"
-                " signed, but can be read, and answers can be changed on the way; give cluster.tls"
+                f"members of the cluster connect to this one at {own.host} without TLS: requests"
+                " are signed but not encrypted, and answers can be altered; set cluster.tls"
             )
             self._tell(None, Event("cluster.insecure", what, Severity.WARNING))
         surface.announce(f"{scheme}://{host}:{listening.getsockname()[1]}")
@@ -100,14 +101,14 @@ class ApiServer:
     def _serve_locally(self, path: Path) -> None:
         try:
             listening = local.listen(path)
-        except OSError as error:  # whoever runs this by hand may make no files there
+        except OSError as error:  # users who run this by hand may have no write permission there
             LOG.info("the API has no UNIX socket at %s: %s", path, error.strerror or error)
             return
         self._serve(listening, None)
 
     def _serve(self, listening: Any, tls: Tls | None, inside: bool = False) -> Any:
-        """The serving greenlet.  Each listener has a door of its own: who crowds one shuts nobody
-        out of the other."""
+        """Start a serving greenlet.  Each listener has a separate `Door`, so that too many
+        connections to one do not affect the others."""
         self._sockets.append(listening)
         door = Door(listening, self._tell, self._ended, tls)
         door.inside = inside
@@ -128,7 +129,7 @@ class ApiServer:
         return serving
 
     def stop(self) -> None:
-        """Take no more requests and end the streams."""
+        """Accept no more requests and end the streams."""
         self._streams.stopping = True
         for thread in self._threads:
             hub.kill(thread)
@@ -145,7 +146,7 @@ class _AccessLog:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens there."""
+    """Whether the address is reachable only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

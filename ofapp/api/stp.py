@@ -1,6 +1,6 @@
-"""/v1/bridges/{dpid}/stp: spanning tree, seen and administered.
+"""/v1/bridges/{dpid}/stp: monitoring and control of spanning tree.
 
-Parameters are those of the configuration file, in its own models.
+Parameters are those of the configuration file, in its models.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Times(BaseModel):
 class TopologyChange(BaseModel):
     """Topology changes as management counts them (802.1D-2004 14.8.1.1)."""
 
-    active: bool = Field(description="one is being told right now")
+    active: bool = Field(description="a topology change is being propagated now")
     count: int = Field(description="since spanning tree was started")
     since: float | None = Field(description="seconds since the last one; null before the first")
-    port: PortRef | None = Field(description="where the last one was seen or heard")
+    port: PortRef | None = Field(description="where the last one was detected or received")
 
 
 class Designated(BaseModel):
-    """The port priority vector: the best that the port's LAN has heard, or what it tells."""
+    """The port priority vector: the best received on the port's LAN, or the one that it sends."""
 
     root: BridgeId
     cost: int = Field(description="root path cost of the designated bridge")
@@ -93,7 +93,7 @@ class PointToPointStatus(BaseModel):
 
 
 class StpPortStatus(BaseModel):
-    """A port.  What only a running spanning tree knows is null without one."""
+    """A port.  Values that need a running spanning tree are null without one."""
 
     number: int = Field(description="of OpenFlow")
     name: str
@@ -112,46 +112,49 @@ class StpPortStatus(BaseModel):
     sends: Literal["rstp", "stp"] | None = Field(description="the kind of BPDU this port sends")
     proposing: bool
     agreed: bool
-    guards: list[GuardName] = Field(description="guards that hold the port now")
-    guard_counts: dict[GuardName, int] = Field(description="how often each guard has struck")
+    guards: list[GuardName] = Field(description="guards that block the port now")
+    guard_counts: dict[GuardName, int] = Field(description="how often each guard has triggered")
     timers: dict[str, float] = Field(
-        description="seconds left of each timer that runs, by its name in 802.1D-2004 17.17"
+        description="seconds left of each running timer, by its name in 802.1D-2004 17.17"
     )
     sent: BpduCounts
     received: BpduCounts
-    drops: dict[str, int] = Field(description="BPDUs that were not heeded, by reason")
+    drops: dict[str, int] = Field(description="ignored BPDUs, by reason")
     forward_transitions: int = Field(description="how often the port began to forward")
     parameters: StpPort
 
 
 class StpBridgeStatus(BaseModel):
-    """Spanning tree of a bridge.  What only a running one knows is null without it."""
+    """Spanning tree of a bridge.  Values that need a running one are null without it."""
 
     datapath_id: DatapathId
     bridge: str = Field(description="the bridge's name")
+    connected: bool = Field(
+        description="its switch is connected; if not, all values are the last known ones"
+    )
     enabled: bool
     bridge_id: BridgeId | None
     root_id: BridgeId | None
     root_path_cost: int | None
     root_port: PortRef | None = Field(description="null on the root itself")
-    root_times: Times | None = Field(description="what the root tells everybody to use")
+    root_times: Times | None = Field(description="the root's times, which all bridges use")
     topology_change: TopologyChange | None
     parameters: StpBridge
     ports: list[StpPortStatus] = Field(description="without LOCAL, which takes no part")
 
 
-# What is asked
+# Requests
 
 
 class StpBridgeChange(Change, changes_of(StpBridge)):  # type: ignore[misc]
-    """Parameters of a bridge; what is not given stays as it is."""
+    """Parameters of a bridge; omitted ones keep their values."""
 
 
 class StpPortChange(Change, changes_of(StpPort)):  # type: ignore[misc]
-    """Parameters of a port; what is not given stays as it is.  path_cost null: by the speed."""
+    """Parameters of a port; omitted ones keep their values.  path_cost null: by the speed."""
 
 
-# How it stands
+# State
 
 
 def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
@@ -161,6 +164,7 @@ def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
     return StpBridgeStatus(
         datapath_id=f"{bridge.datapath_id:016x}",
         bridge=bridge.name,
+        connected=bridge.datapath_id in network.sessions,
         enabled=bridge.params.stp is not None,
         bridge_id=None if status is None else format_bridge_id(status.bridge_id),
         root_id=None if status is None else format_bridge_id(status.root),
@@ -174,7 +178,7 @@ def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
 
 
 def whole_view(network: Network, bridge: Bridge) -> Response:
-    """Spanning tree of a bridge, and of each of its ports as it is in its turn."""
+    """Spanning tree of a bridge and its ports; the ports are read one after another."""
     ports = (port for port in by_number(bridge) if port.number != LOCAL_PORT)
     views = (port_view(network, bridge, port) for port in ports)
     return long(bridge_view(network, bridge), views)
@@ -298,9 +302,9 @@ def blueprint(network: Network) -> APIBlueprint:
     def change(path: BridgePath, query: NoQuery, body: StpBridgeChange) -> Response:
         """Set parameters of a bridge, or start or stop its spanning tree.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  409: the values do not go together with each
-        other or with those that stay.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
+        or those that stay.
         """
         bridge = find_bridge(network, path.dpid)
         settings = _changed(network.running.of(bridge.datapath_id).stp, body.values())
@@ -312,9 +316,9 @@ def blueprint(network: Network) -> APIBlueprint:
     def change_port(path: PortPath, query: NoQuery, body: StpPortChange) -> Response:
         """Set parameters of a port.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  409: the values do not go together with each
-        other or with those that stay, or the port is LOCAL.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
+        or those that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
         settings = _changed(network.running.port(bridge, port).stp, body.values())
@@ -329,10 +333,10 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def recover(path: PortPath, query: NoQuery) -> Response:
-        """Free a port from the guard that holds it.
+        """Recover a port from the guard that blocks it.
 
-        Root guard alone lets go by itself when the better root is not told any more, and not
-        before.  409: the bridge runs no spanning tree, or the port is LOCAL.
+        Root guard cannot be reset: it ends when the superior BPDUs stop.  409: no other guard
+        blocks the port, the bridge runs no spanning tree, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
         with refused(409):
@@ -345,7 +349,7 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def check_migration(path: PortPath, query: NoQuery) -> Response:
-        """Have a port send RSTP again and see what its neighbour speaks (mcheck).
+        """Send RST BPDUs on a port again, to detect the neighbour's version (mcheck).
 
         409: the bridge runs no spanning tree, or the port is LOCAL.
         """
@@ -363,7 +367,7 @@ def _find(network: Network, path: PortPath) -> tuple[Bridge, Port]:
 
 
 def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with other values; 422 for one that is out of range, 409 for a combination."""
+    """The settings with new values; 422 for one that is out of range, 409 for a combination."""
     try:
         return settings.changed(values)
     except ParameterError as error:

@@ -1,8 +1,8 @@
-"""HTTPS: certificates that are taken anew when they are renewed, and handshakes that wait in line.
+"""HTTPS: renewed certificates are loaded automatically, and handshakes are queued.
 
-A handshake is arithmetic for a millisecond or more, which nobody can do anything beside, and any
-peer can ask for one after another.  So they take turns, and together at most a fifth of the time:
-BPDUs are heard in between, however many clients there are.  One that is slow waits by itself.
+A handshake blocks the process for a millisecond or more of computation, and any peer can start one
+after another.  So they run one at a time, and use at most a fifth of the time: BPDUs are processed
+in between, however many clients there are.  A slow client delays only its own handshake.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 
 POLL = 2.0
-"""Seconds between looks at whether files have changed."""
+"""Seconds between checks for changed files."""
+
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Ciphers of TLS 1.2: with forward secrecy, and none with CBC."""
 
 SHARE = 0.2
-"""Of the time, that handshakes may take."""
+"""Part of the time that handshakes may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM; authority: who signs the certificates that clients have to show, None = they need none.
+    """PEM files; authority: CA that must have signed client certificates, None = none needed.
 
     The key has no password.
     """
@@ -38,18 +41,19 @@ class TlsFiles:
     authority: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """What connections are made with; OSError, of which ssl.SSLError is one, or ValueError."""
+        """Make the context of connections; OSError, e.g. ssl.SSLError, or ValueError."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(CIPHERS)
         context.set_alpn_protocols(["http/1.1"])
-        context.load_cert_chain(self.certificate, self.key, password="")  # nobody is asked for one
+        context.load_cert_chain(self.certificate, self.key, password="")  # no prompt for one
         if self.authority is not None:
             context.load_verify_locations(self.authority)
             context.verify_mode = ssl.CERT_REQUIRED
         return context
 
     def signature(self) -> tuple[Any, ...]:
-        """What differs once one of them is another file, or has been written."""
+        """A value that changes if one of the files is replaced or written."""
         found: list[Any] = []
         for path in (self.key, self.certificate, self.authority):
             with contextlib.suppress(OSError):
@@ -59,7 +63,7 @@ class TlsFiles:
 
 
 class Tls:
-    """For the connections of one listener, as the files are now."""
+    """TLS of the connections of one listener, with the present files."""
 
     def __init__(self, files: TlsFiles, tell: Callable[[int | None, Event], None]) -> None:
         self._files = files
@@ -70,22 +74,24 @@ class Tls:
         self._line = hub.Lock()
 
     def wrap(self, client: Any) -> Any:
-        """A connection over TLS, whose hands are not shaken yet."""
+        """Wrap a connection in TLS, before its handshake."""
         return hub.secured(client, self._context)
 
     def shake_hands(self, client: Any) -> None:
-        """When it is its turn; OSError."""
+        """Make the handshake; waits for others.  OSError."""
         hub.shake_hands(client, self._turn)
 
     def watch(self) -> None:
-        """Take files that have changed; does not end."""
+        """Load changed files; does not return."""
         while True:
             hub.sleep(POLL)
             self.take_renewed()
 
     def take_renewed(self) -> None:
-        """Take files that have changed, and are as they were the last time: none is being
-        written.  Connections that there are go on with what they have begun with."""
+        """Load changed files once they are the same at two checks, so none is being written.
+
+        Existing connections keep their certificate.
+        """
         now = self._files.signature()
         settled, self._before = now == self._before, now
         if now == self._known or not settled:
@@ -101,7 +107,7 @@ class Tls:
             cleared = ".cleared" if self._refused else ""
             kind = f"api.tls.refused{cleared}" if cleared else "api.tls.renewed"
             self._refused = False
-            event = Event(kind, "new connections to the API get the certificate that is there now")
+            event = Event(kind, "new connections to the API use the changed certificate")
         self._tell(None, event)
 
     @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""/v1/tokens and /v1/session: who may use the API, and who it is that does."""
+"""/v1/tokens and /v1/session: tokens of the API, and sessions of browsers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import Input, NoQuery, json_number
-from ofapp.api.gate import COOKIE, caller
+from ofapp.api.gate import caller, cookie_name
 from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented, field_problem, refused
-from ofapp.api.roles import admin, viewer
+from ofapp.api.roles import admin, local, outlives_session, viewer
 from ofapp.controller.access import Access, Caller, Role, Token
 from ofapp.controller.access.roles import GIVEN
 from ofapp.controller.access.sessions import LONGEST
@@ -23,7 +23,7 @@ from ofapp.controller.access.tokens import NAME
 from ofapp.controller.audit import record
 from ofapp.controller.state import NotSavedError
 
-TAG = Tag(name="access", description="Who may do what.")
+TAG = Tag(name="access", description="Access control.")
 
 TokenName = Annotated[
     str,
@@ -35,31 +35,29 @@ Lifetime = Annotated[int, Field(ge=1, le=MAX_LIFETIME), BeforeValidator(json_num
 
 
 class TokenPath(Input):
-    """Which token."""
+    """Path of a token."""
 
     name: TokenName
 
 
 class NewToken(Input):
-    """A token to be made."""
+    """A token to create."""
 
     name: TokenName
     role: RoleName
-    expires_in: Lifetime | None = Field(
-        None, description="seconds until its time is over, null = never"
-    )
+    expires_in: Lifetime | None = Field(None, description="seconds until it expires, null = never")
 
 
 class TokenItem(BaseModel):
-    """A token, but for the secret."""
+    """A token without its secret."""
 
     name: TokenName
     role: RoleName
     created: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
-    creator: str = Field(description="who has made it")
+    creator: str = Field(description="caller that created it")
     expires: str | None = Field(description="UTC, null = never")
     used: str | None = Field(description="UTC, when it was used last; null = never")
-    used_from: str | None = Field(description="from where")
+    used_from: str | None = Field(description="address that used it last")
 
 
 class TokenList(BaseModel):
@@ -69,24 +67,24 @@ class TokenList(BaseModel):
 
 
 class MadeToken(BaseModel):
-    """A new token; nobody can be told the secret again."""
+    """A new token; the secret cannot be shown again."""
 
     name: TokenName
     role: RoleName
     expires: str | None = Field(description="UTC, null = never")
     token: str = Field(description="the secret")
     closes: bool = Field(
-        description="the API was open until now, and asks everybody who they are from now on"
+        description="the API was open until now, and requires authentication from now on"
     )
 
 
 class SessionStatus(BaseModel):
-    """Who asks."""
+    """The caller."""
 
     name: str
     role: RoleName
-    known: bool = Field(description="false = the API is open, and takes anybody")
-    session: bool = Field(description="it is known by a browser's session")
+    known: bool = Field(description="false = the API is open, and the caller not authenticated")
+    session: bool = Field(description="authenticated by a browser's session")
     expires: str | None = Field(description="UTC, when it has to log in again; null = never")
 
 
@@ -103,11 +101,13 @@ def blueprint(access: Access) -> APIBlueprint:
         return answer(TokenList(tokens=[*map(_item, tokens)]))
 
     @api.post("/tokens", responses={201: MadeToken, **documented(400, 409, 413, 415), **UNSAVED})
+    @outlives_session
     @admin
     def create(query: NoQuery, body: NewToken) -> Response:
-        """Make a token.  From the first one on, the API asks everybody who they are.
+        """Create a token.  From the first one on, the API requires authentication.
 
-        403 for whoever is not known: root makes the first one, over the API's UNIX socket.
+        403 for unauthenticated callers: root creates the first one, over the API's UNIX socket.
+        403 for a browser's session, too, as tokens outlive it: the token has to be sent again.
         """
         _check_known()
         role, now, closes = GIVEN[body.role], time.time(), not access.closed
@@ -128,9 +128,13 @@ def blueprint(access: Access) -> APIBlueprint:
         return told
 
     @api.delete("/tokens/<name>", responses={204: None, **documented(404), **UNSAVED})
+    @outlives_session
     @admin
     def revoke(path: TokenPath, query: NoQuery) -> Response:
-        """Revoke a token: it counts no more, and neither do the sessions that began with it."""
+        """Revoke a token: it becomes invalid, with the sessions that were started with it.
+
+        403 for a browser's session: the token has to be sent again.
+        """
         _check_known()
         token = tokens.named(path.name)
         if token is None:
@@ -142,29 +146,31 @@ def blueprint(access: Access) -> APIBlueprint:
 
     @api.get("/session", responses={200: SessionStatus})
     @viewer
+    @local
     def who(query: NoQuery) -> Response:
-        """Who asks, and what they may do."""
+        """The caller and its role."""
         return answer(_status(access, caller()))
 
     @api.post("/session", responses={201: SessionStatus, **documented(409)})
     @viewer
     def log_in(query: NoQuery) -> Response:
-        """Begin a session with a token, sent as `Authorization: Bearer`, for a browser.
+        """Start a browser's session with a token, sent as `Authorization: Bearer`.
 
-        It is a cookie that no script can read and no other site can send, and ends half an hour
-        after its last use, or after twelve hours.  409: not without a token.
+        Its cookie cannot be read by scripts or sent by other sites.  It ends half an hour after
+        its last use, or after twelve hours.  409: there is no token.
         """
         own = caller()
         if own.token is None or own.session is not None:
             raise ProblemError(409, "a session begins with a token")
-        if request.cookies.get(COOKIE):  # another one of this browser
-            access.sessions.close(request.cookies[COOKIE])
+        name = cookie_name()
+        if request.cookies.get(name):  # another one of this browser
+            access.sessions.close(request.cookies[name])
         key = access.log_in(own)
         own = replace(own, session=key)
         record("a browser's session begins")
         told = answer(_status(access, own), 201)
         told.set_cookie(
-            COOKIE,
+            name,
             key,
             max_age=int(LONGEST),
             secure=request.is_secure,
@@ -183,14 +189,16 @@ def blueprint(access: Access) -> APIBlueprint:
             access.sessions.close(own.session)
             record("a browser's session ends")
         told = Response(status=204)
-        told.delete_cookie(COOKIE, secure=request.is_secure, httponly=True, samesite="Strict")
+        told.delete_cookie(
+            cookie_name(), secure=request.is_secure, httponly=True, samesite="Strict"
+        )
         return told
 
     return api
 
 
 def _check_known() -> None:
-    """Who is let in only because the API is open must not make themselves a key for later."""
+    """Refuse callers of an open API: they must not create tokens for later."""
     if not caller().known:
         raise ProblemError(
             403,

@@ -1,16 +1,16 @@
-"""/v1/topology: the bridges, the links between them, and who else is there.
+"""/v1/topology: the bridges, the links between them, and their neighbours.
 
-In a cluster each member tells the one that was asked what its bridges know of what is around them,
-and that one draws the map, as it would of bridges of its own (`api.elsewhere`).
+In a cluster the members send the surroundings of their bridges to the member that is asked.
+It makes one map of all, as of its local bridges (`api.everywhere`).
 
-Whatever a neighbour says of itself is text that it has chosen.
+A neighbour's data is not verified: it is text that the neighbour has chosen.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -34,9 +34,9 @@ Source = Literal["lldp", "stp"]
 Bridges = Mapping[int, core.Surroundings]
 T = TypeVar("T")
 TURN = 50
-"""Links, or neighbours, that are looked at in one go."""
+"""Links or neighbours processed before other greenlets run."""
 
-TAG = Tag(name="topology", description="How bridges hang together.")
+TAG = Tag(name="topology", description="Links between bridges.")
 
 
 class MapBridge(BaseModel):
@@ -46,8 +46,13 @@ class MapBridge(BaseModel):
     name: str
     connected: bool
     bridge_id: BridgeId | None = Field(description="null without spanning tree")
-    root: bool | None = Field(description="it is the root of its tree; null without spanning tree")
-    root_id: BridgeId | None = Field(description="who is; two roots are two networks")
+    root: bool | None = Field(
+        description="it is the root of its tree; null without spanning tree, and while its switch"
+        " is away"
+    )
+    root_id: BridgeId | None = Field(
+        description="the root of its tree, null where `root` is; two roots are two networks"
+    )
 
 
 class LinkEnd(BaseModel):
@@ -55,17 +60,20 @@ class LinkEnd(BaseModel):
 
     datapath_id: DatapathId
     port: PortRef = Field(description="of the bridge: an aggregation is one port")
+    connected: bool = Field(
+        description="its switch is connected; if not, the end's state is not known"
+    )
 
 
 class TreeEnd(BaseModel):
-    """What spanning tree has made of one end."""
+    """Role and state of one end in spanning tree."""
 
     role: RoleName
     state: StateName
 
 
 class LinkTree(BaseModel):
-    """What spanning tree has made of both, null where it does not run."""
+    """Spanning tree at both ends, null where it does not run or the switch is away."""
 
     a: TreeEnd | None
     b: TreeEnd | None
@@ -79,11 +87,11 @@ class Cable(BaseModel):
 
 
 class LinkLag(BaseModel):
-    """The aggregations that the ends are, null for one that is none."""
+    """The aggregations at the ends, null for an end that is a single port."""
 
     a: str | None
     b: str | None
-    members: list[Cable] = Field(description="which member is at which, where LLDP tells")
+    members: list[Cable] = Field(description="which members are connected, as known by LLDP")
 
 
 class MapLink(BaseModel):
@@ -91,14 +99,14 @@ class MapLink(BaseModel):
 
     a: LinkEnd
     b: LinkEnd
-    source: Source = Field(description="how it is known, lldp where both tell")
-    seen: str | None = Field(description="when LLDP was heard last; null where it is not heard")
+    source: Source = Field(description="how it is known, lldp if by both")
+    seen: str | None = Field(description="when LLDP was received last; null without LLDP")
     stp: LinkTree
     lag: LinkLag | None = Field(description="null where neither end is an aggregation")
 
 
 class Neighbour(BaseModel):
-    """Somebody behind a port who is none of the bridges, as it tells of itself."""
+    """A neighbour behind a port that is none of the bridges, by its own data."""
 
     datapath_id: DatapathId
     port: PortRef
@@ -107,11 +115,11 @@ class Neighbour(BaseModel):
     trusted: bool = Field(description="the port is marked as a link to another switch")
     chassis_id: str = Field(description="its address, mostly")
     port_id: str | None = Field(
-        description="its port, from spanning tree as 8.001; null where it does not say"
+        description="its port, from spanning tree as 8.001; null if not known"
     )
-    bridge_id: BridgeId | None = Field(description="of spanning tree, where it is known")
-    lldp: SaidByLldp | None = Field(description="what it says of itself; null from spanning tree")
-    seen: str | None = Field(description="when LLDP was heard last; null from spanning tree")
+    bridge_id: BridgeId | None = Field(description="of spanning tree, if known")
+    lldp: SaidByLldp | None = Field(description="its LLDP data; null from spanning tree")
+    seen: str | None = Field(description="when LLDP was received last; null from spanning tree")
 
 
 class Map(BaseModel):
@@ -124,7 +132,7 @@ class Map(BaseModel):
 
 
 class Around(BaseModel):
-    """What each bridge of one controller knows of what is around it, for others to draw a map."""
+    """Surroundings of each bridge of one controller, from which other members make a map."""
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
 
@@ -132,12 +140,18 @@ class Around(BaseModel):
 
 
 def around(network: Network) -> list[core.Surroundings]:
-    """Of each bridge, while everybody else has their turns: a thousand bridges take a while."""
+    """Surroundings of each bridge; other greenlets run in between, as many bridges take long."""
     found = []
     for datapath_id, bridge in sorted(network.bridges.items()):
         found.append(core.surroundings(bridge, datapath_id in network.sessions, time.monotonic()))
         hub.sleep(0)
     return found
+
+
+def link_ends(known: Iterable[core.Surroundings]) -> set[core.End]:
+    """The ports that lead from one of these bridges to another."""
+    links = core.topology(known).links
+    return {end for link in _in_turns(links) for end in (link.a, link.b)}
 
 
 def map_view(known: Iterable[core.Surroundings]) -> Map:
@@ -160,18 +174,22 @@ def _in_turns(items: Sequence[T]) -> Iterator[T]:
 
 def _bridge(bridge: core.Surroundings) -> MapBridge:
     tree = bridge.tree
+    present = tree if bridge.connected else None
     return MapBridge(
         datapath_id=f"{bridge.datapath_id:016x}",
         name=bridge.name,
         connected=bridge.connected,
         bridge_id=None if tree is None else format_bridge_id(tree.bridge_id),
-        root=None if tree is None else tree.bridge_id == tree.root,
-        root_id=None if tree is None else format_bridge_id(tree.root),
+        root=None if present is None else present.bridge_id == present.root,
+        root_id=None if present is None else format_bridge_id(present.root),
     )
 
 
 def _link(bridges: Bridges, link: core.Link) -> MapLink:
-    a, b = link.tree
+    a, b = (
+        tree if bridges[end.datapath_id].connected else None
+        for end, tree in zip((link.a, link.b), link.tree, strict=True)
+    )
     lag = LinkLag(
         a=_lag(bridges, link.a),
         b=_lag(bridges, link.b),
@@ -181,8 +199,8 @@ def _link(bridges: Bridges, link: core.Link) -> MapLink:
         ],
     )
     return MapLink(
-        a=_end(bridges, link.a),
-        b=_end(bridges, link.b),
+        a=_link_end(bridges, link.a),
+        b=_link_end(bridges, link.b),
         source=link.source,
         seen=None if link.seen is None else moment(link.seen),
         stp=LinkTree(a=_tree(a), b=_tree(b)),
@@ -190,11 +208,14 @@ def _link(bridges: Bridges, link: core.Link) -> MapLink:
     )
 
 
-def _end(bridges: Bridges, end: core.End) -> LinkEnd:
-    return LinkEnd(
-        datapath_id=f"{end.datapath_id:016x}",
-        port=PortRef(number=end.port, name=_name(bridges, end, end.port)),
-    )
+def _link_end(bridges: Bridges, end: core.End) -> LinkEnd:
+    connected = bridges[end.datapath_id].connected
+    return LinkEnd(**_end(bridges, end), connected=connected)
+
+
+def _end(bridges: Bridges, end: core.End) -> dict[str, Any]:
+    port = PortRef(number=end.port, name=_name(bridges, end, end.port))
+    return {"datapath_id": f"{end.datapath_id:016x}", "port": port}
 
 
 def _tree(port: stp.PortAround | None) -> TreeEnd | None:
@@ -207,7 +228,7 @@ def _lag(bridges: Bridges, end: core.End) -> str | None:
 
 
 def _name(bridges: Bridges, end: core.End, number: int) -> str:
-    """Of a port of the bridge, or of its switch."""
+    """Name of a port of the bridge, or of its switch."""
     return bridges[end.datapath_id].names.get(number, str(number))
 
 
@@ -216,7 +237,7 @@ def _neighbour(bridges: Bridges, neighbour: core.Neighbour) -> Neighbour:
     said = None if neighbour.lldp is None else said_by(neighbour.lldp)
     chassis, port, bridge = _of_bpdus(neighbour.bpdu)
     return Neighbour(
-        **dict(_end(bridges, at)),
+        **_end(bridges, at),
         member=None if member is None else _name(bridges, at, member),
         source="stp" if said is None else "lldp",
         trusted=neighbour.trusted,
@@ -250,10 +271,10 @@ def blueprint(network: Network) -> APIBlueprint:
         """The bridges, the links between them, and the neighbours that are none of them."""
         return answer(map_view(around(network)))
 
-    @api.get("/around", doc_ui=False)  # between members of a cluster, and as they are made
+    @api.get("/around", doc_ui=False)  # internal: between members of a cluster
     @viewer
     def told(query: NoQuery) -> Response:
-        """What each bridge of this controller knows of what is around it, for one map of all."""
+        """The surroundings of each bridge of this controller, for one map of all."""
         return answer(Around(bridges=around(network)))
 
     return api

@@ -1,11 +1,12 @@
-"""How an answer travels: not at all when the client has it, and compressed when it is long.
+"""ETags and compression of answers.
 
-What is asked again and again (the document, the running configuration, bridges) has an ETag (RFC
-9110, 8.8.3), which is of what it says, so that nothing has to remember whether it changed.  Pages
-of a database, which hold ages, are new each time: they have none.
+Answers that are polled (the OpenAPI document, the running configuration, bridges) have an ETag (RFC
+9110, 8.8.3), a hash of the content, so that no state is needed to detect changes.  Pages of a
+database contain ages and differ each time: they have none.  If there are settings, the ETag begins
+with their hash, for If-Match (`api.preconditions`).
 
-Compressing a page of ten thousand entries takes as long as writing it: it is done in pieces, too,
-with a turn for everybody else in between.
+Compressing a page of ten thousand entries takes as long as writing it: it is also done in pieces,
+and other greenlets run in between.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from __future__ import annotations
 import zlib
 
 from flask import Flask, Response, request
+from werkzeug.http import generate_etag
 
+from ofapp.api.answers import security_headers
+from ofapp.api.preconditions import Settings
 from ofapp.common import hub
 
 LONG = 4096
-"""Bytes; what is shorter travels in as many packets, or nearly."""
+"""Bytes; compression saves next to no packets for shorter answers."""
 
 _PIECE = 64 * 1024  # bytes compressed at a time: about a millisecond
 _GZIP = 16 + zlib.MAX_WBITS
@@ -25,19 +29,27 @@ _FAST = 1
 _LASTING = ("application/json", "text/html", "text/css", "text/javascript")
 
 
-def install(app: Flask) -> None:
-    """For all answers of the application that are not streams."""
-    app.after_request(_sent)
+def install(app: Flask, settings: Settings) -> None:
+    """Handle all answers of the application; streams have no ETag and are not compressed."""
+
+    @app.after_request
+    def sent(response: Response) -> Response:
+        response.headers.update(security_headers(request.is_secure))
+        return _sent(response, settings)
 
 
-def _sent(response: Response) -> Response:
+def _sent(response: Response, settings: Settings) -> Response:
     if response.is_streamed or response.status_code != 200 or request.method not in ("GET", "HEAD"):
         return response
-    if "ETag" in response.headers:  # it is packed already, as it never changes
+    told = "ETag" in response.headers
+    if told and request.blueprint is None:  # the page: its static files are compressed already
         return response
     response.vary.add("Accept-Encoding")
     if response.mimetype in _LASTING and not response.cache_control.no_store:
-        response.add_etag(weak=True)  # the same for both codings
+        if not told:  # not set already by the member that owns the bridge
+            own, whole = settings.tag(), generate_etag(response.get_data())
+            tag = whole if own is None else f"{own}-{whole}"
+            response.set_etag(tag, weak=True)  # the same for both codings
         response.cache_control.private = response.cache_control.no_cache = True
         response.make_conditional(request)
     if (
@@ -51,7 +63,7 @@ def _sent(response: Response) -> Response:
 
 
 def packed(data: bytes) -> bytes:
-    """The same as gzip packs it."""
+    """Compress data with gzip."""
     packer = zlib.compressobj(_FAST, wbits=_GZIP)
     pieces = []
     for start in range(0, len(data), _PIECE):

@@ -1,7 +1,7 @@
-"""Who makes a network card, by the first half of its address (OUI), as IEEE has assigned it.
+"""Vendors of network cards by the first half of the MAC address (OUI), as assigned by IEEE.
 
-The list is Debian's, from the package ieee-data; without it no vendor is known, and nothing is
-asked of anybody.  It is read when somebody first asks, with a turn for everybody else in between.
+The list is from Debian's package ieee-data; without it no vendor is known, and there are no
+requests to other hosts.  It is read at the first query, and other greenlets run in between.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.base import Input
 from ofapp.api.problems import COMMON
-from ofapp.api.roles import viewer
+from ofapp.api.roles import local, viewer
 from ofapp.common import hub
 
 LOG = logging.getLogger(__name__)
 
 LIST = Path("/usr/share/ieee-data/oui.csv")
 MOST_PREFIXES = 64
-"""Asked for at a time."""
+"""Most prefixes in one request."""
 
-TAG = Tag(name="vendors", description="Who makes a network card.")
+TAG = Tag(name="vendors", description="Vendors of network cards.")
 
 _ROWS = 500  # read at a time: about a millisecond
 _OUI = "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){2}"
 
 
 class Vendors:
-    """The list.  Empty where there is none."""
+    """The list of vendors; empty if the file is missing."""
 
     def __init__(self, path: Path = LIST) -> None:
         self._path = path
         self._names: dict[int, str] | None = None
 
     def name(self, prefix: int) -> str | None:
-        """Of the first 24 bits of an address; None where nobody is known to have them."""
+        """Vendor of the first 24 bits of an address; None if not known."""
         return self._read().get(prefix)
 
     def prefixes(self, text: str) -> frozenset[int]:
-        """Of all whose name contains the text, in whatever case."""
+        """Prefixes of all vendors whose name contains the text, ignoring case."""
         text = text.casefold()
         return frozenset(own for own, name in self._read().items() if text in name.casefold())
 
@@ -67,20 +67,20 @@ class Vendors:
 
 
 class Prefixes(Input):
-    """Which of them."""
+    """Prefixes to look up."""
 
     prefix: str = Field(
         pattern=f"^{_OUI}(,{_OUI}){{0,{MOST_PREFIXES - 1}}}$",
-        description=f"first halves of addresses, at most {MOST_PREFIXES}, with commas between",
+        description=f"first halves of addresses, at most {MOST_PREFIXES}, separated by commas",
         json_schema_extra={"example": "52:54:00,00:1b:21"},
     )
 
 
 class VendorList(BaseModel):
-    """Who they are of."""
+    """Vendors of the prefixes."""
 
     vendors: dict[str, str] = Field(
-        description="by prefix, as 00:1b:21; who is not known is left out"
+        description="by prefix, as 00:1b:21; unknown prefixes are left out"
     )
 
 
@@ -92,6 +92,7 @@ def blueprint(vendors: Vendors) -> APIBlueprint:
 
     @api.get("", responses={200: VendorList})
     @viewer
+    @local
     def named(query: Prefixes) -> Response:
         """The vendors of network cards, by the first halves of their addresses."""
         found = {}

@@ -1,6 +1,6 @@
-"""The test bed: two ends and a monitor, each in a namespace of its own, cabled to the device.
+"""The test bed: two ends and a monitor, each in its own namespace, cabled to the device.
 
-The cables are veth pairs, made anew for every device, or interfaces that are given: those that the
+The cables are veth pairs, new ones for every device, or interfaces that are given: those that the
 generator gets are moved into the namespaces for the time of a run and come back with the MTU that
 they had.  They must not carry an address: it would be lost.  All that is made here begins with the
 tag of the run, and only that is removed.

@@ -57,12 +57,12 @@ def check(plan: Plan, where: Where) -> None:
 
 def _check_side_by_side(plan: Plan, given: Given | None) -> None:
     if given:
-        raise BenchError("--side-by-side: each device has cables of its own: leave out --tx, --rx")
+        raise BenchError("--side-by-side: each device has its own cables: leave out --tx, --rx")
     fills = [test for test in plan.tests if TASKS[test].fills]
     if fills:
         raise BenchError(
-            f"--side-by-side: {', '.join(fills)}: wants a device made anew each time; measure it"
-            " by a run of its own"
+            f"--side-by-side: {', '.join(fills)}: needs a new device each time; measure it"
+            " in a separate run"
         )
 
 

@@ -1,9 +1,9 @@
 """Who used the processors: the kernel and the device's programs, against everybody else.
 
-A frame's cost is mostly the kernel's, in whatever context it happens to run, so the kernel's time
-is taken as a whole.  This program spins and so do those that it starts and waits for: their user
-time never counts.  /proc/stat counts in hundredths of a second: too coarse for less than half a
-second.  What the device's programs use is exact, to the nanosecond.
+A frame's cost is mostly the kernel's, in the context in which it happens to run, so the kernel's
+time is taken as a whole.  This program spins and so do those that it starts and waits for: their
+user time never counts.  /proc/stat counts in hundredths of a second: too coarse for less than half
+a second.  What the device's programs use is exact, to the nanosecond.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Test frames: UDP in IPv4 as in RFC 2544 appendix C, of a given length and between given hosts.
 
 A frame's size is the one on the wire of the RFC: with the 4 octets of the checksum, which no
-software sees.  Hosts are made up: their addresses are nobody's, so that the receiving kernel drops
-what arrives as early as it can.
+software sees.  Hosts are made up: no real host has their addresses, so that the receiving kernel
+drops what arrives as early as it can.
 """
 
 from __future__ import annotations

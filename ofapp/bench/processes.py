@@ -58,14 +58,14 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback that nobody uses just now."""
+    """A TCP port of the loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def listens(port: int, process: int | str = "self") -> bool:
-    """Whether somebody listens, in the network namespace of a process.
+    """Whether a socket listens there, in the network namespace of a process.
 
     Asked of the kernel: a connection made to find out would be a switch to a controller.
     """

@@ -26,7 +26,7 @@ from ofapp.common.printable import printable
 def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
     """Measure all of it; results are written to `out` as they come.
 
-    BenchError when it cannot begin.  What fails on the way is told in the results.
+    BenchError when it cannot begin.  What fails on the way is in the results.
     """
     if os.geteuid():
         raise BenchError("making namespaces and bridges takes root: run it with sudo")

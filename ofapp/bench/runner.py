@@ -2,7 +2,7 @@
 
 So what the machine does otherwise hits all devices alike, and a ratio is between two devices that
 were measured within seconds of each other.  By default each is set up for its turn and alone then.
-Side by side all are up for the whole run, each on a bed of its own: turns follow each other within
+Side by side all are up for the whole run, each on its own bed: turns follow each other within
 half a second, so there may be dozens of them, and only so many tell a difference of two per cent on
 a machine whose speed changes by more from second to second.
 """
@@ -45,7 +45,7 @@ TASKS: dict[Measurement, Task] = {
 }
 
 REMADE_AFTER = 10
-"""Repetitions side by side, after which all devices are made anew, in another order: which of two
+"""Repetitions side by side, after which all devices are replaced, in another order: which of two
 equal bridges was made first makes up to 5 % of difference (where in memory things come to lie)."""
 CPU_FIGURES = ("cpu_us", "cores", "programs_us")
 

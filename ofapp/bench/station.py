@@ -131,7 +131,7 @@ class Station:
 
     def unknown(self, hosts: range, rate: float) -> int:
         """How many of these hosts behind the far end the device does not seem to know: a frame is
-        sent to each, in an order of its own, and a host is known whose frame reaches the far end
+        sent to each, in its own order, and a host is known whose frame reaches the far end
         and not the monitor, too.  So a frame that is lost makes a host unknown, not known.
         """
         flows = [Flow(mac(Side.RX, host), FORTH.source) for host in hosts]

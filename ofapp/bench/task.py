@@ -32,7 +32,7 @@ class Task(ABC):
     learning = False
     """Whether it needs a bridge, and a third port to see what is flooded."""
     fills = False
-    """Whether it leaves addresses behind, so that each time wants a device made anew."""
+    """Whether it leaves addresses behind, so that each repetition needs a new device."""
 
     def hosts(self, context: Context) -> int:
         """For how many hosts the device must have room; 0 = as it is shipped."""

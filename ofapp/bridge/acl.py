@@ -1,13 +1,13 @@
 """Access lists as sets of frames: which rules meet, which hide others, and what they are called.
 
 A match is a cube: for each bit of a frame's fields 0, 1, or either.  All fields side by side make
-one long integer, so that two cubes are compared by two operations whatever they match.
+one long integer, so that any two cubes are compared by two operations.
 
 Two rules need different priorities only where they meet.  So a flow's priority comes from its
-`level`, the length of the longest chain of earlier rules that each meet the next: it follows from
-the list alone, and a rule that comes or goes in the middle of a long list moves only those that
-depend on its place.  Numbers come from names, for the same reason: nothing is renumbered because
-of a neighbour, and a restart finds the same numbers, counters included.
+`level`, the length of the longest chain of earlier rules that each meet the next. It follows from
+the list alone, and a rule that is inserted or removed in a long list moves only those that depend
+on its place.  Numbers come from names, for the same reason: no change of another rule renumbers
+one, and a restart finds the same numbers, counters included.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MAX_FLOWS = 2000
 """Most flows of one list: comparing them all with each other then takes half a second."""
 
 IMPLICIT = "implicit-drop"
-"""The name of what comes after the last rule: everything else is dropped."""
+"""The name of the drop rule that ends each list."""
 
 
 class Cube(NamedTuple):
@@ -96,7 +96,7 @@ def cube(matches: Sequence[AclMatch]) -> Cube:
 
 @lru_cache(64)
 def levels(rules: tuple[AclRule, ...]) -> tuple[tuple[int, ...], ...]:
-    """For each alternative of each rule how far it must stand below the top."""
+    """For each alternative of each rule how far it must be below the top priority."""
     found: list[tuple[int, ...]] = []
     before: list[tuple[Cube, int]] = []
     for rule in rules:
@@ -112,7 +112,7 @@ def levels(rules: tuple[AclRule, ...]) -> tuple[tuple[int, ...], ...]:
 
 @lru_cache(64)
 def hidden(rules: tuple[AclRule, ...]) -> Mapping[int, tuple[int, ...]]:
-    """Rules that no frame gets to, and the earlier ones that take all of theirs; by position."""
+    """Rules that match no frame, and the earlier ones that match all of theirs; by position."""
     found: dict[int, tuple[int, ...]] = {}
     before: list[tuple[Cube, int]] = []
     for position, rule in enumerate(rules):
@@ -125,12 +125,12 @@ def hidden(rules: tuple[AclRule, ...]) -> Mapping[int, tuple[int, ...]]:
 
 
 def list_number(name: str) -> int:
-    """What stands for a list in a register: not 0, which is no list."""
+    """The number of a list in a register: not 0, which is no list."""
     return zlib.crc32(name.encode()) or 1
 
 
 def rule_number(acl: str, rule: str) -> int:
-    """What stands for a rule, IMPLICIT among them, in cookies and meters: 30 bits."""
+    """The number of a rule, IMPLICIT included, in cookies and meters: 30 bits."""
     return zlib.crc32(f"{acl}\0{rule}".encode()) >> 2
 
 
@@ -143,7 +143,7 @@ def passes(rules: Sequence[AclRule], matches: Sequence[AclMatch]) -> bool:
 
 
 def aligned(first: int, last: int, bits: int) -> Iterator[tuple[int, int]]:
-    """A range of numbers of so many bits as (value, mask) pairs, the fewest that there are."""
+    """A range of numbers of `bits` bits as the fewest (value, mask) pairs."""
     while first <= last:
         size = first & -first or 1 << bits
         while first + size - 1 > last:

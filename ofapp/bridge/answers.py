@@ -1,7 +1,7 @@
-"""What pages and lists ask of a bridge, answered as values: nobody looks into its parts for it.
+"""Queries of pages and lists on a bridge, answered as values: callers do not use its parts.
 
-The tables of a large FDB are not copied for each page: they are given to be read, before anything
-else has its turn.
+The tables of a large FDB are not copied for each page: the caller reads them at once, before other
+tasks run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from typing import Literal, NamedTuple
 
 from ofapp.bridge.bridge_queries import BridgeQueries
-from ofapp.bridge.fdb import Entry
+from ofapp.bridge.fdb import Entry, EntryType
 from ofapp.bridge.learning_limits import LearningLimit
 from ofapp.bridge.move_guard import Address
 from ofapp.bridge.multicast import SetUnregistered, VlanParams
@@ -24,7 +24,7 @@ from ofapp.bridge.ports import Port
 class FdbCounts:
     """Entries by type, addresses that are held down, and sightings that were not learned.
 
-    refused: for the limit of the whole bridge; counters: what learning has counted.
+    refused: because of the limit of the whole bridge; counters: those of learning.
     """
 
     learned: int
@@ -60,8 +60,8 @@ class HeldAddress(NamedTuple):
 
 
 class SnoopingCounts(NamedTuple):
-    """vlans_refused: for the limit of a port; changes: topology changes, and those of them that
-    came too soon after others to be asked about at once."""
+    """Counters of snooping.  vlans_refused: because of the limit of a port; changes: topology
+    changes, and those of them that came too soon after others to query at once."""
 
     vlans_refused: int = 0
     changes_heard: int = 0
@@ -69,7 +69,7 @@ class SnoopingCounts(NamedTuple):
 
 
 def fdb_counts(bridge: BridgeQueries) -> FdbCounts:
-    """How many of each there are."""
+    """The counts of the FDB."""
     learning = bridge.learning
     return FdbCounts(
         bridge.fdb.learned,
@@ -82,55 +82,61 @@ def fdb_counts(bridge: BridgeQueries) -> FdbCounts:
 
 
 def fdb_tables(bridge: BridgeQueries) -> Mapping[int, Mapping[int, Entry]]:
-    """The entries by VID and address, but for the bridge's own addresses; as they are now."""
+    """The current entries by VID and address, without the bridge's own addresses."""
     return bridge.fdb.tables
 
 
+def is_extern(bridge: BridgeQueries, vid: int, mac: int) -> bool:
+    """Whether a program has set the address, as extern_learn in Linux."""
+    entry = bridge.fdb.get(vid, mac)
+    return entry is not None and entry.type is EntryType.EXTERN
+
+
 def ip_addresses(bridge: BridgeQueries, vid: int, mac: int) -> list[str]:
-    """The IP addresses that a host was last heard with, the last first."""
+    """The last IP addresses of a host, the latest first."""
     return [str(ip_address(address)) for address in bridge.ip_addresses.of(vid, mac)]
 
 
 def hosts_with_ip(bridge: BridgeQueries) -> Iterator[tuple[Address, tuple[bytes, ...]]]:
-    """(VID, MAC address) of each host whose IP addresses are known, and these in octets."""
+    """(VID, MAC address) of each host with known IP addresses, and these in octets."""
     return bridge.ip_addresses.hosts()
 
 
 def hosts_of_ip(bridge: BridgeQueries, address: bytes) -> frozenset[Address]:
-    """(VID, MAC address) of each host that was heard with it."""
+    """(VID, MAC address) of each host that used an IP address."""
     return bridge.ip_addresses.having(address)
 
 
 def static_entries(bridge: BridgeQueries) -> Mapping[Address, str]:
-    """The names of the ports that addresses were fixed to, whether the ports are there or not."""
+    """The names of the ports of static entries, present or not."""
     return bridge.static_entries.ports
 
 
 def learned_by_port(bridge: BridgeQueries) -> dict[int, int]:
-    """How many addresses each port has learned."""
+    """Number of learned addresses by port."""
     return bridge.addresses.by_port()
 
 
 def learned_by_vlan(bridge: BridgeQueries) -> dict[int, int]:
-    """How many have been learned in each VLAN, by VID; those with none are not in it."""
+    """Number of learned addresses by VID, without VLANs that have none."""
     counts = {vid: bridge.fdb.learned_in(vid) for vid in bridge.fdb.tables}
     return {vid: count for vid, count in counts.items() if count}
 
 
 def port_limit(bridge: BridgeQueries, port: int) -> Limited:
-    """What a port has learned."""
+    """The learned addresses and the limit of a port."""
     learned = bridge.fdb.learned_by_port.get(port, 0)
     return _limited(learned, bridge.learning.limits.ports.get(port))
 
 
 def vlan_limits(bridge: BridgeQueries) -> dict[int, Limited]:
-    """What the VLANs with a limit have learned, by VID."""
+    """The learned addresses and the limits of VLANs that have a limit, by VID."""
     limits = bridge.learning.limits.vlans
     return {vid: _limited(bridge.fdb.learned_in(vid), limits[vid]) for vid in sorted(limits)}
 
 
 def held_addresses(bridge: BridgeQueries) -> dict[Address, HeldAddress]:
-    """Those that are held down, in the order in which that began."""
+    """The addresses that are held down, in the order in which that began."""
     return {
         address: HeldAddress(
             *(held.vid, held.mac, held.port, held.elsewhere),
@@ -141,18 +147,17 @@ def held_addresses(bridge: BridgeQueries) -> dict[Address, HeldAddress]:
 
 
 def held_keys(bridge: BridgeQueries) -> Set[Address]:
-    """(VID, address) of each of them, without the rest."""
+    """(VID, address) of each address that is held down."""
     return bridge.learning.move_guard.held.keys()
 
 
 def switch_ports(bridge: BridgeQueries) -> list[Port]:
-    """The ports that the switch has: members of aggregations, and not these themselves."""
+    """The switch's physical ports: members of aggregations, and not the logical ports."""
     return bridge.lags.physical(bridge.ports)
 
 
 def members(bridge: BridgeQueries) -> dict[int, list[Port]]:
-    """The ports that are members of aggregations and there, by the number of the one that they
-    make together."""
+    """The present members of aggregations, by the number of the logical port."""
     found: dict[int, list[Port]] = {}
     if bridge.lags:
         for port in switch_ports(bridge):
@@ -169,18 +174,18 @@ def local_addresses(bridge: BridgeQueries) -> dict[int, int]:
 
 
 def permanent_entries(bridge: BridgeQueries, port_name: str | None = None) -> list[PermanentEntry]:
-    """The permanent multicast entries, or those of one port, in the order of their making."""
+    """The permanent multicast entries, or those of one port, in the order of creation."""
     entries = bridge.permanent_entries
     return entries.all() if port_name is None else entries.on(port_name)
 
 
 def has_permanent(bridge: BridgeQueries, entry: PermanentEntry) -> bool:
-    """Whether there is a permanent entry for the same, whatever it excludes."""
+    """Whether there is a permanent entry with the same key; excluded sources do not count."""
     return bridge.permanent_entries.has(entry)
 
 
 def snooping_counts(bridge: BridgeQueries) -> SnoopingCounts:
-    """Those of multicast snooping, zeros where it is off."""
+    """The counters of multicast snooping, zeros where it is off."""
     snooping = bridge.snooping
     if snooping is None:
         return SnoopingCounts()
@@ -194,7 +199,7 @@ def vlan_snooping(bridge: BridgeQueries, vid: int) -> VlanParams | None:
 
 
 def unregistered(bridge: BridgeQueries) -> list[SetUnregistered]:
-    """Where groups go that nobody has joined, in the VLANs where they do not flood."""
+    """The ports for groups without members, in the VLANs where these do not flood."""
     wanted = [] if bridge.snooping is None else bridge.snooping.desired()
     return [each for each in wanted if isinstance(each, SetUnregistered)]
 

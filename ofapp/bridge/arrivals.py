@@ -1,7 +1,7 @@
-"""Ports that come, change and go: many at a time, since a switch may tell of a thousand at once.
+"""Ports that are added, changed and removed, many at a time: a switch may report a thousand.
 
-What looks at all ports (who may reach whom, who is in which VLAN) is worked out once for all of
-them, by whoever is told what is new about them here.
+State that depends on all ports (which port may reach which, VLAN membership) is computed once for
+all changes; the caller does that with the result from here.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ofapp.bridge.ports import LOCAL_PORT, Port, PortTable
 
 
 class Arrivals(NamedTuple):
-    """What is new about ports.
+    """Changes of ports.
 
-    new: those of another number or name; changed: all, and whether each was up and took part;
-    renamed: from which name to which.
+    new: ports with a new number or name; changed: all of them, and whether each was usable before;
+    renamed: old and new name.
     """
 
     new: list[Port]
@@ -32,7 +32,7 @@ class Arrivals(NamedTuple):
 def take_in(
     table: PortTable, policies: PortPolicies, ports: Iterable[Port], counters: Counter[str]
 ) -> Arrivals:
-    """Put ports into the table, each of another number."""
+    """Put ports into the table, each with a different number."""
     found = Arrivals([], [], [], [])
     added = 0
     refused = False
@@ -65,7 +65,7 @@ def take_in(
 
 
 def departed(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
-    """What is told of ports that the table has lost, and of the room that there is now."""
+    """The events for removed ports, and for the room that there is now."""
     events: list[Effect] = [port_event("port.removed", port, "was removed") for port in ports]
     return events + _room_again(table)
 
@@ -76,7 +76,7 @@ def usable(policies: PortPolicies, port: Port) -> bool:
 
 
 def link_event(policies: PortPolicies, port: Port) -> Event:
-    """What is told of a port that has become usable, or is not any more."""
+    """The event for a port that has become usable or unusable."""
     if not port.up or policies.takes_part(port.number):
         why = "is up" if port.up else "is down"
     else:
@@ -85,12 +85,12 @@ def link_event(policies: PortPolicies, port: Port) -> Event:
 
 
 def port_event(kind: str, port: Port, what: str) -> Event:
-    """What people are told of a port."""
+    """An event about a port."""
     return Event(kind, f"port {port.name} {what}", port=port.number, data={"name": port.name})
 
 
 def _refuse(table: PortTable, why: str) -> list[Effect]:
-    """There are more ports than there can be: the next look at the switch finds those left out."""
+    """Report the limit of ports once; the next sync with the switch finds those left out."""
     if table.refused:
         return []
     table.refused = True

@@ -1,22 +1,33 @@
-"""Sightings that wait to be learned, each port in turn, so that none waits for a louder one."""
+"""Queue of sightings to be learned, served port by port, so that a busy port delays no other one.
+
+Sightings wait only briefly: a host that still sends is seen again with its next frame, and older
+sightings would only delay newer ones.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from itertools import islice
+from itertools import islice, takewhile
 
 from ofapp.bridge.learning import Sample
 
 ROOM = 10_000
-"""Sightings that wait at most on one port; on one of several, its share of that."""
+"""Most sightings that wait; ports that have some share them equally."""
+LONGEST = 0.5
+"""Seconds for which a sighting waits since it was last seen."""
 
 
 class Backlog:
-    """By port, each sighting once, the oldest first."""
+    """Sightings by port, each once, the oldest first.
+
+    dropped: how many were not learned for lack of room or of time, by port.
+    """
 
     def __init__(self, room: int = ROOM) -> None:
+        self.dropped: Counter[int] = Counter()
         self._room = room
-        self._queues: dict[int, dict[Sample, None]] = {}
+        self._queues: dict[int, dict[Sample, float]] = {}  # when each was seen last
 
     def __len__(self) -> int:
         return sum(map(len, self._queues.values()))
@@ -28,21 +39,32 @@ class Backlog:
         """Whether sightings of this port wait."""
         return port in self._queues
 
-    def put(self, samples: Iterable[Sample]) -> int:
-        """Let them wait; gives how many there was no room for, which will be seen again."""
-        queues, refused = self._queues, 0
+    def put(self, samples: Iterable[Sample], now: float) -> None:
+        """Queue sightings as far as there is room."""
+        queues = self._queues
         for sample in samples:
             queue = queues.get(sample[0])
             if queue is None:
                 queue = queues[sample[0]] = {}
-            if len(queue) < self._room // len(queues):
-                queue[sample] = None
-            elif sample not in queue:
-                refused += 1
-        return refused
+            if len(queue) < self._room // len(queues) or sample in queue:
+                queue[sample] = now
+            else:
+                self.dropped[sample[0]] += 1
+
+    def expire(self, now: float) -> None:
+        """Drop sightings that have waited for too long."""
+        oldest = now - LONGEST
+        for port, queue in list(self._queues.items()):
+            late = [*takewhile(lambda sample: queue[sample] < oldest, queue)]  # noqa: B023
+            for sample in late:
+                del queue[sample]
+            if late:
+                self.dropped[port] += len(late)
+            if not queue:
+                del self._queues[port]
 
     def take(self, count: int) -> list[Sample]:
-        """The next ones, as many of each port as of any other while it has some."""
+        """Take the next sightings, equally many of each port that has enough."""
         queues = self._queues
         taken: list[Sample] = []
         while queues and len(taken) < count:
@@ -54,5 +76,5 @@ class Backlog:
                 if len(batch) < len(queue):
                     for sample in batch:
                         del queue[sample]
-                    queues[port] = queue  # behind those that have not had their turn
+                    queues[port] = queue  # behind ports that were not served yet
         return taken

@@ -36,35 +36,35 @@ from ofapp.bridge.stp import PortState
 
 
 class Bridge(BridgeQueries):
-    """The bridge on one datapath: what it is told.  A time is of the core, in seconds."""
+    """The bridge on one datapath: its inputs.  Times are of the core, in seconds."""
 
     # Ports
 
     def set_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """The whole list, from a switch that has just connected."""
+        """Set the complete list of ports of a switch that has just connected."""
         new = {port.number: port for port in ports}
         local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
         gone = self.remove_ports(self.not_among(local_first), now)
         return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
 
     def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """Ports that are remembered of the spanning tree, and not in such a list, are gone, too."""
+        """Remove ports that the spanning tree remembers and that are not in this list."""
         if self.spanning_tree is None:
             return []
         return self.followed(self.spanning_tree.retain(self.lags.names(ports), now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
-        """A port is new, or its name, address or link changed."""
+        """Add a port, or update its name, address or link."""
         return self.put_ports([port], now)
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """The same for many at once, each of another number."""
+        """The same for many at once, each with a different number."""
         ports = list(ports)
         folded = self._folded(self.lags.put(ports, now), now)
         return folded + self._discover(ports, now) if self.params.lldp else folded
 
     def _put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """The bridge's own, logical ones among them."""
+        """Add or update ports of the bridge, including logical ones."""
         news = take_in(self.ports, self.port_policies, ports, self.learning.counters)
         effects = news.events
         for old_name, name in news.renamed:
@@ -79,11 +79,11 @@ class Bridge(BridgeQueries):
                 effects += self.static_entries.set_local(port.mac)
         if news.new:
             effects += self._snoop(news.new, now)
-        effects += self.followed(self._links(news.changed, now), now)
+        effects += self._links(news.changed, now)
         return effects + self.static_entries.place({port.name: port.number for port in news.new})
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
-        """A port is gone; static entries on it wait for a port of the same name."""
+        """Remove a port; static entries on it wait for a port of the same name."""
         return self.remove_ports([number], now)
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
@@ -93,7 +93,7 @@ class Bridge(BridgeQueries):
         return gone + self._folded(self.lags.remove(numbers, now), now)
 
     def _folded(self, folded: Folded, now: float) -> list[Effect]:
-        """What a change of the switch's ports, or of aggregations, is to the bridge."""
+        """Apply a change of the switch's ports, or of aggregations, to the bridge."""
         effects = folded.effects
         if folded.gone:
             effects = effects + self._remove_ports(folded.gone, now)
@@ -125,7 +125,7 @@ class Bridge(BridgeQueries):
         return effects + departed(self.ports, lost)
 
     def policies_anew(self, now: float) -> list[Effect]:
-        """After a change of the ports or parameters."""
+        """Compute the policies again after a change of ports or parameters."""
         before, self.port_policies = self.port_policies, PortPolicies(self.params, self.ports)
         named = before.configured == self.port_policies.configured
         if before.trivial and self.port_policies.trivial and named:
@@ -135,9 +135,8 @@ class Bridge(BridgeQueries):
             effects += self.snooping.set_policies(self.port_policies, now)
         return effects
 
-    def _links(self, changed: Iterable[tuple[Port, bool]], now: float) -> list[Step]:
-        """What ports' links mean, which were up or not: the relay closes at once, spanning tree
-        says when it opens."""
+    def _links(self, changed: Sequence[tuple[Port, bool]], now: float) -> list[Effect]:
+        """Apply changed links (were they up?): the relay closes at once, spanning tree opens."""
         effects: list[Step] = []
         spanned: list[Port] = []
         for port, was_up in changed:
@@ -150,7 +149,9 @@ class Bridge(BridgeQueries):
                 spanned.append(port)
             elif up and not was_up:
                 effects += self.relay.set_state(port.number, PortState.FORWARDING)
-        return effects + self._span(spanned, now)
+        followed = self.followed(effects + self._span(spanned, now), now)
+        lost = [p.number for p, was_up in changed if was_up and not usable(self.port_policies, p)]
+        return followed + (self.snooping.lose_links(lost, now) if self.snooping and lost else [])
 
     # Addresses
 
@@ -179,14 +180,14 @@ class Bridge(BridgeQueries):
         return self.relay.flush(port, vid, mac)
 
     def follow_load(self, load: Load, capacity: float | None, now: float) -> list[Effect]:
-        """Let the ports' rates follow what came of their sightings (see `Rates.observe`)."""
+        """Adapt the ports' rates to the load by their sightings (see `Rates.observe`)."""
         changed = self.rates.observe(load, self.params.packet_in_rate, capacity, now)
         return [SetRate(port) for port in changed]
 
     # Parameters
 
     def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
-        """Become what `params` say, whatever differs from before and nothing else."""
+        """Apply the parameters that differ from before, and nothing else."""
         old, before = self.params, self.port_policies
         if params == old:
             return []
@@ -213,12 +214,11 @@ class Bridge(BridgeQueries):
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
     def set_policies(self, now: float) -> list[Effect]:
-        """The parameters have changed: who may reach whom, and which ports take part."""
+        """Apply changed parameters: which port may reach which, and which ports take part."""
         up = {port.number: usable(self.port_policies, port) for port in self.ports}
         effects = self.policies_anew(now)
         changed = [p for p in self.ports if usable(self.port_policies, p) is not up[p.number]]
-        steps = self._links([(port, up[port.number]) for port in changed], now)
-        return effects + self.followed(steps, now)
+        return effects + self._links([(port, up[port.number]) for port in changed], now)
 
     # Protocols
 
@@ -227,30 +227,30 @@ class Bridge(BridgeQueries):
         return self.bpdus([(port, frame)], now)
 
     def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Such frames that arrived together, by port: all are heard before any is answered."""
+        """Several such frames by port: all are handled before any is answered."""
         if self.spanning_tree is None:
             return []
         return self.followed(self.spanning_tree.bpdus(frames, now), now)
 
     def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
-        """BPDUs have been sent: (port, `SendFrame.bpdu`).  It may be due sooner than before."""
+        """Note BPDUs that were sent: (port, `SendFrame.bpdu`).  `tick` may be due sooner."""
         if self.spanning_tree is not None:
             self.spanning_tree.bpdus_left(left, now)
 
     def lacpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """LACPDUs and markers that arrived together, by the members that they came in by."""
+        """Handle LACPDUs and markers, each with the member that received it."""
         return self._folded(self.lags.hear(frames, now), now)
 
     def lldpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Frames to the nearest bridge came in, by these ports of the switch."""
+        """Handle LLDP frames, each with the port of the switch that received it."""
         return self.lldp.hear(frames, now)
 
     def go_on_lags(self, now: float) -> list[Effect]:
-        """The datapath does what aggregations want: LACP hears and is heard again."""
+        """Run LACP again: the datapath has the flows of the aggregations."""
         return self._folded(self.lags.go_on(now), now)
 
     def farewell(self, now: float) -> list[Effect]:
-        """The controller ends: what neighbours wait for is said once more."""
+        """Send LACPDUs once more before the controller ends."""
         return self._folded(self.lags.speak(now), now)
 
     def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
@@ -272,7 +272,7 @@ class Bridge(BridgeQueries):
         return effects + self.lldp.tick(now) if self.lldp else effects
 
     def pause(self, now: float) -> None:
-        """The switch is away: no protocol runs until it is back."""
+        """Pause all protocols while the switch is disconnected."""
         self.stp.pause(now)
         self.lags.clock.pause(now)
         self.lldp.pause()
@@ -280,8 +280,8 @@ class Bridge(BridgeQueries):
             self.snooping.clock.pause(now)
 
     def resume(self, now: float) -> None:
-        """The switch is back; spanning tree and LACP wait until it is known what it holds
-        (`go_on_stp`, `go_on_lags`)."""
+        """Resume after the switch has reconnected; spanning tree and LACP wait until its flows are
+        known (`go_on_stp`, `go_on_lags`)."""
         self.stp.wait()
         self.lags.clock.pause(now)
         self.lldp.resume(now)
@@ -289,37 +289,37 @@ class Bridge(BridgeQueries):
             self.snooping.clock.resume(now)
 
     def beat(self, now: float) -> None:
-        """The controller is alive; once that was said it must be, several times a second."""
+        """Signal that the controller runs; after the first call several times a second."""
         self.lags.clock.beat(now)
         for protocol in (self.spanning_tree, self.snooping):
             if protocol is not None:
                 protocol.clock.beat(now)
 
     def followed(self, steps: Iterable[Step], now: float) -> list[Effect]:
-        """The steps, and what follows for floods and multicast (`Flooding.follow`)."""
+        """The steps and their effects on floods and multicast (`Flooding.follow`)."""
         return self.flooding.follow(steps, self.spanning_tree, self.snooping, now)
 
     # Spanning tree
 
     def revive_stp(self, data: Mapping[str, Any]) -> None:
-        """Remember what was dumped, or said in `Unsettled`, before any port is known; ValueError.
+        """Restore a dump, or the data of `Unsettled`, before any port is known; ValueError.
 
-        The tree stands still until `go_on_stp`.
+        The tree is paused until `go_on_stp`.
         """
         if self.params.stp is None:
             raise ValueError("spanning tree is off")
         self.stp.revive(self.params.stp, data, lambda name: self.params.port(name).stp)
 
     def go_on_stp(self, now: float) -> list[Effect]:
-        """The datapath is in the state that the tree believes it is in: hear and be heard."""
+        """Run the tree again: the datapath has the port states of the tree."""
         return self.followed(self.stp.go_on(now), now)
 
     def beware_stp(self, until: float, now: float) -> list[Effect]:
-        """A neighbour's switch may forward although nobody speaks for it, until then."""
+        """Until then expect a neighbouring switch that forwards without a controller."""
         return self.followed(self.stp.beware(until, now), now)
 
     def calm_stp(self, now: float) -> list[Effect]:
-        """Somebody speaks for every switch again."""
+        """Every switch has a controller again."""
         return self.followed(self.stp.calm(now), now)
 
     def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
@@ -330,13 +330,13 @@ class Bridge(BridgeQueries):
         return self.followed(self.begin_stp(now), now)
 
     def begin_stp(self, now: float) -> list[Step]:
-        """With a tree as the parameters say, or none, instead of the one there was."""
+        """Start a new tree, or none, as the parameters say, instead of the old one."""
         effects = self.stp.stop()
         return effects + self.span(self.expect_stp(now), now)
 
     def expect_stp(self, now: float) -> list[int]:
-        """Gives the ports that a tree which begins has to be told of (`span`), with no one before
-        it knows which of them are up."""
+        """Gives the ports to add (`span`) to a tree that starts; first tells it which of them are
+        up."""
         ports = [port for port in self.ports if port.number != LOCAL_PORT]
         up = [port.number for port in ports if usable(self.port_policies, port)]
         if up and self.params.stp is not None:
@@ -344,7 +344,7 @@ class Bridge(BridgeQueries):
         return [port.number for port in ports]
 
     def span(self, ports: Iterable[int], now: float) -> list[Step]:
-        """Let these take part: as the tree says, or at once where none is to run."""
+        """Add these ports to the tree, or open them at once where none runs."""
         found = [*filter(None, map(self.ports.get, ports))]
         if self.params.stp is not None:
             return self._span(found, now)
@@ -374,7 +374,7 @@ class Bridge(BridgeQueries):
         return self.followed([] if tree is None else tree.check_migration(port.number, now), now)
 
     def _span(self, ports: list[Port], now: float) -> list[Step]:
-        """Let the spanning tree know of ports and their links."""
+        """Pass ports and their links to the spanning tree."""
         if not ports:
             return []
         assert self.params.stp is not None
@@ -389,18 +389,18 @@ class Bridge(BridgeQueries):
     # LLDP
 
     def _discover(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """Ports of the switch are new, or have changed."""
+        """Apply new and changed ports of the switch to LLDP."""
         effects: list[Effect] = []
         ports = list(ports)
         if not self.lldp or any(port.number == LOCAL_PORT for port in ports):
-            effects += self.lldp.set_system(system(self), now)  # whose name and address are told
+            effects += self.lldp.set_system(system(self), now)  # its name and address are sent
         there = [*filter(None, (local(self.params, port) for port in ports))]
         heard = {port.number for port in there}
         silent = [port.number for port in ports if port.number not in heard]
         return [*effects, *self.lldp.remove(silent, now), *self.lldp.put(there, now)]
 
     def _discover_anew(self, now: float) -> list[Effect]:
-        """The parameters have changed."""
+        """Apply changed parameters to LLDP."""
         effects = self.lldp.set_system(system(self), now)
         if self.lldp:
             effects += self._discover(self.lags.physical(self.ports), now)
@@ -411,7 +411,7 @@ class Bridge(BridgeQueries):
     def restore_multicast(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
-        """Take over what a switch had before this controller started; but once."""
+        """Take over the entries that a switch had before this controller started; only once."""
         if self.snooping is None or not self.snooping.fresh:
             return []
         return self.snooping.restore(groups, unregistered, now)
@@ -419,7 +419,7 @@ class Bridge(BridgeQueries):
     def set_multicast(
         self, params: MulticastParams | None, vlans: Mapping[int, VlanParams], now: float
     ) -> list[Effect]:
-        """Start, administer or (None) stop snooping.  Its own flows follow with the next look."""
+        """Start, administer or (None) stop snooping.  Its trap flows follow with the next sync."""
         self.params = replace(self.params, multicast=params, multicast_vlans=vlans)
         snooper = self.snooping
         if params is None:
@@ -462,7 +462,7 @@ class Bridge(BridgeQueries):
         return self.snooping.remove_permanent(entry, port.number, now)
 
     def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
-        """Let a port be a member as if a host had asked for it; whether it is one now."""
+        """Join a port to a group as if a host had done so; whether it is a member now."""
         return (False, []) if self.snooping is None else self.snooping.join(entry, port, now)
 
     def forget_members(
@@ -473,13 +473,13 @@ class Bridge(BridgeQueries):
         port: int | None = None,
         source: bytes | None = None,
     ) -> tuple[int, list[Effect]]:
-        """Forget members that fit all that is given, or that source of theirs; and how many."""
+        """Forget members that match all arguments, or that source of theirs; and how many."""
         if self.snooping is None:
             return 0, []
         return self.snooping.forget(now, vid, group, port, source)
 
     def _snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
-        """Let snooping know of ports and their permanent entries.
+        """Pass ports and their permanent entries to snooping.
 
         It begins with the first port, LOCAL where there is one: queries need the bridge's address.
         """

@@ -1,7 +1,6 @@
-"""What a bridge is made of, and all that is asked of it: nothing here changes anything.
+"""The parts of a bridge and its queries: nothing here changes anything.
 
-Whoever is outside of this room asks here, or by `answers`, `addresses` and `stp`, and never looks
-into the other parts.
+Other packages use these, or `answers`, `addresses` and `stp`, and never the other parts.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ from ofapp.common.portions import AT_ONCE, Portions
 class BridgeQueries:
     """The parts of the bridge on one datapath, and its answers.
 
-    lags: its aggregations, whose members are no ports of its own.
-    port_policies: who may reach whom, by the parameters and the ports that are there.
+    lags: its aggregations, whose members are no ports of the bridge.
+    port_policies: which port may reach which, by the parameters and the present ports.
     stp: its spanning tree; snooping: its multicast snooping, None where it is off.  Both begin
     with the first port, when the bridge's address is known.
-    addresses: what it has learned, for who looks after its switch.
-    ip_addresses: those that its hosts were last heard with.
+    addresses: its learned addresses, for the code that programs its switch.
+    ip_addresses: the last IP addresses of its hosts.
     rates: how many sightings a second its ports may send.
     lldp: the agents of the switch's ports, none where it is off.
-    former_name: what it was called, while another bridge goes by that name.
+    former_name: its name, while another bridge uses that name.
     """
 
     def __init__(
         self, datapath_id: int, params: BridgeParams, commons: Commons | None = None
     ) -> None:
-        """commons: with the other bridges of the same controller."""
+        """commons: shared with the other bridges of the same controller."""
         commons = commons or Commons()
         self.datapath_id = datapath_id
         self.params = params
@@ -98,20 +97,24 @@ class BridgeQueries:
     def not_among(self, ports: Iterable[Port]) -> list[int]:
         """The numbers of the ports that are not in such a list.
 
-        A number with another name is another port: switches number anew when they restart.
+        A number with another name is another port: switches renumber ports when they restart.
         """
         names = {port.number: port.name for port in ports}
         there = self.lags.physical(self.ports)
         return [old.number for old in there if names.get(old.number) != old.name]
 
+    def port_at(self, number: int) -> Port | None:
+        """The port that has a number: one of the bridge's own, or a member of an aggregation."""
+        return self.ports.get(number) or self.lags.member(number)
+
     def desired(self, params: BridgeParams | None = None) -> Desired:
-        """All of it, as things are; params: as if these were set, but for what protocols do."""
+        """The desired state; params: as if these were set, without the reactions of protocols."""
         return Asked(self, params).whole()
 
     def desired_as_of_now(
         self, params: BridgeParams | None = None
     ) -> Callable[[Portions], Desired]:
-        """The same, made later: see `Asked.as_of_now`."""
+        """The same, computed later: see `Asked.as_of_now`."""
         return Asked(self, params).as_of_now()
 
     def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
@@ -127,16 +130,16 @@ class BridgeQueries:
         return Asked(self).trapping()
 
     def static_on(self, port: int) -> list[PutStatic]:
-        """The addresses that alone may send on a port that is locked; none for another."""
+        """The only addresses that may send on a locked port; none for other ports."""
         return self.static_entries.on(port) if self.port_policies.policy(port).locked else []
 
     def sighting_rate(self, port: int) -> int:
-        """How many frames of unknown sources a second a port may show to the controller now."""
+        """Frames of unknown sources a second that a port may send to the controller now."""
         return self.rates.of(port, self.params.packet_in_rate)
 
     @property
     def has_raised_rates(self) -> bool:
-        """Whether some port may show more than it is sure of."""
+        """Whether some port has more than its guaranteed rate."""
         return bool(self.rates.raised)
 
     # Protocols
@@ -146,7 +149,7 @@ class BridgeQueries:
         return self.spanning_tree is not None and self.spanning_tree.traps(port)
 
     def is_edge(self, port: int) -> bool:
-        """Whether there is no other bridge behind the port, as far as anybody knows."""
+        """Whether no other bridge is known behind the port."""
         return self.spanning_tree is None or self.spanning_tree.is_edge(port)
 
     def next_wakeup(self) -> float | None:
@@ -157,8 +160,8 @@ class BridgeQueries:
         return min((instant for instant in due if instant is not None), default=None)
 
     def stp_status(self, now: float, ports: Iterable[int] | None = None) -> stp.BridgeStatus | None:
-        """How the spanning tree stands, and those of these ports that are in it, or all its ports;
-        None for a bridge that runs none."""
+        """The state of the spanning tree, and of those of `ports` that are in it, or of all; None
+        for a bridge that runs none."""
         tree = self.spanning_tree
         if tree is None:
             return None
@@ -169,7 +172,7 @@ class BridgeQueries:
         return {} if self.spanning_tree is None else self.spanning_tree.guarded()
 
     def stp_around(self) -> stp.Around | None:
-        """Who is behind the ports, as the spanning tree hears; None for a bridge without one."""
+        """The neighbours of the spanning tree by port; None for a bridge without one."""
         return None if self.spanning_tree is None else self.spanning_tree.around()
 
     def dump_stp(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:
@@ -177,7 +180,7 @@ class BridgeQueries:
         return None if self.spanning_tree is None else self.spanning_tree.dump(portions)
 
     def lldp_status(self, now: float) -> tuple[AgentStatus, ...]:
-        """How LLDP stands on each port of the switch where it runs."""
+        """The state of LLDP on each port of the switch where it runs."""
         return self.lldp.status(now)
 
     @property
@@ -186,5 +189,5 @@ class BridgeQueries:
         return self.snooping is not None
 
     def multicast_snapshot(self, now: float) -> Snapshot | None:
-        """How multicast snooping stands; None for a bridge that does not snoop."""
+        """The state of multicast snooping; None for a bridge that does not snoop."""
         return None if self.snooping is None else self.snooping.snapshot(now)

@@ -1,4 +1,4 @@
-"""What the bridges of one controller have in common."""
+"""Objects that the bridges of one controller share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ofapp.bridge.stp import OwnTrees
 class Commons:
     """trees: their spanning trees, which know each other; room: for all their ports.
 
-    agents: their LLDP agents, which know each other's frames from what somebody made up.
+    agents: their LLDP agents, which distinguish each other's frames from forged ones.
     """
 
     trees: OwnTrees = field(default_factory=OwnTrees)

@@ -1,8 +1,8 @@
 """What a datapath should hold for a bridge, as one frozen value.
 
-Who programs a datapath takes this value, or the part of it that has changed, and never looks into a
-bridge.  With other parameters the same question is a dry run.  A bridge of a thousand ports changes
-one at a time, so a port is a value of its own, made without the others.
+The code that programs a datapath uses this value, or the part of it that has changed, and nothing
+else of a bridge.  With other parameters the same query is a dry run.  A bridge of a thousand ports
+changes one at a time, so each port is a separate value, computed without the others.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ AccessLists = Mapping[str, tuple[AclRule, ...]]
 
 @dataclass(frozen=True, slots=True)
 class DesiredPort:
-    """One port; two that are equal have the same flows, on whatever bridge.
+    """One port; two that are equal have the same flows, on any bridge.
 
     state: None for one that is down or takes no part.
-    policy: what it may and may not; vlans: those it is a member of; copies: the ports that get a
-    copy of what it hears; lag_copies: the aggregations that do.
-    hello_time: that of the spanning tree which its BPDUs are for, in seconds; 0: they pass.
+    policy: its policy; vlans: those it is a member of; copies: the ports that get a copy of what it
+    receives; lag_copies: the aggregations that do.
+    hello_time: that of the spanning tree which gets its BPDUs, in seconds; 0: they are forwarded.
     snoops: its IGMP and MLD go to the controller.
-    learns: unknown sources are shown to the controller, so many frames (`rate`) a second.
-    full: it has learned all it may, and frames of others are dropped; full_vlans: the VLANs on it
-    of which the same is true.
+    learns: frames of unknown sources go to the controller, `rate` a second.
+    full: its limit is reached, and frames of further hosts are dropped; full_vlans: the VLANs on
+    the port for which the same is true.
     """
 
     number: int
@@ -70,14 +70,14 @@ class DesiredPort:
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The whole.
+    """All that a datapath should hold.
 
     numbers: of all ports, up or down; ports: those that are up and take part, by number.
     statics: the addresses that do not move; holds: those that are held down.
     lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
-    snoops: multicast is snooped; entries: whom it is for.
+    snoops: multicast is snooped; entries: the ports for each group.
     lags: the aggregations.
-    lldp: the ports of the switch whose LLDP is heard.
+    lldp: the ports of the switch whose LLDP goes to the controller.
     """
 
     port_policies: PortPolicies
@@ -98,7 +98,7 @@ class Desired:
         return frozenset(port.number for port in self.ports if port.forwards)
 
     def static_by_port(self) -> Mapping[int, list[PutStatic]]:
-        """The addresses that do not move, by where they belong."""
+        """The addresses that do not move, by port."""
         found: dict[int, list[PutStatic]] = defaultdict(list)
         for static in self.statics:
             if static.port is not None:
@@ -107,7 +107,7 @@ class Desired:
 
 
 class Parts(Protocol):
-    """What a bridge is made of, as far as a datapath has to do with it."""
+    """The parts of a bridge on which its datapath depends."""
 
     params: BridgeParams
     ports: PortTable
@@ -125,9 +125,9 @@ class Parts(Protocol):
 
 
 class Asked:
-    """What is asked of a bridge: as it is, or (params) as if it were told these.
+    """Compute the desired state of a bridge as it is, or as if it had other `params`.
 
-    What protocols would do then is not foreseen.
+    The reactions of protocols to these are not predicted.
     """
 
     def __init__(self, parts: Parts, params: BridgeParams | None = None) -> None:
@@ -144,14 +144,14 @@ class Asked:
         self._hello_time = 0.0 if stp is None else stp.hello_time
 
     def whole(self) -> Desired:
-        """All of it."""
+        """The complete value."""
         return self.as_of_now()(AT_ONCE)
 
     def as_of_now(self) -> Callable[[Portions], Desired]:
-        """All of it, which is made later, in portions.
+        """A function that computes the complete value later, in portions.
 
-        The states, addresses and entries are those of now.  What else changes of a port until it
-        is made may be in it or not, and follows in any case.
+        The states, addresses and entries are those of now.  Other changes of a port until its value
+        is computed may be in it or not, and follow in any case.
         """
         parts, policies = self._parts, self._port_policies
         lists = used_lists(self._params)
@@ -216,7 +216,7 @@ class Asked:
         return ((port, self._hello_time) for port in self._parts.relay.states if traps(port))
 
     def _heard(self) -> tuple[int, ...]:
-        """The ports whose LLDP is heard, or would be."""
+        """The ports whose LLDP goes, or would go, to the controller."""
         parts = self._parts
         if not self._supposed:
             return parts.lldp.ports
@@ -227,7 +227,7 @@ class Asked:
         states = dict(self._parts.relay.states)
         if not self._supposed:
             return states.items()
-        if self._params.stp is None:  # else what becomes of a port that is new is not foreseen
+        if self._params.stp is None:  # else the state of a new port is not predicted
             states = {port.number: PortState.FORWARDING for port in self._ports if port.up} | states
         return [
             (number, state)
@@ -246,7 +246,7 @@ class Asked:
 
 
 def _ports_and_lags(parts: Parts, params: BridgeParams) -> tuple[PortTable, tuple[DesiredLag, ...]]:
-    """Those that there are, or would be."""
+    """The ports and aggregations as they are, or as they would be with `params`."""
     if params.lags == parts.params.lags:
         return parts.ports, parts.lags.desired()
     lags, ports = parts.lags.supposed(params.lags, parts.ports)
@@ -257,7 +257,7 @@ def _ports_and_lags(parts: Parts, params: BridgeParams) -> tuple[PortTable, tupl
 
 
 def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:
-    """The access lists that a port has, if it is there, by name."""
+    """The access lists that ports have, present or not, by name."""
     ports = (*params.ports.values(), *params.numbered.values())
     used = {port.policy.acl for port in ports}
     return {name: rules for name, rules in params.policies.acls.items() if name in used}

@@ -1,6 +1,6 @@
-"""What the core wants done: values that the shell turns into OpenFlow messages, in list order.
+"""Effects of the core: values that the shell turns into OpenFlow messages, in list order.
 
-Those made once for every host are NamedTuples, a third of the price of a frozen dataclass.
+Those created once for every host are NamedTuples, at a third of the cost of a frozen dataclass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class InstallEntry(NamedTuple):
 
 
 class InstallSticky(NamedTuple):
-    """The same for an address that neither ages nor moves."""
+    """The same for an address that does not age."""
 
     port: int
     vid: int
@@ -45,7 +45,7 @@ class InstallDestination(NamedTuple):
 
 
 class RemoveSource(NamedTuple):
-    """Take out the source half of a learned address, if it is still the one of that serial."""
+    """Take out the source half of a learned address, if it still has that serial."""
 
     port: int
     vid: int
@@ -54,7 +54,7 @@ class RemoveSource(NamedTuple):
 
 
 class RemoveDestination(NamedTuple):
-    """Take out the destination half of a learned address, if it is still the one of that serial."""
+    """Take out the destination half of a learned address, if it still has that serial."""
 
     vid: int
     mac: int
@@ -90,9 +90,9 @@ class ClosePort:
 
 @dataclass(frozen=True, slots=True)
 class SendFrame:
-    """Send a complete frame, without FCS, out of ports, whatever their state.
+    """Send a complete frame, without FCS, out of ports in any state.
 
-    bpdu: its number; the bridge is told when it has been sent (`Bridge.bpdus_left`).  0: another's.
+    bpdu: its number, reported when it has been sent (`Bridge.bpdus_left`); 0: not a BPDU.
     """
 
     ports: frozenset[int]
@@ -102,28 +102,30 @@ class SendFrame:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """What follows waits until the switch has carried out what is before, and forwards so."""
+    """Later effects wait until the switch has carried out the earlier ones and forwards by them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """What is remembered of the spanning tree is not true any more, but for this.
+    """The stored spanning tree is no longer valid, except for this.
 
-    To be written down before anything else of the same list is carried out.
-    behind: the address of the bridge behind a port, by its name; 0 where there is none.
+    To be stored before anything else of the same list is carried out.
+    behind: the address of the bridge behind a port, by the port's name; 0 where there is none.
+    address: that of this bridge; None for one that has had no spanning tree.
     """
 
     behind: Mapping[str, int]
+    address: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class LacpMoved:
-    """What LACP knows has changed, and is to be remembered."""
+    """The state of LACP has changed, and is to be stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenFor:
-    """The spanning tree hears and is heard again, after its switch was away."""
+    """The spanning tree runs again after its switch was disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,26 +142,26 @@ class PortRenamed:
 
 @dataclass(frozen=True, slots=True)
 class InLine:
-    """The switch holds what the bridge wants, and what only the switch knew is known."""
+    """The switch has the desired flows, and the state that only the switch had is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetFlood:
-    """The ports that a frame without a known destination leaves by."""
+    """Set the ports that frames to unknown destinations leave by."""
 
     ports: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class SetLag:
-    """What the datapath does for an aggregation from now on."""
+    """Set the flows and the group of an aggregation."""
 
     lag: DesiredLag
 
 
 @dataclass(frozen=True, slots=True)
 class SetLldp:
-    """Whether the LLDP that comes in by a port of the switch is brought here."""
+    """Set whether LLDP of a port of the switch goes to the controller."""
 
     port: int
     heard: bool
@@ -179,7 +181,7 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class SetGate:
-    """Frames of unknown sources are dropped (closed), or pass: those of a port, or of a VLAN.
+    """Drop (closed) or pass frames of unknown sources of a port, or of a VLAN.
 
     One of `port` and `vid` is None.
     """
@@ -193,8 +195,8 @@ class SetGate:
 class HoldDown:
     """Drop frames from an address but for those on the port it is known on.
 
-    It ends with `LetGo`, or by itself in the switch after `seconds`.  elsewhere: where else it was
-    seen; the switch keeps both ports for the next controller.
+    It ends with `LetGo`, or by a timeout in the switch after `seconds`.  elsewhere: the other port
+    on which it was seen; the switch keeps both ports for the next controller.
     """
 
     vid: int
@@ -219,18 +221,18 @@ class Reprogram:
 
 @dataclass(frozen=True, slots=True)
 class SetRate:
-    """A port may show more or fewer unknown sources a second than before: see `Bridge.rates`."""
+    """Change a port's rate of unknown sources to the controller: see `Bridge.rates`."""
 
     port: int
 
 
 @dataclass(frozen=True, slots=True)
 class LookAgain:
-    """The datapath may lack addresses that it should have: look at it soon."""
+    """The datapath may lack addresses that it should have: sync it soon."""
 
 
 Notice = Unsettled | LacpMoved | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
-"""What is nothing to do with the switch: whoever looks after all bridges is told, at once."""
+"""Effects that do not concern the switch: the manager of all bridges gets them at once."""
 
 NOTICES: frozenset[type] = frozenset(get_args(Notice))
 

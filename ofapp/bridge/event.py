@@ -1,25 +1,25 @@
-"""Something a person may want to hear about.
+"""Events, for operators.
 
-Every limit, drop, refusal and protocol transition is told as an `Event`: a value that the core
+Every limit, drop, refusal and protocol transition is reported as an `Event`: a value that the core
 returns among its effects and the shell logs, counts and streams.  The core never logs.
 
-An event is for people, and nothing is decided by one: what has to happen next is an effect with a
-type of its own.  It carries what it is about as data, and its text speaks of ports by number, as
-the protocols do; whoever tells it to people has it worded with the names that ports have then.
+Nothing is decided by an event: actions are effects with separate types.  An event has details as
+data, and its text has port numbers, as the protocols do; `Event.worded` adds the names of the ports
+at the time of output.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
-from ofapp.bridge.ports import PortTable
+from ofapp.bridge.ports import Port
 
 
 class Severity(Enum):
-    """How loud an event is; the shell maps it to a log level."""
+    """The severity of an event; the shell maps it to a log level."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -27,17 +27,21 @@ class Severity(Enum):
     ERROR = "error"
 
 
+FindPort = Callable[[int], Port | None]
+"""A function that gives the port with a number, if there is one."""
+
+
 class PortNumber(NamedTuple):
-    """A port where a text speaks of it: `port 3`, or `port eth3 (3)` for who knows its name."""
+    """A port in a text: `port 3`, or `port eth3 (3)` where its name is known."""
 
     number: int
 
     def __str__(self) -> str:
         return f"port {self.number}"
 
-    def named(self, ports: PortTable) -> str:
+    def named(self, find: FindPort) -> str:
         """With its name, if there is such a port."""
-        port = ports.get(self.number)
+        port = find(self.number)
         return str(self) if port is None else f"port {port.name} ({self.number})"
 
 
@@ -50,7 +54,7 @@ class Event:
     """One thing that happened on a bridge.
 
     kind: dotted name, stable across versions: ``fdb.limit``, ``port.down``, ``stp.role``.
-    text: for a person; everything in it is in `data` too.
+    text: for operators; everything in it is in `data` too.
     port: OpenFlow port number it is about, or None for the bridge.
     data: JSON-serialisable details.
     """
@@ -63,15 +67,15 @@ class Event:
 
     @property
     def message(self) -> str:
-        """The text, with ports as it knows them."""
+        """The text, with ports by number."""
         return self.text if isinstance(self.text, str) else "".join(map(str, self.text))
 
-    def worded(self, ports: PortTable) -> Event:
-        """As people are told it: ports by their names, and its own port's name as `port_name`."""
+    def worded(self, find: FindPort) -> Event:
+        """The event for output: ports by name, and the name of its port as `port_name`."""
         text = self.text
         if not isinstance(text, str):
-            text = "".join(p.named(ports) if isinstance(p, PortNumber) else p for p in text)
-        own = None if self.port is None else ports.get(self.port)
+            text = "".join(p.named(find) if isinstance(p, PortNumber) else p for p in text)
+        own = None if self.port is None else find(self.port)
         data = self.data if own is None else {**self.data, "port_name": own.name}
         return replace(self, text=text, data=data)
 

@@ -1,15 +1,15 @@
-"""The forwarding database: who is behind which port (IEEE 802.1D-2004 7.8 and 7.9).
+"""The forwarding database: which host is behind which port (IEEE 802.1D-2004 7.8 and 7.9).
 
 Keyed by (VID, MAC), as dictionaries by VID: a flush or a filter by VID touches nothing else, and
 a look-up by MAC alone costs one probe a VID.  The datapath ages the entries (its idle timeout
-sees every frame, the controller does not); this database is told about it.
+sees every frame, the controller does not) and notifies the controller.
 
-An entry carries a serial number that goes into the cookies of its flows.  It tells this entry's
-FLOW_REMOVED from one of an earlier life of the same address, without comparing anything else.
-Addresses learned at about the same time share one, as a cohort: Open vSwitch finds the flows of
-one cookie by an index, and walks through all flows for anything else, so cohorts are how a switch
-with hundreds of thousands of flows is looked at piece by piece.  There are few enough of them for
-a controller that knows nothing to ask for each.
+An entry has a serial number that goes into the cookies of its flows.  It distinguishes this entry's
+FLOW_REMOVED from that of an earlier entry of the same address, without comparing anything else.
+Addresses learned at about the same time share one serial, as a cohort. Open vSwitch finds the flows
+of one cookie by an index, and walks through all flows for anything else. So a switch with hundreds
+of thousands of flows is read cohort by cohort.  There are few enough cohorts for a controller
+without any state to ask for each.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from enum import Enum
 from ofapp.bridge.mac import MAC_MASK
 
 COHORTS = 1024
-"""Serials are 1 to this; after the last comes the first again."""
+"""Serials are 1 to this, and wrap around."""
 COHORT_SIZE = 64
-"""Addresses that get a serial before it is the next one's turn."""
+"""Addresses that get the same serial before the next one is used."""
 NO_PORT = 0  # OpenFlow numbers ports from 1
 
 
@@ -32,15 +32,19 @@ class EntryType(Enum):
     """Where an entry comes from; only learned ones move and age.
 
     STICKY: learned on a sticky port: it stays there, and neither moves nor ages.
+    EXTERN: set by a program, as extern_learn in Linux: it does not age, and becomes a learned one
+    when it moves.
     """
 
     LEARNED = "learned"
     STICKY = "sticky"
+    EXTERN = "extern_learn"
     STATIC = "static"
     LOCAL = "local"
 
 
-_LEARNED, _STICKY = EntryType.LEARNED, EntryType.STICKY  # at hand: each host comes by here
+# Bound once: used for each host.
+_LEARNED, _STICKY, _EXTERN = EntryType.LEARNED, EntryType.STICKY, EntryType.EXTERN
 
 
 class Entry:
@@ -82,15 +86,21 @@ class Entry:
         return self.type is _STICKY
 
     @property
+    def lasts(self) -> bool:
+        """Whether it does not age, though it was learned or set as if it had been."""
+        return self.type is _STICKY or self.type is _EXTERN
+
+    @property
     def was_learned(self) -> bool:
-        """Whether nobody has set it: it counts towards the limits and can be flushed."""
-        return self.type is _LEARNED or self.type is _STICKY
+        """Whether it was learned, or set as if it were: it counts towards limits and can be
+        flushed."""
+        return self.type is _LEARNED or self.type is _STICKY or self.type is _EXTERN
 
 
 class Fdb:
-    """The entries and how many each port has learned; it keeps no limits, decides nothing.
+    """The entries and their number by port; limits are elsewhere (`LearningLimits`).
 
-    learned, learned_by_port: how many were learned, the sticky ones among them.
+    learned, learned_by_port: number of learned entries, including sticky and EXTERN ones.
     """
 
     def __init__(self) -> None:
@@ -123,7 +133,7 @@ class Fdb:
         return 0 if table is None else len(table) - self._set[vid]
 
     def next_serial(self, but: int = 0) -> int:
-        """The serial of who is learned now; `but`: not this one, which the address has already."""
+        """The serial for a new entry; `but`: a serial that the address has already, not given."""
         members = self._cohorts.get(self.serial)
         if members is None or len(members) >= self._cohort_ends or self.serial == but:
             self.serial = self.serial % COHORTS + 1
@@ -131,7 +141,7 @@ class Fdb:
         return self.serial
 
     def renew(self, vid: int, mac: int, entry: Entry) -> None:
-        """A learned entry begins another life: it gets another serial."""
+        """Give a learned entry another serial."""
         entry.serial = self.next_serial(but=entry.serial)
         self._enroll(vid, mac, entry.serial)
 
@@ -166,11 +176,11 @@ class Fdb:
         if table is None:
             table = self.tables[vid] = {}
         table[mac] = entry
-        if entry.type is _LEARNED or entry.type is _STICKY:
+        if entry.type is _LEARNED or entry.was_learned:
             self.learned += 1
             port, counts = entry.port, self.learned_by_port
             counts[port] = counts.get(port, 0) + 1
-            members = self._cohorts.get(entry.serial)  # `_enroll`, in line: each host comes by here
+            members = self._cohorts.get(entry.serial)  # `_enroll`, inlined: runs for each host
             if members is None:
                 members = self._cohorts[entry.serial] = array("Q")
             members.append(vid << 48 | mac)
@@ -201,16 +211,16 @@ class Fdb:
     ) -> Counter[int]:
         """Take out the learned entries behind any of `ports` and in `vid`, None for any.
 
-        sticky: those that are sticky as well.  Gives how many there were, by port.
+        sticky: those that do not age as well.  Gives how many there were, by port.
         """
         gone: Counter[int] = Counter()
-        learned, stuck = _LEARNED, _STICKY if sticky else _LEARNED
+        learned = _LEARNED
         for its_vid in list(self.tables) if vid is None else [vid]:
             table = self.tables.get(its_vid, {})
             doomed = [
                 (mac, entry.port)
                 for mac, entry in table.items()
-                if (entry.type is learned or entry.type is stuck)
+                if (entry.type is learned or (sticky and entry.lasts))
                 and (ports is None or entry.port in ports)
             ]
             for mac, _port in doomed:

@@ -1,7 +1,7 @@
-"""What follows from the states of ports: the sets of ports that floods and multicast leave by.
+"""The sets of ports that floods and multicast leave by, as they follow from port states.
 
-A thousand ports may open in one step, so the sets are worked out once for all that change together:
-before whatever waits for it, a barrier or, when a port has closed, a frame that is sent.
+A thousand ports may open in one step, so the sets are computed once for all that change together:
+before an effect that depends on them, a barrier or, when a port has closed, a frame that is sent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
 
 
 class Flooding:
-    """ports: those that frames to unknown destinations leave by, as was told last."""
+    """ports: those that frames to unknown destinations leave by, as last emitted."""
 
     def __init__(self) -> None:
         self.ports: frozenset[int] = frozenset()
@@ -27,10 +27,10 @@ class Flooding:
         snooper: BridgeSnooping | None,
         now: float,
     ) -> list[Effect]:
-        """The steps, all of which have been taken, and what follows from them.
+        """The effects for these steps, all of which have been taken.
 
-        Of topology changes only what follows; what has moved is told once, as it is now.
-        tree: knows which ports are edges; snooper: is told, too.
+        Topology changes are replaced by their effects; `Moved` becomes one `Unsettled`.
+        tree: knows which ports are edges; snooper: gets port states and topology changes.
         """
         effects: list[Effect] = []
         states: dict[int, tuple[bool, bool]] = {}
@@ -38,7 +38,7 @@ class Flooding:
         for step in steps:
             if isinstance(step, Moved):
                 if not written and tree is not None:
-                    effects.append(Unsettled(tree.behind()))
+                    effects.append(Unsettled(tree.behind(), tree.address))
                 written = True
                 continue
             waits = isinstance(step, (Barrier, TopologyChanged))
@@ -58,13 +58,13 @@ class Flooding:
         return effects + self._settle(states, snooper, now)
 
     def _closes(self, states: dict[int, tuple[bool, bool]]) -> bool:
-        """Whether a port that frames leave by is to be closed; opening can wait for those."""
+        """Whether a port that frames leave by is to be closed; opening a port can wait."""
         return any(not forwards and port in self.ports for port, (forwards, _) in states.items())
 
     def _settle(
         self, states: dict[int, tuple[bool, bool]], snooper: BridgeSnooping | None, now: float
     ) -> list[Effect]:
-        """states: of ports that have changed: whether they forward, and are edges."""
+        """Emit the changed sets.  states: of changed ports: whether they forward, and are edges."""
         effects: list[Effect] = []
         opened = {port for port, (forwards, _) in states.items() if forwards}
         ports = (self.ports | opened) - (states.keys() - opened)

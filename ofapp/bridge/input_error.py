@@ -1,4 +1,4 @@
-"""What is answered to somebody whose request cannot be carried out."""
+"""The error for a request that cannot be carried out."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The IP addresses that hosts were last heard with: what people know a host by.
+"""The last IP addresses of hosts, for display only.
 
-The bridge decides nothing by them.  They are read from frames that come to the controller anyway: a
-few of the first of hosts that are learned, and IGMP and MLD.  So it costs the switch nothing and
-learning next to nothing; and it is what a host claims, which may be another one's address.  What
-was said before the controller started is not known.
+They are read from the first frames of hosts that are learned, from IGMP and MLD, and from ARP and
+neighbour solicitations, of which the switch copies a few a second.  So an address that a host uses
+later is found, too, and learning is not slowed down.  A host may claim the address of another one.
+Addresses that were used only before the controller started are not known.
 
-Any host may claim any number of addresses, and invent others' MAC addresses: each has a few, the
-last ones; a bridge has room for so many hosts, and makes more by forgetting those that its FDB has
-forgotten.
+A host may claim any number of addresses, and invent MAC addresses. So only the last few addresses
+of each family are kept for each host: many of IPv6 do not displace the one of IPv4. The number of
+hosts is limited, and those that the FDB has forgotten make room.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ from ofapp.bridge.mac import MAC_MASK
 from ofapp.bridge.sending import frame_vid
 
 ADDRESSES = 4
-"""Of one host, the last heard."""
+"""Most addresses of one host and family; the last ones are kept."""
 
 HOSTS = 65_536
-"""Of one bridge; some 15 MB."""
+"""Most hosts of one bridge; some 15 MB, where most have an address or two."""
 
-_LOOKS = 8  # at hosts that may be forgotten, for each that there is no room for
+_LOOKS = 8  # checks of hosts that may be forgotten, for each new host without room
 
 Host = tuple[int, int]
 """(VID, MAC address)."""
 
 
 class IpAddresses:
-    """Of one bridge.  Addresses are 4 or 16 octets.
+    """The IP addresses of one bridge's hosts.  Addresses are 4 or 16 octets.
 
-    counters: addresses of which a host had too many, so that its oldest was forgotten; and hosts
-    that there was no room for.
+    counters: addresses that replaced the oldest of their host; and hosts without room.
     """
 
     def __init__(self, fdb: Fdb, hosts: int = HOSTS) -> None:
@@ -50,28 +49,28 @@ class IpAddresses:
         self._round: Iterator[int] = iter(())  # hosts that may be forgotten
 
     def __len__(self) -> int:
-        """Hosts."""
+        """Number of hosts."""
         return len(self._told)
 
     def of(self, vid: int, mac: int) -> tuple[bytes, ...]:
-        """Those of a host, the last heard first."""
+        """The addresses of a host, the latest first."""
         return self._told.get(vid << 48 | mac, ())[::-1]
 
     def hosts(self) -> Iterator[tuple[Host, tuple[bytes, ...]]]:
-        """Everybody whose address is known and whom the FDB knows then, too; whatever changes."""
+        """Hosts with known addresses that are in the FDB; changes meanwhile are safe."""
         for key, own in list(self._told.items()):
             host = key >> 48, key & MAC_MASK
             if self._fdb.get(*host) is not None:
                 yield host, own
 
     def having(self, address: bytes) -> frozenset[Host]:
-        """Those who were heard with it, and whom the FDB knows."""
+        """Hosts in the FDB that have used the address."""
         found = [key for key, own in self._told.items() if address in own]
         hosts = ((key >> 48, key & MAC_MASK) for key in found)
         return frozenset(host for host in hosts if self._fdb.get(*host) is not None)
 
     def hear(self, frames: Iterable[tuple[int, bytes]]) -> list[Effect]:
-        """Frames came in, by these ports, of whose senders the FDB has heard."""
+        """Read the senders' addresses from frames, each with its port."""
         effects: list[Effect] = []
         told, tables = self._told, self._fdb.tables
         for port, frame in frames:
@@ -81,7 +80,7 @@ class IpAddresses:
             vid, mac = frame_vid(frame), int.from_bytes(frame[6:12], "big")
             entry = tables[vid].get(mac) if vid in tables else None
             if entry is not None and entry.port != port:
-                continue  # somebody else says to be this host, and is not believed
+                continue  # another host uses this MAC address: ignored
             key = vid << 48 | mac
             before = told.get(key)
             if before is None:
@@ -97,13 +96,15 @@ class IpAddresses:
         return effects
 
     def _with(self, before: tuple[bytes, ...], address: bytes) -> tuple[bytes, ...]:
-        others = tuple(each for each in before if each != address)
-        if len(others) >= ADDRESSES:
+        others = [each for each in before if each != address]
+        family = [each for each in others if len(each) == len(address)]
+        if len(family) >= ADDRESSES:
+            others.remove(family[0])
             self.counters["ip_addresses_replaced"] += 1
-        return (*others[1 - ADDRESSES :], address)
+        return (*others, address)
 
     def _has_room(self) -> bool:
-        """After a look at whether some are not in the FDB any more, a few at a time."""
+        """Whether there is room, after a few hosts that have left the FDB are forgotten."""
         for _ in range(_LOOKS):
             key = next(self._round, None)
             if key is None:

@@ -1,8 +1,11 @@
-"""Which IP address the sender of a frame has, as far as its first 64 octets tell.
+"""The IP address of a frame's sender, from the beginning of the frame.
 
-A frame from a router carries the address of somebody far away.  What is a sender's own is told by
-ARP and neighbour discovery, which no router passes on, and by a hop limit that nobody has taken
-anything off yet: hosts begin with 64, 128 or 255.
+64 octets are enough, except for an address that its host is about to take (RFC 4862 5.4.2): that
+is the target of a solicitation from ::, up to the 86th octet.
+
+A frame from a router has the address of a remote host.  The sender's own address is in ARP and
+neighbour discovery, which no router forwards, and in packets whose hop limit is still an initial
+one: 64, 128 or 255.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ _ARP, _IPV4, _IPV6 = b"\x08\x06", b"\x08\x00", b"\x86\xdd"
 _OF_ETHERNET = b"\x00\x01\x08\x00\x06\x04"  # RFC 826: hardware and protocol, and their lengths
 _UNTOUCHED = (b"\x40", b"\x80", b"\xff")
 _IGMP = b"\x02"
+_ICMPV6, _SOLICITATION = b"\x3a", b"\x87"
+_UNSPECIFIED = bytes(16)
 
 
 def own_address(frame: bytes) -> bytes | None:
-    """The sender's own address, 4 or 16 octets; None where the frame does not tell."""
+    """The sender's own address, 4 or 16 octets; None where the frame does not show it."""
     at = 14
     kind = frame[12:14]
     while kind in TAGS:
@@ -30,9 +35,16 @@ def own_address(frame: bytes) -> bytes | None:
             return _of_a_host(frame[at + 12 : at + 16], 4)
     elif kind == _IPV6:
         source = frame[at + 8 : at + 24]
+        if source == _UNSPECIFIED and _is_solicitation(frame, at):
+            source = frame[at + 48 : at + 64]
         if frame[at + 7 : at + 8] in _UNTOUCHED or _is_link_local(source):
             return _of_a_host(source, 16)
     return None
+
+
+def _is_solicitation(frame: bytes, at: int) -> bool:
+    """Whether the IPv6 packet that begins there is a neighbour solicitation (RFC 4861 4.3)."""
+    return frame[at + 6 : at + 7] == _ICMPV6 and frame[at + 40 : at + 41] == _SOLICITATION
 
 
 def _is_link_local(source: bytes) -> bool:
@@ -40,7 +52,7 @@ def _is_link_local(source: bytes) -> bool:
 
 
 def _of_a_host(address: bytes, length: int) -> bytes | None:
-    """Neither cut off, nor of nobody (0.0.0.0, ::), of everybody's own machine, or of a group."""
+    """The address, unless it is cut off, unspecified (0.0.0.0, ::), loopback or a group's."""
     if len(address) != length:
         return None
     if length == 4:

@@ -1,7 +1,6 @@
-"""A bridge's learned addresses, for who looks after its switch: sightings in, flows compared.
+"""A bridge's learned addresses, for the code that programs its switch and compares its flows.
 
-The switch forwards by flows, and the FDB is told of them.  Whoever has both in hand asks and tells
-here, and has nothing else of how addresses are learned.
+That code needs nothing else of learning and of the FDB.
 """
 
 from __future__ import annotations
@@ -11,17 +10,18 @@ from ofapp.bridge.learning import Learning
 
 
 class LearnedAddresses:
-    """Those of one bridge.
+    """The learned addresses of one bridge.
 
-    learn, expired, forget, adopt, adopt_held, settle_held, reinstall, forwards, back, taken_back:
-    as in `Learning`; get, cohorts, cohort: as in `Fdb`.
+    learn, add_extern, expired, forget, adopt, adopt_held, settle_held, reinstall, forwards, back,
+    taken_back: as in `Learning`; get, cohorts, cohort: as in `Fdb`.
     """
 
     def __init__(self, learning: Learning) -> None:
         self._learning = learning
         self._fdb = fdb = learning.fdb
-        # Bound once: every new host comes by here, and in a look at a switch each of its flows.
+        # Bound once: called for every new host, and in a sync with a switch for each flow.
         self.learn, self.expired = learning.learn, learning.expired
+        self.add_extern = learning.add_extern
         self.forget, self.adopt, self.reinstall = (
             learning.forget,
             learning.adopt,
@@ -36,11 +36,11 @@ class LearnedAddresses:
         self.get, self.cohorts, self.cohort = fdb.get, fdb.cohorts, fdb.cohort
 
     def __len__(self) -> int:
-        """How many there are, the sticky ones among them."""
+        """Number of learned addresses, including sticky ones."""
         return self._fdb.learned
 
     def by_port(self) -> dict[int, int]:
-        """How many each port has."""
+        """Number of learned addresses by port."""
         return dict(self._fdb.learned_by_port)
 
     def lost(self) -> frozenset[int]:
@@ -48,8 +48,8 @@ class LearnedAddresses:
         return frozenset(self._learning.lost)
 
     def some_stick(self) -> bool:
-        """Whether there may be sticky ones."""
-        return bool(self._learning.sticky)
+        """Whether there may be some that do not age."""
+        return self._learning.any_extern or bool(self._learning.sticky)
 
     def learned(self, vid: int, mac: int) -> Entry | None:
         """The entry of an address that was learned, or None."""
@@ -57,14 +57,14 @@ class LearnedAddresses:
         return entry if entry is not None and entry.was_learned else None
 
     def installed(self, vid: int, mac: int) -> bool:
-        """Whether the switch should have flows of the address, whatever kind it is of."""
+        """Whether the switch should have flows of the address, of any type."""
         entry = self._fdb.get(vid, mac)
         return entry is not None and self._learning.forwards(entry.port)
 
     def count(self, what: str, times: int = 1) -> None:
-        """Something was found in the switch and dealt with."""
+        """Count a difference that was found in the switch and corrected."""
         self._learning.counters[what] += times
 
     def counted(self, what: str) -> int:
-        """How often, since the bridge is known."""
+        """The value of that counter since the bridge is known."""
         return self._learning.counters[what]

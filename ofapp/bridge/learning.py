@@ -26,12 +26,12 @@ from ofapp.bridge.move_guard import Address, MoveGuard
 from ofapp.bridge.params import BridgeParams, PortParams
 from ofapp.bridge.ports import Port
 
-# Copies of a new host's frames keep arriving until its flows are in place: so long they are not
-# news.  Later ones mean that the switch has lost the flows, and they are installed again.
+# Copies of a new host's frames keep arriving until its flows are in place: they are ignored for so
+# many seconds.  Later ones mean that the switch has lost the flows, which are installed again.
 IN_FLIGHT = 1.0
 
 Sample = tuple[int, int, int]
-"""(port, vid, mac): somebody was seen."""
+"""(port, vid, mac): a host was seen."""
 
 
 class Learning:
@@ -54,6 +54,8 @@ class Learning:
         self.limits = LearningLimits(fdb, params.fdb_max_learned, self.counters)
         self.limits.set_vlans(params.policies.vlans)
         self.move_guard = MoveGuard(params.policies.mac_move, self.counters)
+        self.any_extern = False
+        """Whether there has been an EXTERN entry."""
         self._active: set[int] = set()  # ports that are not discarding
         self._quiet: set[int] = set()  # ports that must not learn
         self._special: set[int] = set()  # holding or sticky
@@ -130,10 +132,37 @@ class Learning:
             effects.append(RemoveDestination(*address, old_serial))
         return effects + self.limits.released([old_port], [])
 
-    def expired(self, vid: int, mac: int, serial: int) -> list[Effect]:
-        """The datapath aged an address out: its source half is gone, now the destination half.
+    def check_host(self, mac: int) -> None:
+        """InputError for an address that cannot be one host's or is the bridge's own."""
+        if not mac or is_group(mac):
+            raise InputError("mac", f"{format_mac(mac)} is not the address of one host")
+        if mac in self.local:
+            raise InputError("mac", f"{format_mac(mac)} is the bridge's own address")
 
-        A notice about an earlier life of the address (another serial) changes nothing.
+    def add_extern(self, port: int, vid: int, mac: int, now: float) -> list[Effect]:
+        """Set an address as if it had been seen, but one that does not age; InputError.
+
+        A limit does not refuse it, though it counts.
+        """
+        self.check_host(mac)
+        entry = self.fdb.get(vid, mac)
+        if entry is not None and not entry.was_learned:
+            what = f"{format_mac(mac)} in VLAN {vid} is a static entry: delete that first"
+            raise InputError("mac", what)
+        if port in self._quiet:
+            raise InputError("port", "the port is locked, or its learning is off")
+        if entry is not None and entry.type is EntryType.EXTERN and entry.port == port:
+            return []
+        effects = [] if entry is None else self.withdraw(vid, mac)
+        entry = Entry(port, EntryType.EXTERN, self.fdb.next_serial(), now)
+        self.fdb.add(vid, mac, entry)
+        self.any_extern = True
+        return effects + self._installed(vid, mac, entry, NO_PORT)
+
+    def expired(self, vid: int, mac: int, serial: int) -> list[Effect]:
+        """Remove the destination half of an address whose source half the datapath aged out.
+
+        A notice about an earlier entry of the address (another serial) changes nothing.
         """
         entry = self.fdb.get(vid, mac)
         if entry is None or entry.type is not EntryType.LEARNED or entry.serial != serial:
@@ -151,7 +180,7 @@ class Learning:
         return self.move_guard.let_go((vid, mac))
 
     def forget(self, vid: int, mac: int) -> list[Effect]:
-        """Drop a learned entry from the FDB only; gives what follows: who has room, who is free."""
+        """Drop a learned entry from the FDB only; gives effects of limits and hold-downs."""
         port = self.fdb.remove(vid, mac).port
         effects = self.limits.released([port], [vid])
         return effects + self.move_guard.let_go((vid, mac)) if self.move_guard.held else effects
@@ -161,7 +190,7 @@ class Learning:
     ) -> list[Effect]:
         """Drop the learned entries behind any of `ports` and in `vid` (None: any) at once.
 
-        sticky: those that are sticky as well.  The others' flows are the caller's to take out.
+        sticky: those that do not age as well.  The caller takes out the flows.
         """
         if vid is None:
             self.lost.difference_update(self.lost.copy() if ports is None else ports)
@@ -195,7 +224,7 @@ class Learning:
         return self.move_guard.adopt((vid, mac), ports, ports[0] in self.sticky, age, now)
 
     def settle_held(self) -> list[Effect]:
-        """Every address that a switch knows is known: let go of those that are not."""
+        """End hold-downs of unknown addresses, once all addresses of the switch are read."""
         return self.move_guard.settle(self._is_known)
 
     def release(self, port: int) -> list[Effect]:
@@ -226,8 +255,8 @@ class Learning:
     ) -> tuple[Entry | None, list[Effect]]:
         """Take over an address whose flows a switch already holds; None when it may not be.
 
-        sticky: what its flows say; the address is learned anew when that is not the port's way.
-        A serial that nobody gives out today is replaced, and its flows with it.
+        sticky: whether its flows are; the address is learned again when the port is not.
+        A serial out of today's range is replaced, and its flows with it.
         """
         effects: list[Effect] = []
         if sticky is not (port in self.sticky) or not self._adoptable(port, mac, sticky):
@@ -249,7 +278,7 @@ class Learning:
         return port in self._active and port not in self.holding
 
     def taken_back(self, ports: Iterable[int]) -> None:
-        """What the datapath had lost of these ports is there again."""
+        """Note that the datapath has the addresses of these ports again."""
         self.lost.difference_update(ports)
 
     # What ports may
@@ -299,11 +328,11 @@ class Learning:
         return effects
 
     def set_policies(self, params: BridgeParams, ports: Iterable[Port], now: float) -> list[Effect]:
-        """The bridge has other parameters: limits, the guard over moves, and those of its ports.
+        """Apply changed parameters: limits, the move guard, and those of ports.
 
-        Nothing that is learned is forgotten for a lower limit: what is new is refused, and dropped
-        where the limit says so, until there is room.  Who is held down stays so for the time he
-        was told.  Ports: see `set_port`.
+        Nothing that is learned is forgotten for a lower limit: new addresses are refused, and their
+        frames dropped where the limit says so, until there is room.  Addresses that are held down
+        stay so for their old time.  Ports: see `set_port`.
         """
         effects = self.limits.set_bridge(params.fdb_max_learned)
         effects += self.limits.set_vlans(params.policies.vlans)
@@ -332,7 +361,7 @@ class Learning:
         port = entry.port
         if not self.forwards(port):
             return []
-        kind = InstallSticky if entry.is_sticky else InstallEntry
+        kind = InstallSticky if entry.lasts else InstallEntry
         return [kind(port, vid, mac, entry.serial, old_port)]
 
     def _retype(self, port: int, now: float) -> list[Effect]:
@@ -341,7 +370,7 @@ class Learning:
             return []
         effects: list[Effect] = []
         for vid, mac, entry in self.fdb:
-            if entry.port == port and entry.was_learned:
+            if entry.port == port and entry.was_learned and entry.type is not EntryType.EXTERN:
                 entry.type = self._type(port)
                 self._renew((vid, mac), entry, now)
                 if self.forwards(port):
@@ -365,7 +394,7 @@ class Learning:
         entry.source_packets = entry.destination_packets = 0
 
     def _admissible(self, port: int, mac: int) -> bool:
-        """Whether an address can be learned there at all; the pipeline should have seen to it."""
+        """Whether an address can be learned there at all; normally the pipeline ensures it."""
         if port not in self.open_ports:
             self.counters["closed_port"] += 1
         elif not mac or is_group(mac):

@@ -1,14 +1,14 @@
-"""Limits of learned addresses: of the bridge, of ports, of VLANs; and the gates of those that drop.
+"""Limits of learned addresses of the bridge, of ports and of VLANs; and the drop of further hosts.
 
 A limit that is reached stays "reached" until a twentieth of it is free again, so a bridge that
-ages and learns at the brim tells its story once and not once a second.  Learning itself resumes
-with the first free place.
+ages and learns at its limit reports it once and not once a second.  Learning itself resumes with
+the first free place.
 
-Beyond a limit frames flood, or they are dropped: then a gate closes with the last place taken, so
-that not one frame of a host too many passes, and opens when the limit is not reached any more.
-What a closed gate drops is still shown to the controller.  So a host that takes a place that was
-freed is let in at once, though the gate stays closed to all others; and one that is known and comes
-from another port of the same VLAN can move.
+Beyond a limit frames flood, or they are dropped. In the latter case the limit is closed with the
+last place taken, so that no frame of a further host passes, until it is not reached any more.
+Frames that are dropped then still go to the controller.  So a new host can take a free place at
+once, while frames of all others are dropped; and a known host that appears on another port of the
+same VLAN can move.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ofapp.bridge.policy import VlanPolicy
 class LearningLimit:
     """One limit.
 
-    port, vid: what it is about, both None for the bridge; drops: frames of hosts beyond it are
-    dropped and do not flood; reached: somebody was refused lately; closed: its gate is; refused:
-    how many sightings were not learned.
+    port, vid: its scope, both None for the bridge; drops: frames of hosts beyond it are dropped and
+    do not flood; reached: an address was refused lately; closed: such frames are dropped now;
+    refused: how many sightings were not learned.
     """
 
     __slots__ = ("closed", "drops", "most", "name", "port", "reached", "refused", "vid")
@@ -45,7 +45,7 @@ class LearningLimit:
         self.refused = 0
 
     def refuse(self) -> list[Effect]:
-        """Count one address that was not learned; the event for the first of a series."""
+        """Count one address that was not learned; gives the event for the first of a series."""
         self.refused += 1
         if self.reached:
             return []
@@ -59,20 +59,20 @@ class LearningLimit:
         return [Event("fdb.limit", message, Severity.WARNING, self.port, data)]
 
     def fill(self, count: int) -> list[Effect]:
-        """With `count` entries from now on: the gate, if it closes."""
+        """Close the limit if `count` entries reach it."""
         if not self.drops or self.closed or count < self.most:
             return []
         self.closed = True
         return [SetGate(self.port, self.vid, True)]
 
     def release(self, count: int) -> list[Effect]:
-        """With `count` entries now: the gate and the event, once there is room again."""
+        """Open the limit, with the event, once `count` entries leave room again."""
         if not (self.reached or self.closed) or count > self.most - max(1, self.most // 20):
             return []
         return self.clear()
 
     def clear(self) -> list[Effect]:
-        """It is not reached any more."""
+        """Open the limit, with the event."""
         effects: list[Effect] = []
         if self.closed:
             effects.append(SetGate(self.port, self.vid, False))
@@ -84,7 +84,7 @@ class LearningLimit:
         return effects
 
     def administer(self, most: int, drops: bool, count: int) -> list[Effect]:
-        """Another limit, or another fate of what is beyond; what is learned stays."""
+        """Set the number of the limit and whether it drops; learned addresses stay."""
         self.most, self.drops = most, drops
         effects = self.release(count)
         if self.closed and not drops:
@@ -107,7 +107,7 @@ class LearningLimits:
         self._counters = counters
 
     def room(self, port: int, vid: int, effects: list[Effect]) -> bool:
-        """Whether one more address can be learned, which must then be done."""
+        """Whether one more address can be learned; if so, the caller must learn it."""
         if self._fdb.learned >= self.bridge.most:
             self._counters["refused_bridge_limit"] += 1
             effects += self.bridge.refuse()
@@ -124,7 +124,7 @@ class LearningLimits:
         return True
 
     def room_to_move(self, port: int, effects: list[Effect]) -> bool:
-        """Whether a known address of the same VLAN can be learned on a port, which must be done."""
+        """Whether an address of the same VLAN can move to a port; if so, the caller moves it."""
         limit = self.ports.get(port)
         if limit is None:
             return True
@@ -134,7 +134,7 @@ class LearningLimits:
         return True
 
     def released(self, ports: Iterable[int], vids: Iterable[int]) -> list[Effect]:
-        """Entries have gone there: what opens, and who has room again."""
+        """Open limits after entries have gone there, with their events."""
         effects = self.bridge.release(self._fdb.learned)
         for limits, keys in ((self.ports, ports), (self.vlans, vids)):
             if limits:
@@ -144,11 +144,11 @@ class LearningLimits:
         return effects
 
     def set_bridge(self, most: int) -> list[Effect]:
-        """The bridge's limit."""
+        """Set the bridge's limit."""
         return self.bridge.administer(most, False, self._fdb.learned)
 
     def set_port(self, port: int, name: str, most: int | None, drops: bool) -> list[Effect]:
-        """A port's limit, None for none, and what becomes of frames beyond it."""
+        """Set a port's limit, None for none, and whether it drops."""
         if most is None:
             gone = self.ports.pop(port, None)
             return [] if gone is None else gone.clear()
@@ -157,7 +157,7 @@ class LearningLimits:
         return limit.administer(most, drops, self._count(limit))
 
     def set_vlans(self, policies: Mapping[int, VlanPolicy]) -> list[Effect]:
-        """The limits of all VLANs."""
+        """Set the limits of all VLANs."""
         limits = {
             vid: (policy.fdb_max_learned, policy.drops_over_limit)
             for vid, policy in policies.items()

@@ -1,7 +1,7 @@
-"""What a bridge and its ports say of themselves by LLDP: worked out from parameters and ports.
+"""The LLDP information of a bridge and its ports, from parameters and ports.
 
-LLDP is of the switch's own ports. What is configured of an aggregation holds for its members, and
-so do its VLANs.
+LLDP runs on the switch's physical ports. The configuration and the VLANs of an aggregation hold for
+its members.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ofapp.bridge.params import BridgeParams
 from ofapp.bridge.ports import LOCAL_PORT, Port
 
 MOST_VLANS = 16
-"""VLAN names that a frame tells: each is up to 39 of its 1,500 octets."""
+"""Most VLAN names in a frame: each takes up to 39 of its 1,500 octets."""
 
 
 class Named(Protocol):
-    """What is asked of a bridge."""
+    """The attributes of a bridge that are used here."""
 
     datapath_id: int
     params: BridgeParams
@@ -31,7 +31,7 @@ class Named(Protocol):
 
 
 def system(bridge: Named) -> System | None:
-    """What all ports of a bridge say alike; None where LLDP is off."""
+    """What all ports of a bridge send alike; None where LLDP is off."""
     params = bridge.params.lldp
     if params is None:
         return None
@@ -40,9 +40,9 @@ def system(bridge: Named) -> System | None:
 
 
 def local(params: BridgeParams, port: Port) -> Local | None:
-    """What a port of the switch says of itself; None where LLDP does not run.
+    """What a port of the switch sends; None where LLDP does not run.
 
-    A port that is shut down is silent, and so is one that only listens.
+    A port that is shut down does not send, nor does the destination of a mirror.
     """
     if params.lldp is None or port.number == LOCAL_PORT:
         return None

@@ -1,21 +1,20 @@
-"""The guard over moves: addresses that flap, or that were learned on a sticky port, are held down.
+"""The move guard: addresses that flap, or move away from a sticky port, are held down.
 
-An address that is seen here and there in turn tells of a loop or of somebody who poses as another
-host.  Every move makes flow-mods and sends the host's frames elsewhere, so after a few in a short
-time it has to stay where it was before they began: frames from it are dropped wherever else they
-come from.  That needs one flow in the switch, which the source half of the learned address goes
-before, and it ends by itself: by the bridge's timer, and in the switch, should the controller be
-away, by a hard timeout.  The next controller finds it there and goes on with it (`adopt`): nothing
-that is written elsewhere could say as well what the switch does.  An address of a sticky port is
-held with the first frame from elsewhere.
+An address that is seen on two ports in turn means a loop or a host that impersonates another one.
+Every move causes flow-mods and redirects the host's frames. So after a few moves in a short time
+the address stays where it was before, and frames from it are dropped on other ports.  That takes
+one flow in the switch, with a lower priority than the source half of the learned address. It ends
+by the bridge's timer, and in the switch by a hard timeout if the controller is away.  The next
+controller reads it from the switch and continues it (`adopt`): no copy stored elsewhere would be as
+accurate.  An address of a sticky port is held with the first frame on another port.
 
-What is no flapping: a guest that migrates moves once or twice; a virtual router's address (VRRP,
-RFC 5798) once a failover; and a topology change of spanning tree makes addresses forgotten, so
-that they do not move at all.  An address that was forgotten has no history.  A host that sends one
-address by two ports at a time, as Linux bonds in mode balance-rr do, does flap: it needs link
-aggregation, which is told (`lag.unnamed`), or a guard that is turned off.
+These do not flap: a virtual machine that migrates moves once or twice; a virtual router's address
+(VRRP, RFC 5798) once a failover; and after a topology change of spanning tree addresses are
+forgotten, so that they do not move at all.  A forgotten address has no history.  A host that sends
+one address by two ports at a time, as Linux bonds in mode balance-rr do, does flap: it needs link
+aggregation, which an event suggests (`lag.unnamed`), or a guard that is turned off.
 
-Only moves pay for this.  Histories are kept for TRACKED addresses at most, and the one that moved
+Only moves cost anything.  Histories are kept for TRACKED addresses at most, and the one that moved
 longest ago makes room; each has as many instants as moves are allowed.
 """
 
@@ -35,7 +34,7 @@ from ofapp.bridge.policy import MoveLimit
 
 TRACKED = 10_000
 MAX_HELD = 1024
-"""Addresses held at a time: each look at a switch goes through all of them."""
+"""Most addresses held at a time: each sync with a switch reads all of them."""
 LATE = 1.0
 """Seconds after which a sighting of a held address means that the switch has lost its flow."""
 _LONGEST = 0xFFFF  # hard_timeout is 16 bits of seconds
@@ -47,9 +46,9 @@ Address = tuple[int, int]
 class HeldAddress:
     """An address that is held down.
 
-    port: where it is known; elsewhere: where else it was seen; sticky: why, else for its moves;
-    since, until: core time; effect: what the switch was told; sightings: those from elsewhere that
-    came to the controller all the same.
+    port: where it is known; elsewhere: the other port; sticky: held as sticky, else for its moves;
+    since, until: core time; effect: as sent to the switch; sightings: those on other ports that
+    came to the controller nevertheless.
     """
 
     __slots__ = (
@@ -80,19 +79,19 @@ class HeldAddress:
 
     @property
     def two(self) -> Two:
-        """The two ports that it is heard on."""
+        """The two ports on which it is seen."""
         return min(self.port, self.elsewhere), max(self.port, self.elsewhere)
 
     @property
     def reason(self) -> Literal["sticky", "moves"]:
-        """Why, in one word."""
+        """The reason in one word."""
         return "sticky" if self.sticky else "moves"
 
 
 class _Track:
-    """The moves of one address: where it was before them, and when they were.
+    """The moves of one address: the port before them (`home`), and their times.
 
-    ports: the first three that they were between.
+    ports: the first three ports of the moves.
     """
 
     __slots__ = ("home", "ports", "times")
@@ -103,16 +102,16 @@ class _Track:
         self.times: deque[float] = deque()
 
     def to(self, port: int, now: float) -> None:
-        """One more move."""
+        """Add a move."""
         self.times.append(now)
         if port not in self.ports and len(self.ports) < 3:
             self.ports.append(port)
 
 
 class MoveGuard:
-    """Counts moves and knows who is held.
+    """Counts moves and holds addresses down.
 
-    held: in the order in which they began.
+    held: addresses in the order in which the hold-downs began.
     """
 
     def __init__(self, params: MoveLimit, counters: Counter[str]) -> None:
@@ -126,25 +125,25 @@ class MoveGuard:
         self._adopts = True
 
     def exceeds(self, address: Address, entry: Entry, now: float) -> bool:
-        """Whether one more move would be one too many."""
+        """Whether one more move would exceed the limit."""
         track = self._tracks.get(address)
         if track is None:
             return False
         begin = now - self.params.window
         last = track.times[-1]
         if last != entry.installed or last <= begin or not self.params.moves:
-            del self._tracks[address]  # an earlier life, or long ago
+            del self._tracks[address]  # an earlier entry, or long ago
             return False
         while track.times[0] <= begin:
             track.times.popleft()
         return len(track.times) >= self.params.moves
 
     def home(self, address: Address) -> int:
-        """Where an address was before its moves began; KeyError for one that has not moved."""
+        """The port of an address before its moves; KeyError for one that has not moved."""
         return self._tracks[address].home
 
     def moved(self, address: Address, old_port: int, entry: Entry, now: float) -> None:
-        """An address has moved, and its entry is as it is from now on."""
+        """Record a move of an address; its entry is updated already."""
         if not self.params.moves:
             return
         tracks = self._tracks
@@ -152,7 +151,7 @@ class MoveGuard:
         track.to(entry.port, now)
         tracks[address] = track
         begin = now - self.params.window
-        for _ in range(2):  # more than come in, so the stale ones go in time
+        for _ in range(2):  # more than are added, so that stale ones are removed
             oldest = next(iter(tracks))
             if tracks[oldest].times[-1] > begin and len(tracks) <= TRACKED:
                 break
@@ -160,7 +159,7 @@ class MoveGuard:
             del tracks[oldest]
 
     def hold(self, address: Address, entry: Entry, elsewhere: int, now: float) -> list[Effect]:
-        """Frames from an address are dropped from now on, but for those on its port."""
+        """Drop frames from an address from now on, except on its port."""
         track = self._tracks.pop(address, None)
         if len(self.held) >= MAX_HELD:
             return self._refuse()
@@ -183,10 +182,10 @@ class MoveGuard:
     def adopt(
         self, address: Address, ports: Two, sticky: bool, age: float, now: float
     ) -> list[Effect]:
-        """A switch has held an address for `age` seconds, as a controller before this one asked.
+        """Take over a hold-down that a switch has had for `age` seconds from a former controller.
 
-        ports: where it is known, and where else it was seen.  Once this one knows the switch
-        (`settle`), what it does not hold itself has been let go.
+        ports: where it is known, and the other port.  After `settle` nothing is taken over any
+        more.
         """
         left = self.params.hold - age
         wanted = self._adopts and (sticky or self.params.moves) and left > 0
@@ -199,7 +198,7 @@ class MoveGuard:
         return [_told(held, why, f"held down for {math.ceil(left)} s more")]
 
     def seen(self, held: HeldAddress, port: int, now: float) -> list[Effect]:
-        """A held address was seen elsewhere: its flow was not there in time, or is lost."""
+        """Handle a held address on another port: its flow came too late, or is lost."""
         held.elsewhere = port
         held.sightings += 1
         self._counters["held_sightings"] += 1
@@ -209,26 +208,26 @@ class MoveGuard:
         return [held.effect]
 
     def let_go(self, address: Address) -> list[Effect]:
-        """An address is not held any more, on request or because it is known no more."""
+        """End the hold-down of an address, on request or because it was forgotten."""
         return self._let_go(lambda held: (held.vid, held.mac) == address)
 
     def settle(self, is_known: Callable[[Address], bool]) -> list[Effect]:
-        """All that the switch knows is known: let go of those that are not."""
+        """End hold-downs of unknown addresses, once all of the switch's are read."""
         self._adopts = False
         return self.forget(is_known)
 
     def forget(self, is_known: Callable[[Address], bool]) -> list[Effect]:
-        """Let go of those that are not known any more."""
+        """End hold-downs of addresses that are not known any more."""
         return self._let_go(lambda held: not is_known((held.vid, held.mac)))
 
     def tick(self, now: float) -> list[Effect]:
-        """Let go of those whose time is over; due at `next_wakeup`."""
+        """End hold-downs whose time is over; due at `next_wakeup`."""
         if self._due is None or now < self._due:
             return []
         return self._let_go(lambda held: held.until <= now)
 
     def next_wakeup(self) -> float | None:
-        """When `tick` is due, None when nobody is held."""
+        """When `tick` is due, None when no address is held."""
         return self._due
 
     def _add(self, held: HeldAddress) -> None:
@@ -236,7 +235,7 @@ class MoveGuard:
         self._due = held.until if self._due is None else min(self._due, held.until)
 
     def _refuse(self) -> list[Effect]:
-        """There are too many: the address stays where it is, but its frames go on."""
+        """Report that too many are held: the address stays on its port, but its frames pass."""
         self._counters["hold_refused"] += 1
         if self._refused:
             return []

@@ -1,10 +1,9 @@
 """IGMP and MLD snooping on this bridge: frames and port states in, entries of the datapath out.
 
-On a bridge without VLAN configuration every port is in every VLAN, so a VLAN begins to be looked
-after with the first message that is seen in it, up to a limit a port: VIDs are anybody's to invent.
-Untagged frames, VLANs with parameters of their own and those with permanent entries are looked
-after in any case, and all that are configured where a querier of ours must ask: before anybody has
-spoken there.
+On a bridge without VLAN configuration every port is in every VLAN. So a VLAN is snooped from the
+first message in it, up to a limit for each port, as hosts can invent VIDs. Untagged frames, VLANs
+with separate parameters and those with permanent entries are snooped in any case. So are all
+configured VLANs where the bridge is querier: it must ask before any host has sent a report there.
 """
 
 from __future__ import annotations
@@ -34,14 +33,13 @@ from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.sending import frame_vid, sent, tagged
 
 MAX_VLANS = 256
-"""VLANs that one port may introduce; it harms nobody but itself by inventing more."""
+"""Most VLANs that one port may introduce; a port that invents more harms only itself."""
 
 
 class BridgeSnooping:
-    """A `Snooping` and the ports it looks after.
+    """A `Snooping` and its ports.
 
-    vlans: VLANs with parameters of their own; mac: the bridge's address, the source of queries of
-    our own.
+    vlans: VLANs with separate parameters; mac: the bridge's address, the source of its queries.
     """
 
     def __init__(
@@ -58,9 +56,9 @@ class BridgeSnooping:
         self.changes = TopologyChanges()
         """Topology changes."""
         self.fresh = True
-        """Nothing was restored yet, so a switch may know more than we do."""
+        """Nothing was restored yet, so a switch may have more entries."""
         self.vlans = {0, *vlans}
-        """The VLANs that are looked after."""
+        """The VLANs that are snooped."""
         self._params = params
         self._own = vlans
         self._ports: dict[int, bool] = {}
@@ -68,7 +66,7 @@ class BridgeSnooping:
         self._full: set[int] = set()
 
     def put_ports(self, ports: Mapping[int, PortParams], now: float) -> list[Effect]:
-        """Ports are there; they take part once they forward.  Known ones are administered."""
+        """Add ports, which take part once they forward, and administer known ones."""
         at = self.clock.at(now)
         told: list[multicast.Effect] = []
         new = ports.keys() - self._ports.keys()
@@ -83,7 +81,7 @@ class BridgeSnooping:
         return self._carry_out(told)
 
     def remove_ports(self, ports: Iterable[int], now: float) -> list[Effect]:
-        """Ports are gone."""
+        """Remove ports."""
         gone = [port for port in ports if port in self._ports]
         if not gone:
             return []
@@ -95,9 +93,13 @@ class BridgeSnooping:
         told = self._snooping.remove_ports(gone, at)
         return self._carry_out(told + self._vlans_anew(at))
 
+    def lose_links(self, ports: Iterable[int], now: float) -> list[Effect]:
+        """Forget members behind links that went down: they have to report again."""
+        return self._carry_out(self._snooping.lose_links(ports, self.clock.at(now)))
+
     def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
-        """What spanning tree says of ports: whether they forward, and are edges, with no other
-        bridge behind them."""
+        """Set the states of ports by spanning tree: whether they forward, and are edges, with no
+        other bridge behind them."""
         known = {port: state for port, state in states.items() if port in self._ports}
         if not known:
             return []
@@ -105,12 +107,12 @@ class BridgeSnooping:
         return self._carry_out(self._snooping.set_port_states(known, self.clock.at(now)))
 
     def set_policies(self, policies: PortPolicies, now: float) -> list[Effect]:
-        """Ports are members of other VLANs than before, maybe."""
+        """Set the policies; the ports' VLANs may have changed."""
         self._port_policies = policies
         return self._carry_out(self._vlans_anew(self.clock.at(now)))
 
     def topology_change(self, now: float) -> list[Effect]:
-        """Spanning tree saw a topology change, or heard of one: relearn quickly."""
+        """Relearn quickly after a topology change of spanning tree."""
         at = self.clock.at(now)
         self.changes.hear(at)
         return self._relearn(at)
@@ -139,10 +141,10 @@ class BridgeSnooping:
         return self.clock.due(soonest)
 
     def _relearn(self, at: float) -> list[Effect]:
-        """Ask about topology changes, if it is time.
+        """Send queries because of topology changes, if it is time.
 
-        Until the next time may be, what may have moved is not restricted, so a change that has to
-        wait cuts nobody off.
+        Until the next queries groups that may have moved are not restricted, so a change that has
+        to wait cuts no host off.
         """
         ask, told = self.changes.run(at)
         if not ask:
@@ -152,7 +154,7 @@ class BridgeSnooping:
     def restore(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
-        """Take over what a switch had before this controller started."""
+        """Take over the entries that a switch had before this controller started."""
         at = self.clock.at(now)
         self.fresh = False
         effects: list[Effect] = []
@@ -165,7 +167,7 @@ class BridgeSnooping:
     def set_params(
         self, params: multicast.Params, vlans: Mapping[int, VlanParams], now: float
     ) -> list[Effect]:
-        """Administer the bridge; a VLAN that has no parameters of its own any more stays."""
+        """Administer the bridge; a VLAN whose separate parameters are removed stays snooped."""
         at = self.clock.at(now)
         before, self._params, self._own = self._own, params, vlans
         told = self._snooping.set_params(params, at)
@@ -186,20 +188,20 @@ class BridgeSnooping:
     def add_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Forward a group to a port for good; ValueError."""
         at = self.clock.at(now)
-        vid, group, _, source, exclude = entry
+        vid, group, _, source, exclude, _ = entry
         told = self._snooping.add_permanent(vid, group, port, at, source, exclude)
         return self._carry_out(told + self._begin(vid, at))
 
     def remove_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Undo `add_permanent`; KeyError."""
-        vid, group, _, source, _ = entry
+        vid, group, _, source, *_ = entry
         told = self._snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
         return self._carry_out(told)
 
     def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
-        """As if a host at the port had asked for it; whether it is a member now.  ValueError."""
+        """Join as if a host at the port had done so; whether it is a member now.  ValueError."""
         at = self.clock.at(now)
-        vid, group, _, source, exclude = entry
+        vid, group, _, source, exclude, _ = entry
         told = self._begin(vid, at)
         joined, more = self._snooping.join(vid, group, port, at, source, exclude)
         return joined, self._carry_out(told + more)
@@ -212,16 +214,16 @@ class BridgeSnooping:
         port: int | None = None,
         source: bytes | None = None,
     ) -> tuple[int, list[Effect]]:
-        """Forget members that fit all that is given, or that source of theirs; and how many."""
+        """Forget members that match all arguments, or that source of theirs; and how many."""
         count, told = self._snooping.forget(self.clock.at(now), vid, group, port, source)
         return count, self._carry_out(told)
 
     def snapshot(self, now: float) -> Snapshot:
-        """The state for people."""
+        """The state, for display."""
         return self._snooping.snapshot(self.clock.at(now))
 
     def vlan_params(self, vid: int) -> VlanParams:
-        """What holds in a VLAN."""
+        """The parameters that apply in a VLAN."""
         return self._own.get(vid, self._params.vlan)
 
     def desired(self) -> list[SetGroup | SetUnregistered]:
@@ -233,14 +235,14 @@ class BridgeSnooping:
         return [effect for vid in sorted(self.vlans) for effect in self._look_after(vid, at)]
 
     def _begin(self, vid: int, at: float) -> list[multicast.Effect]:
-        """Look after a VLAN, if that is not done yet: somebody has set something there."""
+        """Snoop a VLAN where an entry is set, if that is not done yet."""
         if vid in self.vlans:
             return []
         self.vlans.add(vid)
         return self._look_after(vid, at)
 
     def _to_ask(self) -> frozenset[int]:
-        """VLANs that our querier asks in though nobody may have spoken there."""
+        """Configured VLANs in which the bridge's querier asks, with or without hosts."""
         asks = self._params.vlan.mcast_querier
         return self._port_policies.configured - self.vlans if asks else frozenset()
 
@@ -249,10 +251,9 @@ class BridgeSnooping:
         return self._snooping.set_vlan(vid, members, at, self._own.get(vid))
 
     def _admit(self, vid: int, port: int, at: float, effects: list[Effect]) -> bool:
-        """Look after a VLAN that somebody has spoken in first.
+        """Snoop a VLAN from the first message in it.
 
-        A port that has introduced too many gives up one where nothing is known any more, if there
-        is one.
+        A port that has introduced too many VLANs gives up one without entries, if there is one.
         """
         mine = self._introduced.setdefault(port, set())
         if len(mine) >= MAX_VLANS:
@@ -285,7 +286,7 @@ class BridgeSnooping:
     def _carry_out(
         self, wanted: Iterable[multicast.Effect], frame: bytes = b"", source: int | None = None
     ) -> list[Effect]:
-        """frame: what is to be forwarded, as it is inside; source: where it came from."""
+        """Translate effects.  frame: to be forwarded, as inside the bridge; source: its port."""
         effects: list[Effect] = []
         for effect in wanted:
             if isinstance(effect, ForwardTo):

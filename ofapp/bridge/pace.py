@@ -1,7 +1,7 @@
-"""At most so many of something in any so many seconds.
+"""A rate limit: at most so many of something in any so many seconds.
 
-LACPDUs need it by the standard, and everything else that a host can bring about needs it as well:
-what it costs the switch and the people who read events must not depend on how fast a host can send.
+The standard requires it for LACPDUs. Everything else that a host can cause needs it as well: the
+load on the switch and the number of events must not depend on how fast a host can send.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Pace:
 
 
 class Telling(Pace):
-    """Events, so many of them; untold: how many more there were."""
+    """A rate limit of events; untold: how many were suppressed."""
 
     __slots__ = ("untold",)
 
@@ -44,13 +44,13 @@ class Telling(Pace):
         self.untold = 0
 
     def take(self, now: float) -> bool:
-        """Whether one more may be told now; otherwise it is counted."""
+        """Whether one more event is allowed now; otherwise it is counted."""
         allowed = super().take(now)
         self.untold += not allowed
         return allowed
 
     def left_out(self, now: float) -> int:
-        """How many were not told, once some may be again; they count no more."""
+        """Return and reset the number of suppressed events, once some are allowed again."""
         if not self.untold or now < self.free_at:
             return 0
         count, self.untold = self.untold, 0

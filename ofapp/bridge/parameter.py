@@ -3,10 +3,10 @@
     ageing_time: Annotated[int, Interval(ge=0, le=65535), Unit("s"), Doc("What it is for.")] = 300
 
 The file's model, the API's document and bodies, the command line's options and their help all
-follow from that line: whoever adds one writes it here, and the code that obeys it, and no more.
+follow from that line: a new parameter needs only this declaration and the code that uses it.
 The metadata are plain values (`annotated_types`, PEP 727's `Doc` and the two below), so that the
-core needs no validation library.  A field without a `Doc` is no parameter: a part with parameters
-of its own, or what only the core has to know.
+core needs no validation library.  A field without a `Doc` is no parameter, but a part with separate
+parameters, or internal to the core.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from typing_extensions import Doc
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A text's: what it must be in words, whether one is, and a pattern that says about the same
-    in a JSON Schema."""
+    """The form of a text: in words, as a check, and as about the same pattern for a JSON Schema."""
 
     wanted: str
     fits: Callable[[str], bool]
@@ -34,7 +33,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Unset:
-    """The word for None where a person types a value."""
+    """The word for None where a user types a value."""
 
     word: str
 
@@ -47,8 +46,8 @@ class Parameter:
     """One parameter of the dataclass `owner`.
 
     type: bool, int, float, str, or an Enum; optional: None is a value, too.
-    choices: what alone is taken, empty for anything; interval: bounds of a number.
-    sentence: what it is for; unit: s for seconds; unset: the word for None.
+    choices: the only valid values, empty for any; interval: bounds of a number.
+    sentence: its description; unit: s for seconds; unset: the word for None.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Parameter:
     unset: str = "none"
 
     def refusal(self, value: object) -> str | None:
-        """What is wrong with a value, in words; None for one that is right."""
+        """The error of a value, in words; None for a valid one."""
         return None if self.takes(value) else f"must be {self.wanted}, not {value!r}"
 
     def takes(self, value: object) -> bool:
@@ -85,7 +84,7 @@ class Parameter:
         return self._within(value)
 
     def _within(self, value: Any) -> bool:
-        bounds = self.interval  # said so that NaN is in none
+        bounds = self.interval  # written so that NaN is in none
         return (
             (bounds.ge is None or value >= bounds.ge)
             and (bounds.gt is None or value > bounds.gt)
@@ -119,7 +118,7 @@ class Parameter:
         return f" from {low:g} to {top}" if top else f" of at least {low:g}"
 
     def json_schema(self) -> dict[str, Any]:
-        """What a JSON Schema says of it beyond its type."""
+        """The keywords of its JSON Schema beyond the type."""
         bounds = self.interval
         told = {
             "minimum": bounds.ge,
@@ -144,7 +143,7 @@ def declared(owner: type[Any]) -> Mapping[str, Parameter]:
 
 
 def refusals(value: Any) -> Iterator[tuple[Parameter, Any]]:
-    """The parameters of a dataclass's value that have a wrong one, with that."""
+    """The parameters of a dataclass instance with invalid values, and these values."""
     for name, default, parameter in _defaults(value.__class__):
         given = getattr(value, name)
         if given is not default and not parameter.takes(given):  # most are as declared

@@ -1,4 +1,4 @@
-"""What a bridge is told to be: values that `ofapp.config` validated, never changed in place.
+"""Parameters of a bridge: values that `ofapp.config` validated, never changed in place.
 
 Each parameter is declared here, or in the part that obeys it, and nowhere else: see `parameter`.
 """
@@ -25,10 +25,10 @@ MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
 
 @dataclass(frozen=True, slots=True)
 class PortParams:
-    """One port's, by its parts."""
+    """Parameters of one port, by protocol."""
 
     fdb_max_learned: Annotated[
-        int | None, Limit, Doc("Most addresses learned here; without it no limit of its own.")
+        int | None, Limit, Doc("Most addresses learned here; without it no limit per port.")
     ] = None
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
     multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
@@ -39,16 +39,16 @@ class PortParams:
 
 @dataclass(frozen=True, slots=True)
 class BridgeParams:
-    """One datapath's bridge.
+    """Parameters of one datapath's bridge.
 
     ageing_time: 802.1D-2004 7.9.2.
-    packet_in_rate: see `rates`; the frames themselves are never held back, only their copies.
+    packet_in_rate: see `rates`; it limits copies only, the frames themselves are forwarded.
     stp: spanning tree, None for a bridge that runs none.
     multicast: IGMP and MLD snooping, None for a bridge that floods all multicast.
     ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;
         the longest pattern wins.  Other ports have the defaults.
-    multicast_vlans: snooping of the VLANs that have parameters of their own, by VID.
-    lldp: None for a bridge that neither sends nor hears it.
+    multicast_vlans: snooping of the VLANs that have separate parameters, by VID.
+    lldp: None for a bridge that neither sends nor receives it.
     vlan_names: the names of VLANs that have one, by VID.
     vlans: VLANs that the configuration names, whether a port is said to be in them or not.
     numbered: parameters by port number, for ports that `ports` does not name in full.
@@ -67,8 +67,8 @@ class BridgeParams:
         int,
         Rate,
         Doc(
-            "Frames of unknown sources a second that each port is sure to show to the controller;"
-            " more while switch and controller have time for them."
+            "Frames of unknown sources a second that each port may send to the controller in any"
+            " case; more while switch and controller have capacity for them."
         ),
     ] = 1_000
     stp: spanning_tree.BridgeParams | None = None

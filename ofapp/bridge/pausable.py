@@ -1,30 +1,29 @@
-"""A protocol's own time: it stands still while its switch is away or its controller is stopped.
+"""A protocol's clock, which is paused while its switch is away or its controller is stopped.
 
-A bridge whose switch is away can neither hear nor be heard.  Its protocols are paused, as if that
-time had not been: the datapath keeps what they last told it, so they agree when they go on.
+A bridge whose switch is away can neither receive nor send.  Its protocols are paused, and that time
+does not count: the datapath keeps its last flows, so both agree when the protocols resume.
 
-A controller that is stopped for a while is no better off: what was said to it meanwhile still waits
-to be read when it goes on.  To let that time pass would be to take every neighbour for silent.  So
-whoever runs the protocols shows that he is there (`beat`), and time in which he was not does not
-count.
+The same holds for a controller that is stopped for a while: frames that arrived meanwhile are still
+to be read.  If that time counted, every neighbour would appear silent.  So the loop that runs the
+protocols calls `beat`, and time without calls does not count.
 """
 
 from __future__ import annotations
 
 UNLIVED = 1.0
-"""Seconds without a sign of life after which they are taken not to have been lived."""
+"""Seconds without `beat` after which that time does not count."""
 
 
 class PausableTime:
     """Translates between the shell's time and a protocol's.
 
-    paused: the protocol's instant at which it stands, for one that was revived; None: it runs.
+    paused: the protocol's instant at which it is paused, for a restored one; None: it runs.
     """
 
     def __init__(self, paused: float | None = None) -> None:
         self._lost = 0.0
         self._paused = paused
-        self._seen: float | None = None  # when somebody showed that he was there; None: nobody does
+        self._seen: float | None = None  # the last `beat`; None: there was none
 
     @property
     def runs(self) -> bool:
@@ -32,8 +31,7 @@ class PausableTime:
         return self._paused is None
 
     def beat(self, now: float) -> None:
-        """Who runs the protocol is there.  Once that was said it is to be said several times a
-        second."""
+        """Signal that the controller runs; after the first call several times a second."""
         if self._seen is None:
             self._seen = now
         self._live(now)
@@ -52,20 +50,20 @@ class PausableTime:
         return None if instant is None or self._paused is not None else instant + self._lost
 
     def pause(self, now: float) -> None:
-        """Stand still from now on."""
+        """Pause the clock."""
         self._live(now)
         if self._paused is None:
             self._paused = now
 
     def resume(self, now: float) -> None:
-        """Go on."""
+        """Run the clock again."""
         if self._paused is not None:
             self._lost += now - self._paused
             self._paused = None
             self._seen = None if self._seen is None else now
 
     def _live(self, now: float) -> None:
-        """Until now; what was not lived is lost, but not twice while paused."""
+        """Count the time until now, except a stall; a stall while paused is not lost twice."""
         if self._seen is None:
             return
         if self._paused is None and now - self._seen > UNLIVED:

@@ -1,7 +1,7 @@
-"""Multicast entries that do not age: groups that somebody has set for a port.
+"""Multicast entries that do not age: groups that are configured for a port.
 
-An entry belongs to a port's name, not to its number: it outlives the port, and is where the port
-of that name is.  It outlives snooping being off, too.
+An entry belongs to a port's name, not to its number: it stays when the port is removed, and follows
+the port of that name.  It also stays while snooping is off.
 """
 
 from __future__ import annotations
@@ -19,13 +19,46 @@ from ofapp.bridge.multicast.address import (
     why_no_entry,
 )
 
+STATIC = "static"
+PROTOCOLS = {
+    4: STATIC,
+    8: "gated",
+    9: "ra",
+    10: "mrt",
+    11: "zebra",
+    12: "bird",
+    13: "dnrouted",
+    14: "xorp",
+    15: "ntk",
+    16: "dhcp",
+    18: "keepalived",
+    42: "babel",
+    99: "openr",
+    186: "bgp",
+    187: "isis",
+    188: "ospf",
+    189: "rip",
+    192: "eigrp",
+}
+"""Origins of entries, as numbered by rtnetlink and named by iproute2 (`rt_protos`)."""
+
+
+def protocol(given: str) -> str:
+    """A protocol's name, or its number where it has none; InputError."""
+    if given in PROTOCOLS.values():
+        return given
+    if given.isascii() and given.isdecimal() and 4 <= int(given) <= 255:
+        return PROTOCOLS.get(int(given), str(int(given)))
+    names = ", ".join(PROTOCOLS.values())
+    raise InputError("proto", f"{given!r} is not a protocol: {names}, or a number from 4 to 255")
+
 
 class PermanentEntry(NamedTuple):
-    """Octets in network order; source None: from everybody but those in `exclude`.
+    """One entry, octets in network order.  source None: from all hosts but those in `exclude`.
 
-    group: an IP address, or a MAC address for what is not IP, which has no sources.
+    group: an IP address, or a MAC address for traffic other than IP, which has no sources.
 
-    port: the port's name.
+    port: the port's name.  proto: the origin, see `protocol`; for display only.
     """
 
     vid: int
@@ -33,23 +66,30 @@ class PermanentEntry(NamedTuple):
     port: str
     source: bytes | None = None
     exclude: tuple[bytes, ...] = ()
+    proto: str = STATIC
 
     @classmethod
     def parse(
-        cls, vid: int, group: str, port: str, source: str | None, exclude: Iterable[str]
+        cls,
+        vid: int,
+        group: str,
+        port: str,
+        source: str | None,
+        exclude: Iterable[str],
+        proto: str = STATIC,
     ) -> PermanentEntry:
         """From addresses as text; ValueError."""
-        origin = None if source is None else parse(source)
-        return cls(vid, parse_group(group), port, origin, tuple(map(parse, exclude)))
+        origin, without = None if source is None else parse(source), tuple(map(parse, exclude))
+        return cls(vid, parse_group(group), port, origin, without, protocol(proto))
 
     @property
     def key(self) -> tuple[int, bytes, str, bytes | None]:
-        """What there can be one entry for."""
+        """The part that is unique among entries."""
         return self[:4]
 
 
 MAX_EXCLUDED = 32
-"""Sources that one entry may exclude, as the kernel's bridge has it."""
+"""Most sources that one entry may exclude, as in the kernel's bridge."""
 
 
 def check_addresses(group: bytes, source: bytes | None, exclude: Sequence[bytes] = ()) -> None:
@@ -78,7 +118,7 @@ class PermanentEntries:
         return self._entries.get(entry.key) == entry
 
     def has(self, entry: PermanentEntry) -> bool:
-        """Whether there is an entry for the same, whatever it excludes."""
+        """Whether there is an entry with the same key; excluded sources do not count."""
         return entry.key in self._entries
 
     def all(self) -> list[PermanentEntry]:
@@ -90,14 +130,14 @@ class PermanentEntries:
         return [entry for entry in self._entries.values() if entry.port == port_name]
 
     def add(self, entry: PermanentEntry) -> None:
-        """Keep an entry, in the place of one for the same; InputError."""
+        """Add an entry, or replace the one with the same key; InputError."""
         if not 0 <= entry.vid <= 4094:
             raise InputError("vlan", f"{entry.vid} is not a VID: 0 (untagged) to 4094")
         check_addresses(entry.group, entry.source, entry.exclude)
         self._entries[entry.key] = entry
 
     def remove(self, entry: PermanentEntry) -> None:
-        """Forget an entry, whatever it excludes; InputError when there is none."""
+        """Remove the entry with the same key; InputError when there is none."""
         if not self.has(entry):
             source = "" if entry.source is None else f" from {text(entry.source)}"
             raise InputError(
@@ -108,7 +148,7 @@ class PermanentEntries:
         del self._entries[entry.key]
 
     def rename(self, old_name: str, name: str) -> None:
-        """A port has another name now: its entries stay with it."""
+        """Follow a port to its new name with its entries."""
         renamed = [
             entry._replace(port=name) if entry.port == old_name else entry for entry in self.all()
         ]

@@ -1,4 +1,4 @@
-"""What a port may and may not, beside spanning tree, snooping and VLANs: values only.
+"""Policies of ports, VLANs and bridges, beside spanning tree, snooping and VLANs: values only.
 
 Names are those of `bridge link set` where it has one.  Each parameter is declared here and nowhere
 else, see `bridge.parameter`.
@@ -20,7 +20,7 @@ Limit = Interval(ge=0, le=10_000_000)
 _Seconds = Interval(gt=0, le=86400)
 _OverLimit = Annotated[
     Literal["flood", "drop"],
-    Doc("What becomes of frames from hosts beyond fdb_max_learned: flood or drop."),
+    Doc("What happens to frames from hosts beyond fdb_max_learned: flood or drop."),
 ]
 
 
@@ -39,18 +39,18 @@ class Storm:
     unknown_unicast: Annotated[
         int | None,
         Rate,
-        Doc("Most frames a second to hosts that nobody knows; without it there is no limit."),
+        Doc("Most frames a second to unknown hosts; without it there is no limit."),
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class PortPolicy:
-    """What one port may."""
+    """Policy of one port."""
 
     isolated: Annotated[bool, Doc("Reach only ports that are not isolated.")] = False
     learning: Annotated[bool, Doc("Learn the addresses of hosts here.")] = True
-    flood: Annotated[bool, Doc("Send frames here that are to hosts which nobody knows.")] = True
-    mcast_flood: Annotated[bool, Doc("Send frames here that are to groups which flood.")] = True
+    flood: Annotated[bool, Doc("Flood frames to unknown hosts here.")] = True
+    mcast_flood: Annotated[bool, Doc("Send frames to flooded groups here.")] = True
     bcast_flood: Annotated[bool, Doc("Send broadcast frames here.")] = True
     hairpin: Annotated[bool, Doc("Frames may leave by the port they came from.")] = False
     locked: Annotated[bool, Doc("Only hosts with a static entry here may send.")] = False
@@ -78,7 +78,7 @@ class VlanPolicy:
     """Limits of one VLAN."""
 
     fdb_max_learned: Annotated[
-        int | None, Limit, Doc("Most addresses learned in it; without it no limit of its own.")
+        int | None, Limit, Doc("Most addresses learned in it; without it no limit per VLAN.")
     ] = None
     over_limit: _OverLimit = "flood"
 
@@ -93,7 +93,9 @@ class MoveLimit:
     """An address that moves more often than `moves` times in `window` s is held for `hold` s."""
 
     moves: Annotated[
-        int, Interval(ge=0, le=100), Doc("Most moves in that time; 0: addresses move as they like.")
+        int,
+        Interval(ge=0, le=100),
+        Doc("Most moves in that time; 0: addresses move without limit."),
     ] = 5
     window: Annotated[float, _Seconds, Unit("s"), Doc("Seconds in which moves are counted.")] = 10.0
     hold: Annotated[float, _Seconds, Unit("s"), Doc("Seconds that an address is held down.")] = 60.0
@@ -101,7 +103,7 @@ class MoveLimit:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """Copies of frames for a port that listens (SPAN).
+    """Copies of frames for a monitor port (SPAN).
 
     to: the name of that port, which takes no other part; ingress, egress: names of the ports whose
     frames are copied as they come in and as they go out, None for all.
@@ -123,12 +125,12 @@ class AclMatch:
 
 @dataclass(frozen=True, slots=True)
 class AclRule:
-    """The first rule of its list that matches decides.
+    """One rule; the first rule of its list that matches decides.
 
-    name: no other rule of the list has it; matches: alternatives, of which one has to fit whole,
-    each with its OpenFlow prerequisites; allow: pass or drop; mirror: the port, by name, that gets
-    a copy; rate: frames a second that pass, of all ports with the list together, the rest is
-    dropped, None for no limit; about: what it matches, for people.
+    name: unique in the list; matches: alternatives, of which one has to match completely, each with
+    its OpenFlow prerequisites; allow: pass or drop; mirror: the port, by name, that gets a copy;
+    rate: frames a second that pass, of all ports with the list together, the rest is dropped, None
+    for no limit; about: its matches as text.
     """
 
     name: str
@@ -141,10 +143,10 @@ class AclRule:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What holds for a whole bridge.
+    """Policies of a whole bridge.
 
-    vlans: by VID; acls: rules in order, by the list's name.  What no rule of a list matches is
-    dropped.
+    vlans: by VID; acls: rules in order, by the list's name.  Frames that no rule of a list matches
+    are dropped.
     """
 
     vlans: Mapping[int, VlanPolicy] = field(default_factory=dict)

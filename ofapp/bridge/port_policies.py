@@ -1,8 +1,8 @@
-"""Who may reach whom by configuration: VLAN membership, mirrors and what a port's egress is asked.
+"""Which port may reach which by configuration: VLAN membership, mirrors and egress checks.
 
-Worked out from the parameters and the ports that are there, whenever either changes; the states of
-the ports are the relay's.  VIDs that the same ports carry in the same way make one class with one
-flood set, called by its lowest VID: a thousand VLANs on two trunks are one class.
+Computed from the parameters and the present ports, whenever either changes; the states of the ports
+are the relay's.  VIDs that the same ports carry in the same way make one class with one flood set,
+named by its lowest VID: a thousand VLANs on two trunks are one class.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ofapp.bridge.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, PortVlans
 
 _NOBODY = PortParams()
 MANY = 256
-"""VLANs of a port that lists more than so many, a trunk's ranges, need not be in use."""
+"""A port with more VLANs than this is a trunk, and its VLANs need not be in use."""
 _Signature = frozenset[tuple[int, bool]]
 
 
 class PortPolicies:
-    """One set of parameters and ports.
+    """The policies for one set of parameters and ports.
 
-    aware: some port has VLANs of its own, so VIDs mean something.
-    aggregated: the logical ports of aggregations, which frames leave by through one of the members.
+    aware: some port has VLANs configured, so VIDs are significant.
+    aggregated: the logical ports of aggregations; a frame leaves by one of their members.
     classes: the VIDs of each class, by its lowest; all other VIDs are alike.
-    configured: the VLANs that the configuration speaks of, but for those in long lists of a port.
-    ingress_copies, egress_copies: the ports that get a copy of what a port hears and says.
+    configured: the VLANs in the configuration, except those in long lists of a port.
+    ingress_copies, egress_copies: the ports that get a copy of what a port receives and sends.
     """
 
     def __init__(self, params: BridgeParams, ports: Iterable[Port]) -> None:
@@ -66,7 +66,7 @@ class PortPolicies:
 
     @property
     def trivial(self) -> bool:
-        """Whether every port does as it likes."""
+        """Whether all policies are the defaults, without VLANs, mirrors and aggregations."""
         default = PortPolicy()
         return (
             not self.aware
@@ -77,15 +77,15 @@ class PortPolicies:
 
     @property
     def plain(self) -> bool:
-        """Whether frames to one host just go out, whatever the port."""
+        """Whether unicast frames leave every port without egress checks and tag changes."""
         return not self.aware and not any(map(self.guarded, self._params))
 
     def straight(self, port: int, vid: int) -> bool:
-        """Whether frames of a VLAN go out of the port as they are, and nothing is asked."""
+        """Whether frames of a VLAN leave the port unchanged and without egress checks."""
         return not self.vlans(port).pops(vid) and not self.guarded(port)
 
     def port(self, number: int) -> PortParams:
-        """A port's parameters, the defaults for one that is not there."""
+        """A port's parameters, the defaults for one that is not present."""
         return self._params.get(number, _NOBODY)
 
     def policy(self, number: int) -> PortPolicy:
@@ -97,12 +97,12 @@ class PortPolicies:
         return self._vlans.get(number, TRANSPARENT)
 
     def takes_part(self, number: int) -> bool:
-        """Whether the port bridges at all; one that only listens or is shut down does not."""
+        """Whether the port bridges at all; one that is a monitor or shut down does not."""
         policy = self.policy(number)
         return not (policy.monitor or policy.shutdown or number in self._listeners)
 
     def guarded(self, number: int) -> bool:
-        """Whether what leaves by the port has to be asked first: it passes the egress table."""
+        """Whether frames that leave the port must pass the egress table."""
         policy = self.policy(number)
         floods = policy.flood and policy.mcast_flood and policy.bcast_flood
         special = policy.isolated or policy.hairpin or not floods or number in self.egress_copies

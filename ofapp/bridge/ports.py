@@ -1,7 +1,7 @@
 """A bridge's ports as the core sees them.
 
-Ports are numbers on the wire and names for people; a number means a port only while the switch
-runs, so whatever must outlast that (static entries, parameters) goes by name.
+Ports are numbers on the wire and names for users. A number identifies a port only while the switch
+runs, so static entries and parameters, which must persist, go by name.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 MAX_PORTS = 4095
-"""As many as spanning tree has numbers for (802.1D-2004 9.2.7); a switch may claim any number."""
+"""Most ports that spanning tree can number (802.1D-2004 9.2.7); a switch may claim any number."""
 
 SURE = 32
-"""Ports that a bridge can have whatever the others have."""
+"""Ports that are guaranteed to each bridge."""
 
 COMMON = 1 << 16
-"""Ports beyond those, of all bridges together: some KiB each."""
+"""Ports beyond the guaranteed ones, of all bridges together: some KiB each."""
 
 LOCAL_PORT = 0xFFFFFFFE  # OFPP_LOCAL: the host that the switch runs on
 
@@ -26,8 +26,9 @@ LOCAL_PORT = 0xFFFFFFFE  # OFPP_LOCAL: the host that the switch runs on
 class Port:
     """number: OpenFlow port number; mac: the port's own address; up: link and administration.
 
-    speed_mbps: 0 when the switch does not say.
-    live: the switch would forward by it if it chose for itself (OFPPS_LIVE); only aggregations ask.
+    speed_mbps: 0 when the switch does not report it.
+    live: the switch itself would forward by it (OFPPS_LIVE); used by aggregations only.
+    partner: of an aggregation, the last partner system and key of LACP, also while it is down.
     """
 
     number: int
@@ -37,15 +38,16 @@ class Port:
     speed_mbps: int = 0
     full_duplex: bool = True
     live: bool = True
+    partner: tuple[object, ...] | None = None
 
 
 class PortRoom:
-    """How many ports all bridges of a controller may have beyond those that each is sure of.
+    """The ports that all bridges of a controller may have beyond the guaranteed ones.
 
-    No bridge gets more than is left after it (a dynamic threshold), so that however many invent
-    ports without end, the next one finds as much room as any of them took.
+    No bridge gets more than is left after it (a dynamic threshold). So even if several bridges
+    invent ports without end, the next one finds as much room as each of them took.
 
-    wanted: a bridge was refused a port for the others' sake since somebody set this to False.
+    wanted: a bridge was refused a port because of the others since this was last set to False.
     """
 
     def __init__(self, most: int = COMMON) -> None:
@@ -56,7 +58,7 @@ class PortRoom:
 class PortTable:
     """The ports by number, with a look-up by name.
 
-    refused: there was no room for one, which nobody has been told to be over.
+    refused: there was no room for a port, and the end of that has not been reported.
     link_changes: how often each port's link has come up or gone down, by number.
     """
 
@@ -88,7 +90,7 @@ class PortTable:
         return self._by_name
 
     def no_room(self, more: int) -> str:
-        """Why one more cannot be, beside as many that are about to be; empty when it can."""
+        """Why there is no room for one port more than `more` new ones; empty when there is."""
         count = len(self._by_number) + more
         if count >= MAX_PORTS:
             return f"there are {MAX_PORTS} ports, the most there can be"
@@ -121,6 +123,6 @@ class PortTable:
         return port
 
     def leave(self) -> None:
-        """The bridge is forgotten: others can have the room."""
+        """Remove all ports of a bridge that is forgotten, which frees their room."""
         for number in [*self._by_number]:
             self.drop(number)

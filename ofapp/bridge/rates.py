@@ -1,17 +1,17 @@
 """How many sightings of unknown sources a second each port may send to the controller.
 
-Every port is sure of `BridgeParams.packet_in_rate`.  A port that uses it up and has new hosts to
-tell of gets four times as much, and again, as long as neither its switch nor the controller has
-more to do than it can: an uplink with 100,000 hosts is learned in seconds after a topology change,
-and not in minutes.  When there is too much to do, what was done is shared out: each switch gets as
-much as any other, and so does each port of a switch, but none more than it uses (max-min fairness),
-and none less than it is sure of.  A port that tells of nothing new, as somebody who invents
-addresses when there is no more room for them, falls back, as does one that has become quiet.
+`BridgeParams.packet_in_rate` is guaranteed to every port.  A port that uses it up and reports new
+hosts gets four times as much, and again, as long as neither its switch nor the controller is
+overloaded: an uplink with 100,000 hosts is learned in seconds after a topology change, and not in
+minutes.  Under overload the work done is shared: each switch gets as much as any other, and so does
+each port of a switch, but none more than it uses (max-min fairness), and none less than its
+guaranteed rate.  A port without new hosts falls back, for instance where a host invents addresses
+and there is no more room for them, as does one that has become quiet.
 
-What a switch can do is the most that it has done lately.  ovs-vswitchd that learns some thousand
-hosts a second does next to nothing for 200 ms now and then, mostly when cached flows are thrown
-away by the ten thousand; going by what it did in such an interval kept an uplink at a tenth of what
-its switch could take for ten seconds [measured].
+The capacity of a switch is the most that it has done lately.  ovs-vswitchd that learns some
+thousand hosts a second does next to nothing for 200 ms now and then, mostly when it deletes cached
+flows by the ten thousand. With the work of such an interval as capacity an uplink stayed at a tenth
+of what its switch could take for ten seconds [measured].
 
 Rates change seldom, as each change of one is a message to the switch and a new burst for the port.
 """
@@ -25,15 +25,15 @@ from typing import TypeVar
 K = TypeVar("K")
 
 USED = 0.8
-"""The share of its rate that a port uses when it could do with more."""
+"""The share of its rate that a port must use to get more."""
 NEWS = 1 / 8
 """The share of its sightings that must be new hosts for a port to get more."""
 KEPT = 0.8
-"""The share of what can be done that is given out when there is too much to do."""
+"""The share of the capacity that is given out under overload."""
 LATELY = 2.0
-"""Seconds for which what a switch has done tells what it can do."""
+"""Seconds for which the work of a switch counts as its capacity."""
 FEW = 500
-"""Sightings that may wait without the switch being too slow for them: a portion or two."""
+"""Sightings that may wait before the switch is considered too slow: a portion or two."""
 FASTEST = 1_000_000
 HOLD = 1.0
 """Seconds without an increase after a decrease."""
@@ -42,12 +42,12 @@ CAREFUL = 10.0
 QUIET = 10.0
 """Seconds after which a port that did not use its rate falls back."""
 STALE = 1.0
-"""Seconds after which one that tells of nothing new does."""
+"""Seconds after which a port that reports no new hosts falls back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What came of a switch's sightings in the last `seconds`.
+    """The result of a switch's sightings in the last `seconds`.
 
     seen: sightings by port; learned: new addresses by port; waiting: how many sightings wait for
     the switch.
@@ -65,7 +65,7 @@ class Load:
 
 
 def shares(demands: Mapping[K, float], capacity: float) -> dict[K, float]:
-    """What each gets of a capacity: as much as anybody else, but not more than it demands."""
+    """Shares of a capacity: equal ones, but none greater than its demand."""
     given: dict[K, float] = {}
     for number, (key, demand) in enumerate(sorted(demands.items(), key=lambda item: item[1])):
         given[key] = min(demand, capacity / (len(demands) - number))
@@ -74,9 +74,9 @@ def shares(demands: Mapping[K, float], capacity: float) -> dict[K, float]:
 
 
 class Rates:
-    """Those of one bridge's ports; times in seconds, monotonic.
+    """Rates of one bridge's ports; times in seconds, monotonic.
 
-    raised: ports that may have more than they are sure of.
+    raised: the rates of ports that have more than the guaranteed one.
     """
 
     def __init__(self) -> None:
@@ -88,14 +88,14 @@ class Rates:
         self._crowded = False  # at the last look more waited than the switch takes till the next
 
     def of(self, port: int, sure: int) -> int:
-        """A port's rate, of which `sure` it has in any case."""
+        """A port's rate; `sure`: the guaranteed one."""
         return max(self.raised.get(port, 0), sure)
 
     def observe(self, load: Load, sure: int, capacity: float | None, now: float) -> list[int]:
-        """Let rates follow a load; gives the ports whose rate has changed.
+        """Adapt the rates to a load; gives the ports whose rate has changed.
 
-        capacity: sightings a second that the controller can take of this switch, None when it has
-        time for more.
+        capacity: sightings a second that the controller can take from this switch, None while it is
+        not overloaded.
         """
         before = dict(self.raised)
         if (most := self._most(load, now)) is not None:
@@ -109,9 +109,9 @@ class Rates:
         return sorted(port for port in ports if before.get(port) != self.raised.get(port))
 
     def _most(self, load: Load, now: float) -> float | None:
-        """Sightings a second that the switch should get; None while it takes all that there are.
+        """Sightings a second that the switch should get; None while it takes all.
 
-        What waits at one look alone waits for a pause, and not for a slow switch.
+        A queue at a single look is caused by a pause, and not by a slow switch.
         """
         self._done = [(at, done) for at, done in self._done if now - at < LATELY]
         self._done.append((now, load.done))
@@ -158,7 +158,7 @@ def _tells_news(load: Load, port: int) -> bool:
 
 
 def share_controller(loads: Mapping[K, Load], lags: bool) -> Mapping[K, float | None]:
-    """What the controller can take of each switch; None while it has time for more."""
+    """The controller's capacity for each switch; None while it is not overloaded."""
     if not lags:
         return dict.fromkeys(loads)
     demands = {key: sum(load.seen.values()) / load.seconds for key, load in loads.items()}

@@ -1,8 +1,8 @@
-"""The relay: which ports take part, and what is forgotten when one ceases to.  802.1D-2004 7.4.
+"""The relay: port states, and which addresses are forgotten with them.  802.1D-2004 7.4.
 
-A port that is up is in a state; one that is down has none.  Whoever decides the states (spanning
-tree, or nobody) goes through here, so that admission, flood set and FDB change together and in a
-safe order: what blocks comes before what opens.
+A port that is up is in a state; one that is down has none.  All states are set here, with or
+without spanning tree, so that admission, flood set and FDB change together and in a safe order:
+blocking comes before opening.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Relay:
         return frozenset(port for port, state in self.states.items() if state is forwarding)
 
     def set_state(self, port: int, state: PortState) -> list[Effect]:
-        """Put a port into a state.  One that stops learning forgets what is behind it."""
+        """Put a port into a state.  A port that stops learning forgets its addresses."""
         old = self.states.get(port)
         self.states[port] = state
         self._admit(port, state)
@@ -45,9 +45,9 @@ class Relay:
         return effects
 
     def lose(self) -> None:
-        """The datapath holds nothing any more: no port has a state, and what is known is kept.
+        """Clear the port states after the datapath lost everything; learned addresses are kept.
 
-        What is behind a port comes back when it opens, if nobody has reason to forget it before.
+        A port's addresses are installed again when it opens, unless they are flushed before.
         """
         for port in self.states:
             self._admit(port, PortState.DISCARDING)
@@ -55,12 +55,12 @@ class Relay:
         self.states.clear()
 
     def heard_bridge(self, port: int) -> list[Effect]:
-        """There is another bridge behind the port: while all was lost it may have found other ways
-        to what is kept for the port."""
+        """Flush the kept addresses of a port with another bridge behind it, which may have found
+        other paths to them meanwhile."""
         return self.flush_ports([port]) if port in self._learning.lost else []
 
     def close(self, port: int) -> list[Effect]:
-        """A port is down or gone; nothing for one that was not up."""
+        """Close a port that is down or gone; nothing for one that was not up."""
         old = self.states.pop(port, None)
         if old is None:
             return []
@@ -70,9 +70,9 @@ class Relay:
     def flush(
         self, port: int | None = None, vid: int | None = None, mac: int | None = None
     ) -> list[Effect]:
-        """Forget learned addresses that fit all that is given; without anything, all of them.
+        """Forget learned addresses that match all arguments; without arguments, all of them.
 
-        A port, a VID or everything is a fixed number of messages whatever the number of hosts.
+        A port, a VID or everything takes a fixed number of messages for any number of hosts.
         """
         if mac is None and (port is None or vid is None):
             ports = None if port is None else [port]
@@ -87,10 +87,10 @@ class Relay:
         return [effect for address in doomed for effect in self._learning.withdraw(*address)]
 
     def flush_ports(self, ports: Collection[int], blocked: bool = False) -> list[Effect]:
-        """Forget what is behind these ports, in one pass: a topology change flushes many.
+        """Forget the addresses of these ports in one pass: a topology change flushes many.
 
-        Sticky addresses stay known.  They stay in the datapath, too, unless the ports are blocked:
-        nothing may leave by those.
+        Sticky addresses stay known.  They stay in the datapath, too, unless the ports are blocked,
+        where no frame may leave.
         """
         known = [port for port in ports if port in self._fdb.learned_by_port]
         forgotten = self._learning.forget_all(known, None) if known else []

@@ -1,9 +1,8 @@
-"""Learned addresses on a bridge that is configured anew.
+"""Learned addresses on a bridge whose configuration changes.
 
-What the datapath should hold follows from the new state as a whole (`Reprogram`); only learned
-addresses, which are not part of that, are moved one by one: those in a VLAN that their port has
-left are forgotten, and those of a port that is reached in another way now are installed again,
-without a gap.
+What the datapath should hold follows from the new state as a whole (`Reprogram`). Only learned
+addresses, which are not part of that, are updated one by one: those in a VLAN that their port has
+left are forgotten. Those of a port with another output path are installed again without a gap.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ofapp.bridge.relay import Relay
 
 
 class Relearned(NamedTuple):
-    """What becomes of learned addresses: forgotten, led straight out, led by the port's group."""
+    """Learned addresses that are forgotten, output directly, or output by the port's group."""
 
     forgotten: list[Effect]
     direct: list[Effect]
@@ -29,7 +28,7 @@ class Relearned(NamedTuple):
 def relearned(
     ports: PortTable, before: PortPolicies, policies: PortPolicies, learning: Learning, relay: Relay
 ) -> Relearned:
-    """Go through what was learned on ports that are reached otherwise than before."""
+    """Update the learned addresses of ports whose VLANs or output path have changed."""
     moved = [
         port.number for port in ports if _ways(policies, port.number) != _ways(before, port.number)
     ]
@@ -44,7 +43,7 @@ def relearned(
             gone[port, vid] = None
         elif before.straight(port, vid) is not (straight := policies.straight(port, vid)):
             put: Effect = InstallDestination(port, vid, mac, entry.serial)
-            if entry.is_sticky:
+            if entry.lasts:
                 put = InstallSticky(port, vid, mac, entry.serial, NO_PORT)
             if learning.forwards(port):
                 (direct if straight else guarded).append(put)

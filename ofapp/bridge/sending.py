@@ -1,8 +1,8 @@
-"""Frames that the bridge itself sends, in the form in which each port wants them.
+"""Frames that the bridge itself sends, tagged or untagged as each port requires.
 
-Inside the bridge a frame carries its VLAN's tag (see `vlan`); what the controller forwards in the
-datapath's stead has to lose it where the datapath would take it off, and to stay away from where
-the datapath would keep it.
+Inside the bridge a frame carries its VLAN's tag (see `vlan`). A frame that the controller forwards
+instead of the datapath loses the tag where the datapath would pop it, and is not sent where the
+datapath would not send it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TAGS = (b"\x81\x00", b"\x88\xa8")
 
 
 def frame_vid(frame: bytes) -> int:
-    """The VID of a frame; as OVS sees it, a tag needs the inner type behind it."""
+    """The VID of a frame; as in OVS, a tag counts only with the inner type behind it."""
     if frame[12:14] in TAGS and len(frame) >= 18:
         return int.from_bytes(frame[14:16], "big") & 0xFFF
     return 0
@@ -30,7 +30,7 @@ def tagged(frame: bytes, vid: int) -> bytes:
 def sent(
     policies: PortPolicies, ports: Collection[int], source: int | None, frame: bytes
 ) -> list[Effect]:
-    """A frame of the bridge's inside out of ports; source: the port it came from, if any."""
+    """Send a frame as inside the bridge out of ports; source: the port it came from, if any."""
     vid = frame_vid(frame)
     allowed = {
         port

@@ -1,18 +1,18 @@
 """Spanning tree on this bridge: the protocol's effects carried out by the relay.
 
-While the switch is away the tree is paused (see `pausable`), and it neither hears nor speaks until
-the shell has seen that the switch holds what the tree believes: then it goes on (`stp.absence`).
+While the switch is away the tree is paused (see `pausable`). It neither receives nor sends until
+the shell has checked that the switch has the tree's port states: then it resumes (`stp.absence`).
 
-What is remembered of a tree for the next process is either the whole tree, written when the switch
-had carried out all of it and nothing moved any more, or only who is behind its ports, written
-before anything moves. So a controller that dies in a change finds no tree that was true a moment
-before, or would have been a moment later; such a bridge begins anew, with its edges open.
+For the next process either the whole tree is stored, when the switch has carried out all of it and
+nothing changes any more, or only the neighbours of its ports, before anything changes. So after a
+crash during a change no outdated or premature tree is restored; such a bridge starts a new tree,
+with its edges open.
 
-The only port that is up is open at once, whatever the tree waits for: what comes in there could
-leave by no other port, so it can be part of no loop, and a host that moves onto a new bridge with
-its one uplink loses nothing. The tree does not know. The moment a second port comes up the first
-is what the tree says again, closed as a rule, before that port is heard of: so with two ports or
-more the relay is always in a state that the standard knows, and never less safe.
+The only port that is up is open at once, even if the tree still waits. Its frames could leave by no
+other port, so it can be part of no loop, and a host that moves onto a new bridge with its one
+uplink loses nothing. The tree does not know of this. When a second port comes up, the first returns
+to the tree's state, usually closed, before the second is added: so with two ports or more the relay
+is always in a state of the standard, and never less safe.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ _ALONE = "no other port is up that it could relay to"
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What is remembered of the tree is not true any more: `Unsettled`, with what is true then.
+    """The stored tree is no longer valid: becomes `Unsettled`, with what is valid then.
 
-    A thousand ports that come together move it a thousand times, and it is written down once.
+    A thousand ports that come up together change it a thousand times, and it is stored once.
     """
 
 
 Step = Effect | TopologyChanged | Moved
-"""What a spanning tree wants of its bridge, which hears of topology changes itself."""
+"""What a spanning tree asks of its bridge, which handles topology changes itself."""
 
 _UNKNOWN: Mapping[str, int] = {}
 
 
 class BridgeSpanningTree:
-    """A `SpanningTree` and the ports it looks after, by number and name.
+    """A `SpanningTree` and its ports, by number and name.
 
     address: the bridge's, for its identifier and as the source of BPDUs.
-    behind: what is remembered of who is behind the ports, as in `Unsettled`.
-    settled: what is remembered is the whole tree; the shell sets it when it has written that.
+    behind: the stored neighbours of the ports, as in `Unsettled`.
+    settled: the whole tree is stored; the shell sets it when it has stored that.
     """
 
     def __init__(
@@ -74,16 +74,18 @@ class BridgeSpanningTree:
         own: stp.OwnTrees,
         behind: Mapping[str, int] = _UNKNOWN,
     ) -> None:
+        self.address = address
         self.tree = SpanningTree(params, address, own)
         self.tree.join()
         self.ports: dict[int, str] = {}
         self._relay = relay
         self._up: set[int] = set()
+        self._edges: dict[int, object] = {}  # aggregations that were edges, and their partners
         self._early: int | None = None  # the port that is open before the tree opens it
         self.clock = PausableTime()
         self.settled = True
         self._blocked = False  # since the last barrier
-        self._told = 0.0  # the last time the tree was told, of its own
+        self._told = 0.0  # the last time that was passed to the tree, on its clock
         self._remembered = behind
         self._revision = self._cabling = 0  # as written down
 
@@ -96,10 +98,11 @@ class BridgeSpanningTree:
         own: stp.OwnTrees,
         port_params: Callable[[str], stp.PortParams],
     ) -> Self:
-        """The one that was dumped, paused; ValueError when it does not fit."""
-        revived = cls(params, 0, relay, own)
-        revived.tree.leave()
+        """Restore a dump, paused; ValueError when it does not fit."""
         try:
+            address = whole("address", data["tree"]["address"], ADDRESS_MASK)
+            revived = cls(params, address, relay, own)
+            revived.tree.leave()
             names = {int(number): str(name) for number, name in data["names"]}
             if {*names} != {port["port_no"] for port in data["tree"]["ports"]}:
                 raise ValueError("its ports and their names are not the same")
@@ -125,7 +128,7 @@ class BridgeSpanningTree:
         return {self.ports[port]: bridge for port, bridge in self.tree.behind.items()}
 
     def go_on(self, cautious_until: float, now: float) -> list[Step]:
-        """The switch holds what the tree believes: hear and be heard.
+        """Run again: the switch has the tree's port states.
 
         cautious_until: see `SpanningTree.go_on`, in the caller's time.
         """
@@ -135,7 +138,7 @@ class BridgeSpanningTree:
         return self._carry_out(self.tree.go_on(self._time(now), self.clock.then(cautious_until)))
 
     def retain(self, names: Mapping[int, str], now: float) -> list[Step]:
-        """Let go of ports that are not there under the same number and name any more."""
+        """Remove ports that are no longer present with the same number and name."""
         gone = [number for number, name in self.ports.items() if names.get(number) != name]
         self._up.difference_update(gone)
         return [effect for number in gone for effect in self.remove(number, now)]
@@ -148,9 +151,9 @@ class BridgeSpanningTree:
         return states
 
     def status(self, now: float, ports: Iterable[int] | None = None) -> stp.BridgeStatus:
-        """How the tree stands, with times as of `now` and not of the last thing that happened.
+        """The state of the tree, with times as of `now` and not of the last event.
 
-        ports: only these of its ports, all of which take a tenth of a second where there are
+        ports: only these of its ports; all of them take a tenth of a second where there are
         thousands.
         """
         snapshot, since = self.tree.snapshot(ports), max(self.clock.at(now) - self._told, 0.0)
@@ -181,18 +184,17 @@ class BridgeSpanningTree:
         return port in self.ports and self.tree.takes_part(port)
 
     def is_edge(self, port: int) -> bool:
-        """Whether there is no other bridge behind the port; so for one outside the tree."""
+        """Whether there is no other bridge behind the port; true for one outside the tree."""
         return port not in self.ports or self.tree.is_edge(port)
 
     def expect(self, ports: Iterable[int]) -> None:
-        """These are up, and told of next, one after another: none is the only one meanwhile."""
+        """Announce ports that are up and added next, so that none counts as the only one."""
         self._up.update(ports)
 
     def link(self, ports: Iterable[tuple[Port, stp.PortParams]], now: float) -> list[Step]:
-        """Ports are new, or their links changed; that comes before any timer.
+        """Add ports, or apply changed links; that comes before any timer.
 
-        What has come together is taken in together, and none is the only one meanwhile: the tree
-        knows of all that is in `ports`.
+        New ports are added together, so that none counts as the only one meanwhile.
         """
         steps: list[Step] = []
         new: list[stp.NewPort] = []
@@ -220,24 +222,34 @@ class BridgeSpanningTree:
             # The tree knows a state, blocked if the link was down; the datapath does not.
             state = self.tree.port(port.number).state
             effects += self._relay.set_state(port.number, state)
-        told = self.tree.set_link(port.number, link, self._time(now))
+        edge = self._is_known_edge(port)
+        told = self.tree.set_link(port.number, link, self._time(now), edge)
         return effects + self._carry_out(told, blocked=bool(effects))
 
+    def _is_known_edge(self, port: Port) -> bool:
+        """Whether an aggregation comes up that was an edge, with the same partner as then."""
+        if port.up:
+            return port.partner is not None and port.partner == self._edges.pop(port.number, None)
+        if self.tree.is_edge(port.number):
+            self._edges[port.number] = port.partner
+        return False
+
     def _close_other(self) -> list[Step]:
-        """The port that was the only one is so no longer, perhaps."""
+        """Return the only port to the tree's state, unless it is still the only one."""
         return [] if self._up == {self._early} else self._close_early()
 
     def remove(self, port: int, now: float) -> list[Step]:
-        """A port is gone."""
+        """Remove a port."""
         if port not in self.ports:
             return []
         self._up.discard(port)
+        self._edges.pop(port, None)
         effects = self.tree.remove_port(port, self._time(now))
         del self.ports[port]
         return self._carry_out(effects)
 
     def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Step]:
-        """Frames to the bridge group address arrived together, by port."""
+        """Handle frames to the bridge group address that arrived together, by port."""
         if not self.clock.runs:
             return []
         heard = list(frames)
@@ -247,7 +259,7 @@ class BridgeSpanningTree:
         return effects + self._carry_out(self.tree.receive_all(heard, self._time(now)))
 
     def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
-        """BPDUs have been sent: (port, number)."""
+        """Note BPDUs that have been sent: (port, number)."""
         at = self.clock.at(now)
         for port, number in left:
             self.tree.left(port, number, at)
@@ -287,7 +299,7 @@ class BridgeSpanningTree:
         return self._carry_out(self.tree.recover(port, self._time(now)))
 
     def check_migration(self, port: int, now: float) -> list[Step]:
-        """Find out anew what a port's neighbour speaks; KeyError for an unknown one."""
+        """Detect again which protocol a port's neighbour runs; KeyError for an unknown port."""
         return self._carry_out(self.tree.migration_check(port, self._time(now)))
 
     def _time(self, now: float) -> float:
@@ -295,17 +307,17 @@ class BridgeSpanningTree:
         return self._told
 
     def _alone(self) -> int | None:
-        """The port that may be open for want of another, unless the tree has opened it anyhow."""
+        """The only port that is up, unless the tree has opened it or a guard holds it."""
         if len(self._up) != 1:
             return None
         (port,) = self._up
-        if port not in self.ports:  # expected, but not told of yet
+        if port not in self.ports:  # expected, but not added yet
             return None
         status = self.tree.port(port)
         return None if status.state is _FORWARDING or status.guards else port
 
     def _close_early(self) -> list[Step]:
-        """What the tree says of the port that was the only one holds again."""
+        """Return the port that was the only one to the tree's state."""
         port, self._early = self._early, None
         if port not in self._up:
             return []
@@ -316,7 +328,7 @@ class BridgeSpanningTree:
         return [told, *self._relay.set_state(port, known.state)]
 
     def _open_alone(self) -> list[Step]:
-        """Open the port that has become the only one, close the one that is so no longer."""
+        """Open the port that has become the only one, close the one that no longer is."""
         alone = self._alone()
         if alone == self._early:
             return []
@@ -357,21 +369,21 @@ class BridgeSpanningTree:
                 flushed = []  # all at once, with the first
             elif isinstance(effect, SendBpdu):
                 if not self.clock.runs:
-                    continue  # said when it goes on
+                    continue  # sent after `go_on`
                 effects += self._confirmed()
                 effects.append(SendFrame(frozenset({effect.port}), effect.frame, effect.number))
             else:
                 effects.append(effect)
-        # At once, and not only before what waits for it: the answer shows how long closing takes.
+        # At once, and not only before waiting effects: the reply shows how long closing takes.
         return effects + self._open_alone() + self._confirmed()
 
     def _confirmed(self) -> list[Effect]:
-        """What has to be waited for, if ports have been blocked, in this step or an earlier one."""
+        """A barrier, if ports have been blocked in this step or an earlier one."""
         blocked, self._blocked = self._blocked, False
         return [Barrier()] if blocked else []
 
     def _write_down(self) -> list[Moved]:
-        """Whether something has to be remembered before anything else happens."""
+        """`Moved`, if the stored tree must be updated before anything else happens."""
         if self._revision == self.tree.revision:
             return []
         self._revision = self.tree.revision
@@ -382,15 +394,21 @@ class BridgeSpanningTree:
 
 
 def read_behind(data: Any) -> dict[str, int]:
-    """What was written down of `Unsettled`; ValueError."""
+    """Read the stored `Unsettled.behind`; ValueError."""
     try:
         return {name: whole(name, bridge, ADDRESS_MASK) for name, bridge in data.items()}
     except AttributeError as error:
-        raise ValueError("not who is behind which port") from error
+        raise ValueError("not the neighbours by port") from error
+
+
+def read_address(data: Mapping[str, Any]) -> int | None:
+    """The bridge's address in `Unsettled`, None where an older release wrote it; ValueError."""
+    address = data.get("address")
+    return None if address is None else whole("address", address, ADDRESS_MASK)
 
 
 def _told(port: stp.PortStatus, old: PortState, new: PortState, reason: str) -> Event:
-    """As the tree tells of a port's state."""
+    """An event like the tree's about a port's state."""
     states = {"old": old.value, "new": new.value}
     text = PortNumber(port.port), f": {old.value} -> {new.value} ({reason})"
     data = {**states, "role": port.role.value, "reason": reason}

@@ -1,7 +1,7 @@
-"""Addresses that do not move: static entries, which people set, and the bridge's own.
+"""Addresses that do not move: static entries, which are configured, and the bridge's own.
 
-A static entry belongs to a port's name, not to its number: it outlives the port, and is where the
-port of that name is.
+A static entry belongs to a port's name, not to its number: it stays when the port is removed, and
+follows the port of that name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StaticEntries:
             yield self._put_static(vid, mac)
 
     def on(self, port: int) -> list[PutStatic]:
-        """Those that are on a port."""
+        """The addresses that are on a port."""
         return [static for static in self if static.port == port]
 
     def add(self, vid: int, mac: int, port_name: str, now: float) -> list[Effect]:
@@ -46,10 +46,7 @@ class StaticEntries:
         """
         if not 0 <= vid <= 4094:
             raise InputError("vlan", f"{vid} is not a VID: 0 (untagged) to 4094")
-        if not mac or is_group(mac):
-            raise InputError("mac", f"{format_mac(mac)} is not the address of one host")
-        if mac in self._learning.local:
-            raise InputError("mac", f"{format_mac(mac)} is the bridge's own address")
+        self._learning.check_host(mac)
         effects: list[Effect] = []
         entry = self._fdb.get(vid, mac)
         if entry is not None and entry.was_learned:
@@ -70,13 +67,13 @@ class StaticEntries:
         return [RemoveStatic(mac, vid)]
 
     def rename(self, old_name: str, name: str) -> None:
-        """A port has another name now: its entries stay with it."""
+        """Follow a port to its new name with its entries."""
         for key, port_name in self.ports.items():
             if port_name == old_name:
                 self.ports[key] = name
 
     def place(self, ports: Mapping[str, int]) -> list[Effect]:
-        """The ports of these names have these numbers now, NO_PORT those that are gone."""
+        """Set the numbers of ports by name, NO_PORT for those that are gone."""
         effects: list[Effect] = []
         for (vid, mac), name in self.ports.items():
             entry = self._fdb.tables[vid][mac]
@@ -87,7 +84,7 @@ class StaticEntries:
         return effects
 
     def set_local(self, mac: int | None) -> list[Effect]:
-        """The bridge's own address on LOCAL, on every VID; it displaces what was learned."""
+        """Set the bridge's own address on LOCAL, on every VID; it displaces a learned one."""
         effects: list[Effect] = []
         local = self._learning.local
         for old in [old for old in local if old != mac]:

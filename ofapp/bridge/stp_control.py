@@ -1,4 +1,4 @@
-"""The bridge's spanning tree, running or not: started, stopped, revived, paused, gone on with."""
+"""The bridge's spanning tree, running or not: start, stop, restore, pause and resume."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from ofapp.bridge import stp
 from ofapp.bridge.effects import SpokenFor, Unsettled
 from ofapp.bridge.relay import Relay
-from ofapp.bridge.spanning_tree import BridgeSpanningTree, Step, read_behind
+from ofapp.bridge.spanning_tree import BridgeSpanningTree, Step, read_address, read_behind
 
 
 class Stand(NamedTuple):
-    """How far a tree has moved; two are equal while nothing has.
+    """The revision of a tree; two are equal while nothing has changed.
 
-    tree: another one when it has begun anew.
+    tree: another object for a new tree.
     """
 
     tree: BridgeSpanningTree
@@ -24,8 +24,8 @@ class Stand(NamedTuple):
 class StpControl:
     """running: None while it is off, and before the bridge has its first port and so an address.
 
-    remembered: who was behind the ports of a tree that is no more, by name.
-    cautious_until: until then there may be switches that forward and nobody speaks for.
+    remembered: the neighbours of a former tree's ports, by port name.
+    cautious_until: until then there may be switches that forward without a controller.
     """
 
     def __init__(self, relay: Relay, trees: stp.OwnTrees) -> None:
@@ -35,6 +35,7 @@ class StpControl:
         self.cautious_until = 0.0
         self._relay = relay
         self._trees = trees
+        self._address: int | None = None  # of the last tree
         self._waits = False
         self._trace = False
         self._hears_of_leaving = False
@@ -45,12 +46,12 @@ class StpControl:
         return self.running is not None
 
     def unwritten(self) -> Stand | None:
-        """Where the tree stands that nobody has written down yet; None when there is no such."""
+        """The revision of the tree that is not stored yet; None when there is none."""
         tree = self.running
         return None if tree is None or tree.settled else Stand(tree, tree.tree.revision)
 
     def written(self, stand: Stand) -> None:
-        """The tree has been written down as it stood then."""
+        """Note that the tree is stored in that revision."""
         stand.tree.settled = True
 
     def tree(self, params: stp.BridgeParams, address: int, now: float) -> BridgeSpanningTree:
@@ -59,6 +60,9 @@ class StpControl:
         It begins once its address is known: an identifier that changes later would move the root.
         """
         if self.running is None:
+            if self._address is not None and self._address != address:
+                self._trees.replace(self._address)
+            self._address = address
             self.running = BridgeSpanningTree(
                 params, address, self._relay, self._trees, self.remembered
             )
@@ -66,6 +70,8 @@ class StpControl:
             if self._waits:
                 self.running.clock.pause(now)
                 self.running.tree.leave()
+            else:
+                self.running.beware(self.cautious_until, now)
         return self.running
 
     def with_port(self, port: int) -> BridgeSpanningTree | None:
@@ -73,25 +79,25 @@ class StpControl:
         return self.running if self.running is not None and port in self.running.ports else None
 
     def stop(self) -> list[Step]:
-        """Run none; nothing is remembered of it but by who asked."""
+        """Stop the tree; nothing of it is stored, except by the caller."""
         if self.running is None:
             return []
         self.running.tree.leave()
         self.running = None
-        return [Unsettled({})]
+        return [Unsettled({}, self._address)]
 
     def states(self) -> dict[int, stp.PortState] | None:
-        """The states that the tree believes its ports to be in; None where there is none."""
+        """The tree's port states; None where there is no tree."""
         return None if self.running is None else self.running.states()
 
     def settled_on(
         self, believed: Mapping[int, stp.PortState], actual: Mapping[int, stp.PortState]
     ) -> bool:
-        """Whether what is remembered is the whole tree, and the datapath is as it believed."""
+        """Whether the whole tree is stored, and the datapath has its port states."""
         return self.running is not None and self.running.settled and believed == actual
 
     def behind(self) -> dict[str, int]:
-        """Who is behind the ports of the tree that runs, by name."""
+        """The neighbours of the running tree's ports, by port name."""
         return {} if self.running is None else self.running.behind()
 
     def revive(
@@ -100,31 +106,33 @@ class StpControl:
         data: Mapping[str, Any],
         port_params: Callable[[str], stp.PortParams],
     ) -> None:
-        """Remember what was dumped, or said in `Unsettled`, before any port is known; ValueError.
+        """Restore a dump, or the data of `Unsettled`, before any port is known; ValueError.
 
-        The tree stands still until `go_on`.
+        The tree is paused until `go_on`.
         """
         if isinstance(data, Mapping) and "behind" in data:
             self.remembered = read_behind(data["behind"])
+            self._address = read_address(data)
             return
         self.running = BridgeSpanningTree.revive(
             params, data, self._relay, self._trees, port_params
         )
+        self._address = self.running.address
         self._begun(self.running)
 
     def pause(self, now: float) -> None:
-        """The switch is away."""
+        """Pause the tree while the switch is disconnected."""
         self._waits = True
         if self.running is not None:
             self.running.clock.pause(now)
             self.running.tree.leave()
 
     def wait(self) -> None:
-        """The switch is back; it is not known yet what it holds."""
+        """Wait after the switch has reconnected, until its flows are known."""
         self._waits = True
 
     def go_on(self, now: float) -> list[Step]:
-        """The datapath is in the state that the tree believes it is in: hear and be heard."""
+        """Run the tree again: the datapath has its port states."""
         self._waits, self.remembered = False, {}
         steps: list[Step] = [SpokenFor()]
         if self.running is not None:
@@ -132,18 +140,18 @@ class StpControl:
         return steps
 
     def be_cautious(self, until: float) -> None:
-        """There may be switches, until then, that forward and nobody speaks for."""
+        """Until then there may be switches that forward without a controller."""
         self.cautious_until = until
 
     def beware(self, until: float, now: float) -> list[Step]:
-        """A neighbour's switch may forward although nobody speaks for it, until then."""
+        """Until then expect a neighbouring switch that forwards without a controller."""
         self.cautious_until = max(self.cautious_until, until)
         if self.running is None or self._waits:
             return []
         return self.running.beware(self.cautious_until, now)
 
     def calm(self, now: float) -> list[Step]:
-        """Somebody speaks for every switch again."""
+        """Every switch has a controller again."""
         self.cautious_until = now
         if self.running is None or self._waits:
             return []
@@ -154,8 +162,8 @@ class StpControl:
         return self.running is not None and address in self.running.tree.behind.values()
 
     def hear_of_leaving(self) -> None:
-        """From now on somebody says when BPDUs have been sent (`Bridge.bpdus_left`); otherwise they
-        are as soon as they are said."""
+        """Expect a report when BPDUs have been sent (`Bridge.bpdus_left`); otherwise they count as
+        sent at once."""
         self._hears_of_leaving = True
         if self.running is not None:
             self._begun(self.running)
@@ -166,7 +174,7 @@ class StpControl:
             running.tree.hear_of_leaving()
 
     def set_trace(self, wanted: bool) -> None:
-        """Have BPDUs told as events, which costs more than the protocol itself."""
+        """Report BPDUs as events, which costs more than the protocol itself."""
         self._trace = wanted
         if self.running is not None:
             self.running.tree.trace = wanted

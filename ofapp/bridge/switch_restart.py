@@ -1,11 +1,11 @@
-"""A switch that does not hold what its bridge's spanning tree believes: the tree begins anew.
+"""A new spanning tree for a switch that does not have the port states of its bridge's tree.
 
-What is known of who is behind its ports stays, so edge ports are what they were.  Where the switch
-holds nothing at all it has restarted: its neighbours have not heard of this bridge meanwhile.
-Addresses are kept then, and come back as their ports open (`Learning.lost`); unless another bridge
-is heard behind the port, which may have found other ways to them.
+The known neighbours of its ports stay, so edge ports remain edges.  A switch without any flows has
+restarted: its neighbours have not heard this bridge meanwhile. Addresses are kept then, and are
+installed again as their ports open (`Learning.lost`), unless another bridge is heard behind the
+port, which may have found other paths to them.
 
-Thousands of ports take seconds, so it goes by portions, between which others may work.
+Thousands of ports take seconds, so this runs in portions, between which other tasks run.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ PORTION = 64
 
 
 def begin_anew(bridge: Bridge, lost: bool, clock: Callable[[], float]) -> Iterator[list[Effect]]:
-    """Nothing without spanning tree: the states of ports are what they were.
+    """Start a new tree; nothing without spanning tree, where port states do not change.
 
-    lost: the switch holds nothing any more.  Gives what follows, portion by portion.
+    lost: the switch has no flows any more.  Gives the effects, portion by portion.
     """
     params, now = bridge.params.stp, clock()
     if params is None:

@@ -1,9 +1,9 @@
 """VLAN membership of ports (IEEE 802.1Q-2018 6.9, 8.6.2 ingress filtering, 8.6.5 egress).
 
-One form says it all, that of `bridge vlan`: the VIDs a port is a member of, those that leave it
+One form is enough, that of `bridge vlan`: the VIDs a port is a member of, those that leave it
 untagged, and the VID that untagged frames get.  Inside a bridge a frame carries the tag of its
-VLAN; untagged it is in none, which is VID 0.  So a transparent port, a member of everything that
-passes frames as they are, is the same as a port of a bridge that knows no VLANs.
+VLAN; untagged it is in none, which is VID 0.  So a transparent port, a member of all VLANs that
+passes frames unchanged, is the same as a port of a bridge without VLANs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ NO_VLAN = 0
 
 @dataclass(frozen=True, slots=True)
 class PortVlans:
-    """vids: what the port is a member of, None for everything, untagged frames included.
+    """The VLANs of a port.  vids: its membership, None for everything, untagged frames included.
 
-    untagged: those of `vids` that leave without a tag; pvid: the VLAN of frames that come without
+    untagged: those of `vids` that leave without a tag; pvid: the VLAN of frames that arrive without
     one (or with VID 0, a priority tag), NO_VLAN when they are not admitted; tagged: whether frames
     with a tag are admitted (802.1Q-2018 6.9, Acceptable Frame Types).
     """
@@ -32,7 +32,7 @@ class PortVlans:
 
     @property
     def transparent(self) -> bool:
-        """Whether frames pass as they are."""
+        """Whether frames pass unchanged."""
         return self.vids is None
 
     def has(self, vid: int) -> bool:
@@ -56,7 +56,7 @@ TRANSPARENT = PortVlans()
 
 
 def access(vid: int) -> PortVlans:
-    """A port for hosts that know nothing of VLANs."""
+    """A port for hosts without VLAN tags."""
     return PortVlans(frozenset({vid}), frozenset({vid}), vid, tagged=False)
 
 
@@ -72,7 +72,7 @@ def trunk(
 
 @lru_cache(256)
 def blocks(vids: frozenset[int]) -> tuple[tuple[int, int], ...]:
-    """The VIDs as (value, mask) pairs of 12 bits, the fewest that aligned blocks give.
+    """The VIDs as the fewest (value, mask) pairs of 12 bits that aligned blocks allow.
 
     A trunk of all VLANs is a dozen flows and not four thousand.
     """
@@ -103,7 +103,7 @@ def _ranges(vids: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 def spoken(vids: Iterable[int]) -> str:
-    """The VIDs for people: "1-10,20"."""
+    """The VIDs as text: "1-10,20"."""
     return ",".join(
         str(first) if first == last else f"{first}-{last}" for first, last in _ranges(sorted(vids))
     )

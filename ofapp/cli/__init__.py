@@ -21,11 +21,20 @@ def main() -> None:
     from ofapp.cli.app import app
     from ofapp.cli.client import ApiError
     from ofapp.cli.completion import prepare
+    from ofapp.cli.usage import Abort, UsageError, refusal
     from ofapp.common.printable import printable
 
     prepare()
     try:
-        app(prog_name="ofapp")
+        sys.exit(app(prog_name="ofapp", standalone_mode=False))
+    except UsageError as error:
+        sys.stdout.flush()
+        for line in refusal(error):
+            print(printable(line), file=sys.stderr)
+        sys.exit(2)
+    except Abort:
+        print("ofapp: aborted", file=sys.stderr)
+        sys.exit(1)
     except ApiError as error:
         sys.stdout.flush()
         for line in f"ofapp: {error}".split("\n"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
@@ -96,6 +96,37 @@ def connect(url: str) -> tuple[str, httpx.Client]:
     return url.rstrip("/"), made
 
 
+def unreachable(error: Exception) -> tuple[str, str]:
+    """Why no answer came, and what to do: the cause's own words, without errno and OpenSSL's names.
+
+    error: httpx's, which has the socket's error as its cause's cause.
+    """
+    import ssl
+
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = f"its certificate is not trusted: {cause.verify_message}"
+            return reason, "give the CA that signed it with --api-ca or OFAPP_API_CA"
+        if isinstance(cause, ssl.SSLError):
+            text = (cause.reason or str(cause)).replace("_", " ").lower()
+            return (
+                f"TLS failed: {text}",
+                "does it serve https? --api or OFAPP_API say http or https",
+            )
+    socket = next((cause for cause in causes if isinstance(cause, OSError)), None)
+    reason = str(error) or type(error).__name__
+    if socket is not None and socket.errno is not None:  # negative: of getaddrinfo(3)
+        reason = os.strerror(socket.errno) if socket.errno > 0 else socket.strerror or reason
+    return reason, "does ofapp-manager run? --api or OFAPP_API say where"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def with_access(command: Command) -> Command:
     """The command with the options beside `--api`, if it has that."""
     signature = inspect.signature(command, eval_str=True)
@@ -137,6 +168,6 @@ def _option(flag: str, help_: str) -> Any:
 
 _OPTIONS = {
     "token": _option("--api-token-file", f"File with the token to use; else it is in {TOKEN}."),
-    "authority": _option("--api-ca", "Who signed the controller's certificate, PEM."),
+    "authority": _option("--api-ca", "CA that signed the controller's certificate, PEM."),
     "certificate": _option("--api-cert", "Certificate to show the controller, with its key, PEM."),
 }

@@ -199,7 +199,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Make the report of runs anew: report.md, report.html and plots.
+    """Make the report of runs again: report.md, report.html and plots.
 
     Several runs, on other machines or datapaths, become sections of one report.
     """

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from ofapp.cli.arguments import (
     DEFAULT_URL,
     AnyBridgeArgument,
     ApiOption,
-    BridgeArgument,
     JsonOption,
 )
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.client import Client, Json, path_of, tell_silent
 from ofapp.cli.output import age, print_json, print_table, say
 
 app = typer.Typer(help="Bridges.", no_args_is_help=True)
@@ -31,12 +32,26 @@ def show_bridges(
 
 
 @app.command("forget")
-def forget_bridge(bridge: BridgeArgument, api: ApiOption = DEFAULT_URL) -> None:
+def forget_bridge(
+    bridge: AnyBridgeArgument = None,
+    absent: Annotated[
+        bool, typer.Option("--absent", help="Forget all bridges whose switches are away.")
+    ] = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
     """Forget a bridge whose switch is away for good, with its static and permanent entries.
 
     By the name that another bridge has now, it is every bridge that was called so before.
     """
+    if absent == (bridge is not None):
+        raise typer.BadParameter("give either BRIDGE or --absent")
     client = Client(api)
+    if absent:
+        told = client.delete("/v1/bridges", {"absent": "true"})
+        tell_silent(told)
+        for datapath_id in told["forgotten"]:
+            say(f"forgot {datapath_id}")
+        return
     gone = [known for known in client.bridges() if known["former_name"] == bridge]
     for known in gone or client.bridges(bridge):
         client.delete(path_of(known))

@@ -1,4 +1,4 @@
-"""The REST API as the commands see it: JSON, pages, and one line for whatever goes wrong.
+"""The REST API as the commands see it: JSON, pages, and one line for each error.
 
 httpx takes as long to load as all the rest: it is left to who asks the controller something, so
 that help and completion come at once.
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ofapp.cli.access import LOCAL, AccessError, connect
+from ofapp.cli.access import LOCAL, AccessError, connect, unreachable
 from ofapp.cli.output import say
 
 if TYPE_CHECKING:
@@ -32,7 +32,14 @@ RETRY = 1.0
 
 
 class ApiError(Exception):
-    """The controller cannot be reached, or refuses: one line for a person."""
+    """The controller cannot be reached, or refuses: one line for a person.
+
+    status: HTTP's, None where there is no answer.
+    """
+
+    def __init__(self, what: str, status: int | None = None) -> None:
+        super().__init__(what)
+        self.status = status
 
 
 class LostError(ApiError):
@@ -62,8 +69,10 @@ class Client:
         return self._call("PUT", path, query, body)
 
     def patch(self, path: str, body: Json) -> Json:
-        """The answer's body; ApiError."""
-        return self._call("PATCH", path, None, body)
+        """The answer's body; ApiError, also where another client sets the same meanwhile."""
+        seen = self._request("GET", _settings_path(path), None).headers.get("ETag")
+        headers = {} if seen is None else {"If-Match": seen}
+        return self._content(self._request("PATCH", path, None, body, headers))
 
     def post(self, path: str, query: Query | None = None, body: Json | None = None) -> Json:
         """The answer's body; ApiError."""
@@ -100,12 +109,32 @@ class Client:
             raise ApiError(f"{len(found)} bridges are called {name}, give a datapath id: {ids}")
         return found
 
+    def bridges_with(self, port: str | None, name: str | None = None) -> list[Json]:
+        """The same that have this port; ApiError when none has.  Without a port, the same."""
+        known = self.bridges(name)
+        if port is None:
+            return known
+        found = []
+        missing: ApiError | None = None
+        for bridge in known:
+            try:
+                self.get(path_of(bridge, "ports", port))
+            except ApiError as error:
+                if error.status != 404:
+                    raise
+                missing = error
+            else:
+                found.append(bridge)
+        if not found and missing is not None:
+            raise missing if len(known) == 1 else ApiError(f"no bridge has a port {port!r}")
+        return found
+
     def path(self, name: str, *below: str | int) -> str:
         """The API's path of the bridge with this datapath id or name, or of what is below it."""
         return path_of(self.bridges(name)[0], *below)
 
     def events(self, query: Query) -> Iterator[Json]:
-        """Events as they happen, also those of a controller that is started anew meanwhile.
+        """Events as they happen, also across a restart of the controller.
 
         ApiError when there is none to begin with, or when it refuses.
         """
@@ -142,23 +171,30 @@ class Client:
         ):
             if source.response.is_error:
                 source.response.read()
-                raise ApiError(_refusal(source.response))
+                raise ApiError(_refusal(source.response), source.response.status_code)
             yield from source.iter_sse()
         raise LostError(f"the controller at {self._place} has ended the stream")
 
     def _request(
-        self, method: str, path: str, query: Query | None, body: Json | None = None
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
         with self._told():
             answer = self._http.request(
-                method, self._url + path, params=_given(query or {}), json=body
+                method, self._url + path, params=_given(query or {}), json=body, headers=headers
             )
         if answer.is_error:
-            raise ApiError(_refusal(answer))
+            raise ApiError(_refusal(answer), answer.status_code)
         return answer
 
     def _call(self, method: str, path: str, query: Query | None, body: Json | None = None) -> Json:
-        answer = self._request(method, path, query, body)
+        return self._content(self._request(method, path, query, body))
+
+    def _content(self, answer: httpx.Response) -> Json:
         try:
             content: Json = answer.json() if answer.content else {}
         except ValueError:
@@ -172,17 +208,24 @@ class Client:
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = str(error) or type(error).__name__
-            raise LostError(
-                f"no answer from the controller at {self._place}: {reason}"
-                " (does ofapp-manager run? --api or OFAPP_API say where)"
-            ) from None
+            reason, fix = unreachable(error)
+            what = f"no answer from the controller at {self._place}: {reason}"
+            raise LostError(f"{what} ({fix})") from None
 
 
 def path_of(bridge: Json, *below: str | int) -> str:
     """The API's path of a bridge, or of what is below it: a port may be called `a#b`."""
     parts = ("v1", "bridges", bridge["datapath_id"], *below)
     return "".join(f"/{quote(str(part), safe=':')}" for part in parts)
+
+
+def _settings_path(path: str) -> str:
+    """Where the settings are read that are changed at a path: of a port, a LAG or a bridge."""
+    bridge, *below = path.split("/")[3:]
+    for kind in ("ports", "lags"):
+        if kind in below[:-1]:
+            return f"/v1/bridges/{bridge}/{kind}/{below[below.index(kind) + 1]}"
+    return f"/v1/bridges/{bridge}"
 
 
 def tell_silent(answer: Json) -> None:

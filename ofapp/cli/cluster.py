@@ -1,4 +1,4 @@
-"""ofapp cluster: its members, who looks after which switch, and who is to give up theirs."""
+"""ofapp cluster: its members, the owner of each switch, and draining a member."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MemberArgument = Annotated[str, typer.Argument(metavar="MEMBER", help="Name of a
 
 @app.command("show")
 def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
-    """Show the members, and who of them looks after which switch."""
+    """Show the members, and which of them owns each switch."""
     cluster = Client(api).get("/v1/cluster")
     if json:
         print_json(cluster)
@@ -35,6 +35,8 @@ def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None
     say()
     header = ["DATAPATH ID", "OWNER", "SINCE", "REASON"]
     print_table(header, [_owner_row(owner) for owner in cluster["bridges"]])
+    for invalid in cluster.get("invalid", []):
+        say(f"{invalid['key']} in etcd is set aside: {invalid['why']}")
 
 
 @app.command("drain")
@@ -44,7 +46,7 @@ def drain_member(member: MemberArgument, api: ApiOption = DEFAULT_URL) -> None:
     What cannot be given to another member, as none is connected to the switch, stays.
     """
     _mark(Client(api), member, "drain")
-    say(f"{member} is drained: ofapp cluster show tells what it still looks after")
+    say(f"{member} is drained: ofapp cluster show has the switches that it still owns")
 
 
 @app.command("undrain")

@@ -22,7 +22,10 @@ USUAL = Path("/etc/ofapp/ofapp.yaml")
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to check.")] = USUAL,
 ) -> None:
-    """Check a configuration file: every fault with its line; status 1 when there is one."""
+    """Check a configuration file: every fault with its line; status 1 when there is one.
+
+    It asks no switch: `ofapp config reload --dry-run` also compares names with a switch's ports.
+    """
     from ofapp.config import ConfigError, load_config
 
     try:
@@ -78,7 +81,7 @@ def reload(
         typer.Option("--force", help="Take the file even if most of what it said before is gone."),
     ] = False,
     reset: Annotated[
-        bool, typer.Option("--reset", help="Take back whatever was set at run time.")
+        bool, typer.Option("--reset", help="Undo all that was set at run time.")
     ] = False,
     as_json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
@@ -188,7 +191,7 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
 
 def _body(yaml: Any, config: Json) -> list[str]:
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Text with characters that YAML 1.1 takes for line ends, or that nobody sees, in quotes,
+        """Text with characters that YAML 1.1 takes for line ends, or that are invisible, in quotes,
         where they can be written as escapes; likewise what looks like a number (0E0 is one to the
         file's reader, but not to PyYAML)."""
 
@@ -203,6 +206,6 @@ def _body(yaml: Any, config: Json) -> list[str]:
 
 
 def _comment(text: str) -> str:
-    """A comment of one line, whatever is in the text."""
+    """A comment of one line, also for a text of several."""
     seen = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
     return f"# {''.join(seen)}"

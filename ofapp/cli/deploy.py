@@ -94,7 +94,7 @@ def recover(
 ) -> None:
     """Finish what was broken off: for a unit that runs at boot and after Open vSwitch restarts.
 
-    What was not confirmed is put back; what was confirmed is made again where it got lost.
+    What was not confirmed is put back; what was confirmed is restored where it got lost.
     """
     from ofapp.cli import deploy_work as work
     from ofapp.deploy.journal import Store

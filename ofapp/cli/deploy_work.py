@@ -198,7 +198,7 @@ def _recover(store: Store, name: str) -> None:
         found = survey(journal.config, store, journal.database, confirmed_later=True)
         _tell_problems(found.errors)
         if found.errors:
-            raise ApplyError(f"{name} cannot be made again")
+            raise ApplyError(f"{name} cannot be restored")
         if found.steps:
             apply(found, store, None, _step, resume=True)
         _say(f"{name}: as it was confirmed")

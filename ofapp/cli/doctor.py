@@ -1,4 +1,4 @@
-"""ofapp doctor: what is wrong with this host's bridges, and how to mend it."""
+"""ofapp doctor: what is wrong with this host's bridges, and how to fix it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from ofapp.deploy.finding import Finding
 
 
+SHOWN = 8
+"""Places of one problem that are named."""
+
+WARNINGS = 3
+"""Exit status when there are warnings and no error.  2 is for a command that was typed wrong."""
+
+
 def doctor(
     bridge: Annotated[
         str | None,
@@ -26,9 +33,9 @@ def doctor(
     db: DatabaseOption = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Say what is wrong with this host, its Open vSwitch and its controller, and how to mend it.
+    """Say what is wrong with this host, its Open vSwitch and its controller, and how to fix it.
 
-    Exit status 1 when there is an error; warnings alone leave it at 0.
+    Exit status: 0 when nothing is wrong, 1 with an error, 3 with warnings only.
     """
     # Half a second that other commands need not wait for.
     from ofapp.deploy.diagnose import diagnose
@@ -43,8 +50,8 @@ def doctor(
         print_json([_as_json(finding) for finding in found])
     else:
         _show(found)
-    if any(finding.fatal for finding in found):
-        raise typer.Exit(1)
+    if found:
+        raise typer.Exit(1 if any(finding.fatal for finding in found) else WARNINGS)
 
 
 def _ask(url: str) -> Told:
@@ -65,17 +72,38 @@ def _ask(url: str) -> Told:
     config: Json = {}
     with suppress(ApiError):
         config = client.get("/v1/config")
+    cluster: Json = {}
+    with suppress(ApiError):
+        cluster = client.get("/v1/cluster")
     members, unsaved = config.get("members", []), config.get("unsaved")
-    return Told(url, None, bridges, trees, lags, members, unsaved)
+    invalid = cluster.get("invalid", [])
+    return Told(url, None, bridges, trees, lags, members, invalid, unsaved)
 
 
 def _show(found: tuple[Finding, ...]) -> None:
+    from ofapp.deploy.finding import grouped
+
     if not found:
         say("nothing is wrong")
-    for finding in found:
-        kind = "error" if finding.fatal else "warning"
-        say(f"{kind}: {finding.where}: {finding.problem}", bold=True)
-        say(f"    {finding.fix}")
+        return
+    for group in grouped(found):
+        kind = "error" if group.fatal else "warning"
+        say(f"{kind}: {_places(group.places)}: {group.problem}", bold=True)
+        say(f"    {group.fix}")
+    errors = sum(finding.fatal for finding in found)
+    say(f"{_count(errors, 'error')}, {_count(len(found) - errors, 'warning')}")
+
+
+def _places(places: tuple[str, ...]) -> str:
+    shown = ", ".join(places[:SHOWN])
+    if len(places) == 1:
+        return shown
+    more = f", and {len(places) - SHOWN} more (--json lists them)" if len(places) > SHOWN else ""
+    return f"{len(places)} places ({shown}{more})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _as_json(finding: Finding) -> Json:

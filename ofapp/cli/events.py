@@ -36,6 +36,14 @@ def events(
             " commas between.",
         ),
     ] = None,
+    kinds: Annotated[
+        bool,
+        typer.Option(
+            "--kinds",
+            help="Show which kinds there are, what each means and what to do about it; with --kind"
+            " only those.",
+        ),
+    ] = False,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
@@ -44,10 +52,13 @@ def events(
     In a cluster they are those of all members, with the member before the number; -f shows only
     those of the member that is asked.
 
-    -f goes on when the controller is started anew, whose events count from one again, and says so
+    -f goes on when the controller is restarted, whose events count from one again, and says so
     if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
     client = Client(api)
+    if kinds:
+        _show_kinds(client, kind, json)
+        return
     chosen = {"since": _start(since), "kind": kind}
     if not follow:
         found = client.get("/v1/events", chosen)
@@ -60,6 +71,23 @@ def events(
             _show(event, json)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _show_kinds(client: Client, chosen: str | None, json: bool) -> None:
+    wanted = [f"{one.rstrip('.')}." for one in (chosen or "").split(",") if one]
+    found = [
+        one
+        for one in client.get("/v1/events/kinds")["kinds"]
+        if not wanted or f"{one['kind']}.".startswith(tuple(wanted))
+    ]
+    if json:
+        print_json(found)
+        return
+    for one in found:
+        say(f"{one['kind']} ({'/'.join(one['severities'])}, {one['count']} so far)", bold=True)
+        say(f"    {one['meaning']}")
+        if one["remedy"]:
+            say(f"    To do: {one['remedy']}")
 
 
 def _start(since: str) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ofapp.bridge.mac import is_mac
 from ofapp.cli.arguments import (
     DEFAULT_URL,
     AnyBridgeArgument,
@@ -59,7 +60,7 @@ def show(
 ) -> None:
     """Show the entries of a bridge, or of all bridges.
 
-    IP is what a host said when it was learned, as far as it did: it may claim another's.
+    IP is an address that a host was heard with: it may claim another one's.
     """
     client = Client(api)
     query = {
@@ -81,11 +82,13 @@ def show(
 
 
 def _entries(client: Client, bridge: str | None, query: Json) -> list[Json]:
-    if bridge is None:
+    if bridge is None and query["port"] is None:
         return list(client.entries("/v1/fdb", query))
-    (known,) = client.bridges(bridge)
-    path = path_of(known, "fdb")
-    return [entry | {"bridge": known["name"]} for entry in client.entries(path, query)]
+    return [
+        entry | {"bridge": known["name"]}
+        for known in client.bridges_with(query["port"], bridge)
+        for entry in client.entries(path_of(known, "fdb"), query)
+    ]
 
 
 def _print(entries: list[Json], bridges: bool) -> None:
@@ -105,25 +108,35 @@ def _print(entries: list[Json], bridges: bool) -> None:
 
 @app.command()
 def add(
-    mac: MacArgument,
     bridge: BridgeArgument,
+    mac: MacArgument,
     port: OnPort,
     vlan: InVlan = 0,
+    extern_learn: Annotated[
+        bool,
+        typer.Option(
+            "--extern-learn",
+            help="It does not age, but may move; a restart of the controller forgets it.",
+        ),
+    ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Fix an address to a port for good: a static entry."""
+    """Fix an address to a port for good: a static entry; or set one that may move."""
+    bridge, mac = _in_order(bridge, mac)
     client = Client(api)
-    client.put(client.path(bridge, "fdb", vlan, mac), {"port": port})
+    type_ = {"type": "extern_learn"} if extern_learn else {}
+    client.put(client.path(bridge, "fdb", vlan, mac), {"port": port, **type_})
 
 
 @app.command("del")
 def delete(
-    mac: MacArgument,
     bridge: BridgeArgument,
+    mac: MacArgument,
     vlan: InVlan = 0,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Remove a static entry; the address may be learned again."""
+    """Remove an entry that was set; the address may be learned again."""
+    bridge, mac = _in_order(bridge, mac)
     client = Client(api)
     client.delete(client.path(bridge, "fdb", vlan, mac))
 
@@ -180,14 +193,23 @@ def held(
 
 @app.command()
 def release(
-    mac: MacArgument,
     bridge: BridgeArgument,
+    mac: MacArgument,
     vlan: InVlan = 0,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Let go of an address that is held down; it may move again."""
+    """Release an address that is held down; it may move again."""
+    bridge, mac = _in_order(bridge, mac)
     client = Client(api)
     client.delete(client.path(bridge, "fdb", "held", vlan, mac))
+
+
+def _in_order(bridge: str, mac: str) -> tuple[str, str]:
+    """BRIDGE MAC, also if they were typed as before 0.3: MAC BRIDGE."""
+    if not is_mac(bridge) or is_mac(mac):
+        return bridge, mac
+    say("ofapp: BRIDGE comes before MAC, as everywhere; MAC BRIDGE works until 0.4", err=True)
+    return mac, bridge
 
 
 def _row(entry: Json) -> list[str]:

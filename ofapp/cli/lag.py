@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -92,14 +93,34 @@ def set_(
             help="As in the configuration file: rate=fast, members=[eth0, eth1]",
         ),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before a change that interrupts traffic.")
+    ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Give an aggregation other members or parameters, all at once.
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    client = Client(api)
-    client.patch(client.path(bridge, "lags", lag), settings(values, given))
+    client, wanted = Client(api), settings(values, given)
+    path = client.path(bridge, "lags", lag)
+    if not yes:
+        _ask(lag, client.get(path)["parameters"], wanted)
+    client.patch(path, wanted)
+
+
+def _ask(lag: str, parameters: Json, wanted: Json) -> None:
+    """Whether a change that interrupts traffic is meant; ApiError where there is no answer."""
+    from ofapp.bridge.lag.params import INTERRUPTION, interrupting
+    from ofapp.config.lag import off_word
+
+    changed = interrupting(parameters, {name: off_word(value) for name, value in wanted.items()})
+    if not changed:
+        return
+    warning = f"another {' and '.join(changed)} of {lag} interrupts traffic: {INTERRUPTION}"
+    if not sys.stdin.isatty():
+        raise ApiError(f"{warning}. If that is meant: --yes")
+    typer.confirm(f"{warning}. Go on?", abort=True)
 
 
 def _called(lags: list[Json], name: str) -> list[Json]:

@@ -1,6 +1,6 @@
 """Manual pages, made of what the commands declare: `python -m ofapp.cli.manual FOLDER`.
 
-A page for `ofapp`, one for each group and each command of its own (`ofapp-fdb.1`), with all
+A page for `ofapp`, one for each group and each other command (`ofapp-fdb.1`), with all
 commands of a group on its page, and one for `ofapp-manager`.  They say what `--help` says, and are
 made with the package.
 """
@@ -72,7 +72,7 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
         options = _options(command, context)
         lines += [".SH OPTIONS", *options] if options else []
     if others:
-        lines += [".SH COMMANDS", "Each has a page of its own.", *_list_of(command, others)]
+        lines += [".SH COMMANDS", "Each has its own page.", *_list_of(command, others)]
         lines += [".SH SEE ALSO", f".BR {MANAGER} (8)"]
     else:
         lines += [".SH SEE ALSO", f".BR {_NAME} (1)"]

@@ -81,7 +81,7 @@ def show(
         "port": port,
         "type": None if type_ is None else type_.value,
     }
-    known = client.bridges(bridge)
+    known = client.bridges_with(port, bridge)
     found = []
     for one in known:
         path = path_of(one, "mdb")
@@ -122,6 +122,14 @@ def add(
     temp: Annotated[
         bool, typer.Option("--temp", help="Make an entry that ages, as if a host had joined.")
     ] = False,
+    proto: Annotated[
+        str | None,
+        typer.Option(
+            "--proto",
+            metavar="NAME",
+            help="Who sets the entry, as iproute2 names it: static, zebra, bgp, ...",
+        ),
+    ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Forward a group to a port for good: a permanent entry.
@@ -133,6 +141,7 @@ def add(
         "source": source,
         "exclude": ",".join(exclude) if exclude else None,
         "type": "temp" if temp else None,
+        "proto": proto,
     }
     client.put(_path(client, bridge, vlan, group, port), query=query)
 
@@ -194,7 +203,7 @@ def _row(entry: Json) -> list[str]:
 
 
 def _sources(entry: Json) -> str:
-    """From whom: all, all but some, or some."""
+    """The sources: all, all but some, or some."""
     if entry["source"] is not None:
         return str(entry["source"])
     if entry["filter_mode"] == "include":
@@ -206,7 +215,7 @@ def _sources(entry: Json) -> str:
 def _as_iproute2(entry: Json, details: bool, statistics: bool) -> Iterator[Json]:
     """Objects as iproute2's bridge prints them, in the order it has.
 
-    A source that a host has named is an object of its own there, without a time, and stands in
+    A source that a host has named is a separate object there, without a time, and stands in
     the group's list as well.
     """
     for source in entry["sources"]:
@@ -239,7 +248,7 @@ def _object(entry: Json, flags: list[str], details: bool, statistics: bool) -> J
                 {"address": source["address"], "timer": f"{source['timer']:.2f}"}
                 for source in entry["sources"]
             ]
-        shaped["protocol"] = "static" if entry["type"] == "permanent" else "kernel"
+        shaped["protocol"] = entry["proto"]
     shaped["flags"] = flags
     if entry["vlan"]:
         shaped["vid"] = entry["vlan"]
@@ -253,7 +262,7 @@ def _timer(left: float | None) -> str:
 
 
 def _routers(client: Client, bridges: list[Json], statistics: bool) -> dict[str, list[Json]]:
-    """Router ports by bridge; one in several VLANs is told once, with the longest time."""
+    """Router ports by bridge; one in several VLANs is listed once, with the longest time."""
     found: dict[str, list[Json]] = {}
     for bridge in bridges:
         status = client.get(path_of(bridge, "multicast"))

@@ -74,13 +74,12 @@ def set_(
 ) -> None:
     """Set parameters of a bridge, a VLAN or a port, all at once: so in any order.
 
+    With a port and a VLAN, mcast_router holds in that VLAN of the port; null: as the port's.
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    if vlan is not None and port is not None:
-        raise typer.BadParameter("a VLAN or a port, not both")
     client = Client(api)
-    below: tuple[str | int, ...] = () if vlan is None else ("vlans", vlan)
-    below = below if port is None else ("ports", port)
+    below: tuple[str | int, ...] = () if port is None else ("ports", port)
+    below = below if vlan is None else (*below, "vlans", vlan)
     client.patch(client.path(bridge, "multicast", *below), settings(values, given))
 
 

@@ -1,8 +1,8 @@
 """Commands that set parameters: an option for each, as the core declares it.
 
-Whatever can be set is an option and stands in the help, with its sentence, from the day on that it
-is declared.  To import the declarations takes as long as all other commands together, so such a
-command makes its options when it is run and not before.
+Each parameter is an option and stands in the help, with its sentence, as soon as it is declared.
+To import the declarations takes as long as all other commands together, so such a command makes its
+options when it is run and not before.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def setting(
                 return whole()
 
         def run(context: typer.Context) -> None:
-            whole()(args=context.args, prog_name=context.command_path)
+            whole()(args=context.args, prog_name=context.command_path, standalone_mode=False)
 
         run.__doc__ = command.__doc__
         passed_on = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -118,7 +118,7 @@ def _with_options(command: Command, owners: Sequence[type], flags: Mapping[str, 
 
 
 _UNSET = object()
-"""None as a person has typed it, where None that nobody typed is something else."""
+"""Stands for a typed `none` or `auto`; None stands for an option that was not given."""
 
 
 def _api_value(value: object) -> object:

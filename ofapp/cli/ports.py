@@ -1,4 +1,4 @@
-"""ofapp port: the ports, what they have counted, and what they are told."""
+"""ofapp port: the ports, their counters and their parameters."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from ofapp.cli.arguments import (
     AnyBridgeArgument,
     ApiOption,
     BridgeArgument,
-    JsonOption,
     PortArgument,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import print_json, print_table, repeat
+from ofapp.cli.output import print_json, print_table, repeat, short
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
 app = typer.Typer(help="Ports.", no_args_is_help=True)
 
 _COUNTED = {
-    "rx_frames": "RX-FRAMES",
-    "rx_bytes": "RX-BYTES",
-    "rx_errors": "RX-ERR",
-    "rx_dropped": "RX-DROP",
-    "tx_frames": "TX-FRAMES",
-    "tx_bytes": "TX-BYTES",
-    "tx_errors": "TX-ERR",
-    "tx_dropped": "TX-DROP",
+    "RX-FRAMES": ("rx_frames",),
+    "RX-BYTES": ("rx_bytes",),
+    "TX-FRAMES": ("tx_frames",),
+    "TX-BYTES": ("tx_bytes",),
+    "ERRORS": ("rx_errors", "tx_errors"),
+    "DROPS": ("rx_dropped", "tx_dropped"),
 }
+"""Columns of counters; of two the first is of what is received, the second of what is sent."""
+_RATES = ("RX-PPS", "RX-B/S", "TX-PPS", "TX-B/S", "ERRORS/S", "DROPS/S")
 _Taken = dict[tuple[str, int], tuple[float, Json]]
 """When a port's counters were as they are, by bridge and number."""
 
@@ -52,10 +51,16 @@ def show(
             help="Show it again every S seconds until interrupted; with -s as rates a second.",
         ),
     ] = None,
-    json: JsonOption = False,
+    json: Annotated[
+        bool,
+        typer.Option("-j", "--json", help="Print JSON as `bridge -j link show` does, and more."),
+    ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show the ports of a bridge, or of all bridges."""
+    """Show the ports of a bridge, or of all bridges.
+
+    Of ERRORS and DROPS the first is of what is received, the second of what is sent.
+    """
     client = Client(api)
     before: _Taken | None = None
 
@@ -63,7 +68,7 @@ def show(
         nonlocal before
         ports = _ports(client, bridge, statistics)
         if json:
-            print_json(ports)
+            print_json([_as_iproute2(port) for port in ports])
         else:
             _print(ports, statistics, before)
         before = _taken(ports) if statistics and watch is not None else None
@@ -116,8 +121,7 @@ def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
         header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
         print_table(header, [_row(port) for port in ports])
         return
-    named = _COUNTED.values() if before is None else (f"{name}/S" for name in _COUNTED.values())
-    header = ["BRIDGE", "PORT", "STATE", "MBIT/S", *named, "LINK-CHANGES"]
+    header = ["BRIDGE", "PORT", "MBIT/S", *(_COUNTED if before is None else _RATES)]
     print_table(header, [_counted(port, before) for port in ports])
 
 
@@ -151,10 +155,8 @@ def _counted(port: Json, before: _Taken | None) -> list[str]:
     return [
         port["bridge"],
         port["name"],
-        _state(port),
         str(port["speed_mbps"] or "-"),
-        *(_count(port, name, before) for name in _COUNTED),
-        "-" if port["link_changes"] is None else str(port["link_changes"]),
+        *("/".join(_count(port, name, before) for name in names) for names in _COUNTED.values()),
     ]
 
 
@@ -163,9 +165,16 @@ def _count(port: Json, name: str, before: _Taken | None) -> str:
     if counters is None or counters[name] is None:
         return "-"
     if before is None:
-        return str(counters[name])
+        return short(counters[name])
     now = time.monotonic() - counters["age"]
     then, was = before.get((port["datapath_id"], port["number"]), (now, counters))
     if now <= then or was[name] is None or counters[name] < was[name]:
         return "-"
-    return str(round((counters[name] - was[name]) / (now - then)))
+    return short(round((counters[name] - was[name]) / (now - then)))
+
+
+def _as_iproute2(port: Json) -> Json:
+    """As `bridge -j link show` has a port, and what the API tells beside that."""
+    up = ["UP", "LOWER_UP"] if port["up"] else ["NO-CARRIER", "UP"]
+    shaped = {"ifname": port["name"], "flags": up, "master": port["bridge"]}
+    return shaped | port

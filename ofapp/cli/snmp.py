@@ -1,4 +1,4 @@
-"""ofapp snmp: the bridges for whoever asks by SNMP."""
+"""ofapp snmp: the SNMP subagent."""
 
 from __future__ import annotations
 

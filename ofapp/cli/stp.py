@@ -55,12 +55,13 @@ def show(
 def _show_bridge(status: Json, detail: bool) -> None:
     own = status["parameters"]
     version = "STP" if own["force_version"] == 0 else "RSTP"
-    say(f"{status['bridge']}: {version if status['enabled'] else 'off'}", bold=True)
+    away = "" if status["connected"] else ", its switch is away: as it was known last"
+    say(f"{status['bridge']}: {version if status['enabled'] else 'off'}{away}", bold=True)
     if status["bridge_id"] is not None:
         _show_pairs(_bridge_pairs(status, detail))
     if not detail:
         header = ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED BRIDGE", "ITS PORT"]
-        print_table(header, [_port_row(port) for port in status["ports"]])
+        print_table(header, [_port_row(port, status) for port in status["ports"]])
         return
     for port in status["ports"]:
         say(f"{port['name']} ({port['number']})", bold=True)
@@ -106,12 +107,13 @@ def _change(change: Json) -> str:
     return f"{when}{where}, {change['count']} so far"
 
 
-def _port_row(port: Json) -> list[str]:
+def _port_row(port: Json, status: Json) -> list[str]:
     designated = port["designated"] or {"bridge": "-", "port": "-"}
+    state = ": ".join([port["state"], *port["guards"]]) if port["up"] else "down"
     return [
         port["name"],
         port["role"],
-        ": ".join([port["state"], *port["guards"]]) if port["up"] else "down",
+        state if status["connected"] else "away",
         "-" if port["path_cost"] is None else str(port["path_cost"]),
         _yes(port["edge"]["oper"]),
         _yes(port["point_to_point"]["oper"]),

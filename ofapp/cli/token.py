@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json
+from ofapp.cli.client import ApiError, Client, Json
 from ofapp.cli.output import print_json, print_table, say
 
 app = typer.Typer(
@@ -58,6 +60,15 @@ def create(
             help="When its time is over: 12h, 30d, 1y from now. Without it, never.",
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the token to this new file, mode 0600, instead of printing it.",
+        ),
+    ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Make a token and print it; it is not shown again.
@@ -65,13 +76,24 @@ def create(
     On the controller's machine root may do so, over the API's socket; from elsewhere an admin.
     From the first token on, the API asks everybody who they are.
     """
+    file = None if output is None else _private(output)
     asked = {"name": name, "role": role.value, "expires_in": expires}
-    made = Client(api).post("/v1/tokens", body=asked)
+    try:
+        made = Client(api).post("/v1/tokens", body=asked)
+    except ApiError:
+        if output is not None and file is not None:
+            os.close(file)
+            output.unlink()
+        raise
     until = "until it is revoked" if made["expires"] is None else f"until {_when(made['expires'])}"
     say(f"token {made['name']}, {made['role']}, good {until}; it is not shown again:", err=True)
     if made["closes"]:
         say("it is the first: from now on the API asks everybody but root for a token", err=True)
-    typer.echo(made["token"])
+    if file is None:
+        typer.echo(made["token"])
+        return
+    with open(file, "w") as private:
+        private.write(f"{made['token']}\n")
 
 
 @app.command("list")
@@ -100,6 +122,16 @@ def revoke(name: NameArgument, api: ApiOption = DEFAULT_URL) -> None:
     """Revoke a token: it counts no more, and neither do sessions that began with it."""
     Client(api).delete(f"/v1/tokens/{quote(name, safe='')}")
     say(f"revoked {name}")
+
+
+def _private(path: Path) -> int:
+    """A new file that its owner alone reads; typer.BadParameter if it is there already."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        what = "it exists already; remove it, or name another file"
+        reason = what if isinstance(error, FileExistsError) else error.strerror
+        raise typer.BadParameter(f"--output {path}: {reason}") from None
 
 
 def _when(moment: str | None, otherwise: str = "-") -> str:

@@ -17,7 +17,8 @@ _NO_TREE = {"role": "-", "state": "-"}
 def show(watch: WatchOption = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
     """Show the links between the bridges, and the neighbours that are none of them.
 
-    STP says what spanning tree has made of each end: role and state.
+    STP says what spanning tree has made of each end: role and state. Of a switch that is away
+    ("away") that is not known.
     """
     client = Client(api)
     repeat(lambda: _show(client, json), watch, json)
@@ -43,7 +44,7 @@ def _link(link: Json, names: Json) -> list[str]:
     for end in ("a", "b"):
         tree = link["stp"][end] or _NO_TREE
         row += [names[link[end]["datapath_id"]], link[end]["port"]["name"]]
-        row.append(f"{tree['role']} {tree['state']}")
+        row.append(f"{tree['role']} {tree['state']}" if link[end]["connected"] else "away")
     return [*row, link["source"]]
 
 

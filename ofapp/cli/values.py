@@ -25,5 +25,9 @@ def _key_value(text: str) -> tuple[str, object]:
         if not equals:
             raise ValueError("KEY=VALUE is wanted")
         return key, yaml.safe_load(value)
+    except yaml.MarkedYAMLError as error:
+        column = len(key) + 2 + (error.problem_mark.column if error.problem_mark else 0)
+        what = f"not YAML at column {column}: {error.problem}"
+        raise typer.BadParameter(f"{text}: {what} (quote it for the shell)") from None
     except (ValueError, yaml.YAMLError) as error:
         raise typer.BadParameter(f"{text}: {error}") from None

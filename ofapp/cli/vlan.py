@@ -11,7 +11,6 @@ from ofapp.cli.arguments import (
     AnyBridgeArgument,
     ApiOption,
     BridgeArgument,
-    JsonOption,
     PortArgument,
     VidArgument,
 )
@@ -23,21 +22,24 @@ app = typer.Typer(help="VLANs of ports.", no_args_is_help=True)
 
 @app.command()
 def show(
-    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+    bridge: AnyBridgeArgument = None,
+    json: Annotated[
+        bool, typer.Option("-j", "--json", help="Print JSON as `bridge -j vlan show` does.")
+    ] = False,
+    api: ApiOption = DEFAULT_URL,
 ) -> None:
     """Show the VLANs that each port is in."""
     client = Client(api)
-    told = [
-        {"bridge": known["name"], "datapath_id": known["datapath_id"]}
-        | client.get(path_of(known, "vlans"))
+    ports = [
+        (known["name"], port)
         for known in client.bridges(bridge)
+        for port in client.get(path_of(known, "vlans"))["ports"]
     ]
     if json:
-        print_json(told)
+        print_json([_as_iproute2(*port) for port in ports])
         return
     header = ["BRIDGE", "PORT", "MODE", "VLANS", "PVID", "UNTAGGED"]
-    rows = [_row(status["bridge"], port) for status in told for port in status["ports"]]
-    print_table(header, rows)
+    print_table(header, [_row(*port) for port in ports])
 
 
 @app.command()
@@ -84,3 +86,33 @@ def _row(bridge: str, port: Json) -> list[str]:
         pvid,
         ",".join(map(str, port["untagged"])) or "-",
     ]
+
+
+def _as_iproute2(bridge: str, port: Json) -> Json:
+    """As `bridge -j vlan show` has a port, with its bridge and mode beside that."""
+    text = "1-4094" if port["vlans"] == "all" else port["vlans"].replace("none", "")
+    apart = {*port["untagged"], port["pvid"]} - {None}
+    vlans: list[Json] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        vlans += _ranges(int(first), int(last or first), apart)
+    for vlan in vlans:
+        flags = ["PVID"] * (vlan["vlan"] == port["pvid"])
+        flags += ["Egress Untagged"] * (vlan["vlan"] in port["untagged"])
+        if flags:
+            vlan["flags"] = flags
+    name = port["port"]["name"]
+    return {"ifname": name, "vlans": vlans, "master": bridge, "mode": port["mode"]}
+
+
+def _ranges(first: int, last: int, apart: set[int]) -> list[Json]:
+    """The range in pieces: each VLAN of `apart` by itself."""
+    found: list[Json] = []
+    for vid in [*sorted(vid for vid in apart if first <= vid <= last), last + 1]:
+        if vid > first:
+            more = {"vlanEnd": vid - 1} if vid - 1 > first else {}
+            found.append({"vlan": first} | more)
+        if vid <= last:
+            found.append({"vlan": vid})
+        first = vid + 1
+    return found

@@ -1,1 +1,1 @@
-"""What every room may use: the hub, buckets of tokens, files, histories, printable names."""
+"""What every package may use: the hub, token buckets, files, histories, printable names."""

@@ -1,4 +1,4 @@
-"""How often something may happen, by key: a token bucket each."""
+"""Token buckets by key: how often something may happen."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 MOST = 4096
-"""Keys known; the one not asked for the longest is forgotten, and has a full bucket again."""
+"""Keys known; the least recently used one is forgotten, and has a full bucket again."""
 
 
 class Buckets:
-    """burst: what may happen at once; rate: what may happen each second from then on."""
+    """A token bucket for each key.
+
+    burst: how many may happen at once; rate: how many each second from then on.
+    """
 
     def __init__(self, burst: float, rate: float) -> None:
         self._burst = burst
@@ -18,7 +21,7 @@ class Buckets:
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # tokens, when
 
     def take(self, key: Hashable, now: float) -> bool:
-        """Whether it may happen once more; now: monotonic seconds."""
+        """Take a token; gives whether there was one. now: monotonic seconds."""
         tokens, at = self._left.pop(key, (self._burst, now))
         tokens = min(self._burst, tokens + (now - at) * self._rate)
         allowed = tokens >= 1

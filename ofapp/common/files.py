@@ -1,6 +1,6 @@
-"""Reading files that others make: only regular ones, and no more than there may be.
+"""Reading files that others make: only regular ones, up to a limit of octets.
 
-Opening a FIFO waits for whoever writes to it, and so would everything else in this process.
+Opening a FIFO blocks until a process writes to it, and would block this whole process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """At most `limit` bytes of the file; OSError, also for what is not a regular file."""
+    """Read at most `limit` bytes of the file. Raises OSError, also for one that is not regular."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,13 +1,12 @@
-"""Python's garbage collector, kept from holding everybody up.
+"""Settings of Python's garbage collector that keep its pauses short.
 
-What is not needed any more goes at once by itself, unless objects hold each other in a circle:
-those the collector finds, by a look at everything there is.  Connections, requests and trees that
-have ended lead to no circles, so it is for what nobody thought of.  A learned address is several
-objects: a look at all of them stops everything for 100 ms where there are 200,000 [measured], and
-Python takes one whenever there is a quarter more than at the last.
+Reference counting frees most objects at once; the collector is needed for reference cycles only.
+Connections, requests and trees that have ended leave no cycles, so it is for unforeseen ones.  A
+learned address is several objects: a full collection stops everything for 100 ms where there are
+200,000 [measured], and Python starts one whenever there are a quarter more than at the last.
 
-So by itself it looks at what is new, a few at a time, and never at what was there from the start.
-At everything it looks when that is quick, or once a day.
+So automatic collections cover new objects, a few at a time, and never those from the start.
+A full collection runs when that is quick, or once a day.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from collections.abc import Callable
 from ofapp.common import hub
 
 YOUNG, MIDDLE = 10_000, 5
-"""New objects until those are looked at; and such looks until all since the last one are looked at
-together once more: 50,000 take 5 to 10 ms."""
+"""Thresholds of generations 0 and 1: new objects until those are collected; such collections until
+all objects since the last one are collected together: 50,000 take 5 to 10 ms."""
 NEVER = 1 << 30
 FEW = 500_000
-"""Objects, garbage or not, more than there were at the start, that are looked at quickly."""
+"""Objects, garbage or not, beyond those at the start, for which a full collection is quick."""
 AGAIN = 600.0
-"""Seconds between looks at everything, when that is quick."""
+"""Seconds between full collections, when those are quick."""
 LATEST = 144
-"""Times that it is put off because it is not."""
+"""Times that a full collection is put off because it is not quick."""
 
 
 class Calm:
-    """count: how many objects there are, about."""
+    """Full collections at quiet times. count: gives about how many objects there are."""
 
     def __init__(self, count: Callable[[], int] = sys.getallocatedblocks) -> None:
         self._count = count
@@ -39,14 +38,14 @@ class Calm:
         self._put_off = 0
 
     def begin(self) -> None:
-        """From now on; what is there now is never looked at again."""
+        """Set the thresholds; objects that exist now are never looked at again."""
         gc.collect()
         gc.freeze()
         gc.set_threshold(YOUNG, MIDDLE, NEVER)
         self._first = self._count()
 
     def look(self) -> bool:
-        """Look at everything, if it is time; gives whether it was."""
+        """Run a full collection if one is due; gives whether it was."""
         self._put_off += 1
         if self._count() - self._first > FEW and self._put_off < LATEST:
             return False
@@ -55,7 +54,7 @@ class Calm:
         return True
 
     def run(self) -> None:
-        """Look now and then, for ever."""
+        """Run full collections when they are due, for ever."""
         while True:
             hub.sleep(AGAIN)
             self.look()

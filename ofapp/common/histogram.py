@@ -1,4 +1,4 @@
-"""How often something took how long, in a few counts that never go back."""
+"""A cumulative histogram of durations, as in Prometheus."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 
 
 class Histogram:
-    """bounds: the upper ones, rising, each of which is in its bucket; total: of what was seen."""
+    """Counts by bucket. bounds: inclusive upper bounds, ascending; total: sum of the values."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.total = 0.0
@@ -16,11 +16,11 @@ class Histogram:
         self._counts = [0] * (len(self._bounds) + 1)
 
     def observe(self, value: float) -> None:
-        """Count one."""
+        """Count a value."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self.total += value
 
     def cumulative(self) -> Iterator[tuple[str, int]]:
-        """(upper bound, how many were no more), as Prometheus has it; the last bound is +Inf."""
+        """(upper bound, how many values were at most that), as in Prometheus; the last is +Inf."""
         names = (*map(str, self._bounds), "+Inf")
         return zip(names, accumulate(self._counts), strict=True)

@@ -1,8 +1,7 @@
-"""The last records of each kind and source, in bounded room that no kind can have for itself.
+"""The last records of each kind and source, in bounded memory that no kind can fill alone.
 
-What happens often (a port that flaps, a switch that comes and goes) would push out what happened
-once: when there is no more room, the oldest goes of the source with the most records, of the kind
-with the most.
+What happens often (a port or a switch that flaps) would push out what happened once. So when the
+history is full, the kind with the most records loses one: the oldest of its source with the most.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ T = TypeVar("T")
 
 
 class _Kind:
-    """The numbers of one kind's records, by source; what has most of them is known at once."""
+    """The numbers of one kind's records, by source; the source with the most is known at once."""
 
     def __init__(self) -> None:
         self.count = 0
         self._numbers: dict[Hashable, deque[int]] = {}
-        # Which sources have so many: to look through all of them took most of what an event costs
-        # while a thousand switches connect.
+        # Sources by their number of records: a search through all of them took most of an event's
+        # time while a thousand switches connect.
         self._with: defaultdict[int, dict[Hashable, None]] = defaultdict(dict)
         self._most = 0
 
@@ -33,7 +32,7 @@ class _Kind:
         self._most = max(self._most, len(numbers))
 
     def forget_one(self) -> int:
-        """The oldest of the source with the most; gives its number."""
+        """Forget the oldest record of the source with the most; gives its number."""
         source = next(iter(self._with[self._most]))
         numbers = self._numbers[source]
         oldest = numbers.popleft()
@@ -64,7 +63,7 @@ class History(Generic[T]):
         return iter(self._records.values())
 
     def add(self, kind: Hashable, source: Hashable, record: T) -> T | None:
-        """The newest; gives the one that had to go for it."""
+        """Add the newest record; gives the one that was dropped for it."""
         self._last += 1
         self._records[self._last] = record
         numbers = self._kinds.get(kind)

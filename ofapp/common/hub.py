@@ -1,8 +1,8 @@
-"""The one place that knows which concurrency library os-ken runs on.
+"""The one module that knows which concurrency library os-ken runs on.
 
 os-ken 4 defaults to native threads, where a handler that raises ends its app's loop silently, so
 `ofapp` runs it on eventlet: import this module before anything of os_ken.  eventlet is in
-maintenance; whoever replaces it one day changes this file.
+maintenance mode; replacing it means changing this file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ os.environ["OSKEN_HUB_TYPE"] = "eventlet"
 # Names are looked up when we start, if ever: eventlet's own resolver takes 0.4 s to import.
 os.environ.setdefault("EVENTLET_NO_GREENDNS", "yes")
 NATIVE_THREADS = 4
-"""For what cannot be waited for otherwise (`in_thread`)."""
+"""For calls that block the whole process otherwise (`in_thread`)."""
 os.environ["EVENTLET_THREADPOOL_SIZE"] = str(NATIVE_THREADS)
 
 with warnings.catch_warnings():
@@ -50,15 +50,15 @@ LOG = logging.getLogger(__name__)
 _SslSocket = eventlet.green.ssl._original_sslsocket
 _Socket = eventlet.patcher.original("socket").socket
 BACKLOG = 4096
-"""Connections that may wait to be taken; the kernel has a limit of its own (net.core.somaxconn)."""
+"""Connections that may wait to be accepted; the kernel limits them, too (net.core.somaxconn)."""
 HANDSHAKE_SECONDS = 10
-"""How long a peer may take over TLS's handshake."""
+"""How long a peer may take for the TLS handshake."""
 RETRY_SECONDS = 1
-"""Until something is tried again: to take connections, what has ended by an error."""
+"""Seconds until a failed accept is tried again, or a greenlet that failed is restarted."""
 
+HttpInput = eventlet.wsgi.Input
 HttpProtocol = eventlet.wsgi.HttpProtocol
-HeaderLineTooLong = eventlet.wsgi.HeaderLineTooLong
-HeadersTooLarge = eventlet.wsgi.HeadersTooLarge
+HTTP_REQUEST = eventlet.wsgi.STATE_REQUEST  # state of a connection that is not idle
 Lock = eventlet.semaphore.Semaphore
 GreenletExit = _hub.TaskExit
 Queue = eventlet.queue.LightQueue
@@ -76,8 +76,8 @@ wsgi_server = eventlet.wsgi.server
 class Event:
     """Something that greenlets wait for until it is `set`, and from then on until it is cleared.
 
-    As os-ken's, but setting it costs nothing while nobody waits: of a thousand switches' events
-    some are set for every message that is sent.
+    As os-ken's, but setting it costs nothing while no greenlet waits: of a thousand switches'
+    events some are set for every message that is sent.
     """
 
     def __init__(self) -> None:
@@ -85,21 +85,21 @@ class Event:
         self._waiting: dict[Any, None] = {}
 
     def is_set(self) -> bool:
-        """Whether nobody would have to wait."""
+        """Whether `wait` returns at once."""
         return self._is_set
 
     def set(self) -> None:
-        """Let go on whoever waits, in the hub's next pass."""
+        """Resume the greenlets that wait, in the hub's next pass."""
         self._is_set = True
         for waiting in self._waiting:
             call_soon(functools.partial(self._let_go, waiting))
 
     def clear(self) -> None:
-        """Have those wait who come from now on."""
+        """Make later calls of `wait` wait."""
         self._is_set = False
 
     def wait(self, patience: float | None = None) -> bool:
-        """Wait, so many seconds at most; gives whether it is set."""
+        """Wait, at most `patience` seconds; gives whether it is set."""
         if self._is_set:
             return True
         own = current()
@@ -122,43 +122,89 @@ class Event:
             waiting.switch()
 
 
+_soon: list[Callable[[], Any]] = []
+
+
 def call_soon(function: Callable[[], Any]) -> None:
-    """Call a function in the hub itself, in its next pass; it may switch greenlets but not wait."""
-    eventlet.hubs.get_hub().schedule_call_global(0, function)
+    """Call a function in the hub itself, in its next pass; it may switch greenlets but not wait.
+
+    All calls of a pass share one timer: each new host needs more than one call.
+    """
+    _soon.append(function)
+    if len(_soon) == 1:
+        eventlet.hubs.get_hub().schedule_call_global(0, _call_all)
+
+
+def _call_all() -> None:
+    functions = _soon.copy()
+    _soon.clear()
+    for at, function in enumerate(functions):
+        try:
+            function()
+        except BaseException:  # the hub logs it
+            for other in functions[at + 1 :]:
+                call_soon(other)
+            raise
+
+
+def pause() -> None:
+    """Let other greenlets run for a pass of the hub."""
+    waiting = [current()]
+    call_soon(functools.partial(_go_on, waiting))
+    try:
+        park()
+    finally:
+        waiting.clear()
+
+
+def _go_on(waiting: list[Any]) -> None:
+    if waiting:  # it may have been killed meanwhile
+        waiting[0].switch()
 
 
 def send_now(peer: Any, data: bytes) -> int:
-    """How many octets could be sent without waiting; 0 as well where that cannot be known."""
+    """Send what can be sent without waiting; gives its octets, 0 where that cannot be known."""
     if not isinstance(peer, eventlet.greenio.GreenSocket):
         return 0
     try:
         return int(peer.fd.send(data))
-    except OSError:  # if the connection is over, the next who sends hears of it
+    except OSError:  # if the connection is closed, the next send reports it
         return 0
 
 
 def hang_up(peer: Any, farewell: bytes = b"") -> None:
-    """End a connection, whoever is reading or writing there; what cannot be said is not."""
+    """Close a connection even while others read or write; send `farewell` if that cannot block."""
     secure = isinstance(peer, ssl.SSLSocket)
     with contextlib.suppress(OSError):
         if farewell and not secure:
             peer.fd.send(farewell, socket.MSG_DONTWAIT)
     with contextlib.suppress(OSError):
-        if secure:  # its own shutdown takes TLS from under who reads there
+        if secure:  # its own shutdown would remove TLS while another greenlet reads
             _Socket.shutdown(peer, socket.SHUT_RDWR)
         else:
             peer.shutdown(socket.SHUT_RDWR)
 
 
+def has_left(peer: Any) -> bool:
+    """Whether the peer has closed the connection, and all that it sent before is read."""
+    native = peer if isinstance(peer, ssl.SSLSocket) else peer.fd
+    try:
+        return not _Socket.recv(native, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def secured(peer: Any, context: ssl.SSLContext) -> Any:
-    """A connection that will speak TLS, as a server, once hands are shaken."""
+    """Wrap a connection in TLS, as a server; the handshake is still to be done."""
     return context.wrap_socket(peer, server_side=True, do_handshake_on_connect=False)
 
 
 def shake_hands(peer: Any, turn: Callable[[], AbstractContextManager[None]]) -> None:
-    """TLS's handshake; OSError, of which ssl.SSLError is one.
+    """Do the TLS handshake. Raises OSError, of which ssl.SSLError is a kind.
 
-    turn: around each of its steps, which compute and do not wait.
+    turn: context around each of its steps, which compute and do not wait.
     """
     while True:
         with turn():
@@ -174,20 +220,19 @@ def shake_hands(peer: Any, turn: Callable[[], AbstractContextManager[None]]) -> 
 
 
 def portions(size: int = PORTION) -> Portions:
-    """Portions of long work, between which other greenlets have their turn."""
+    """Split long work into portions, between which other greenlets run."""
     return Portions(functools.partial(sleep, 0), size)
 
 
 def park() -> None:
-    """Let others run until somebody switches to this greenlet."""
+    """Suspend this greenlet until another one switches to it."""
     eventlet.hubs.get_hub().switch()
 
 
 def watch(failed: Callable[[Exception], Any], function: Callable[..., Any], *arguments: Any) -> Any:
-    """Spawn a greenlet whose end by an exception is logged and then told to `failed`.
+    """Spawn a greenlet whose end by an exception is logged and then reported to `failed`.
 
-    Nobody waits for most greenlets: one that ends by a mistake would leave its work undone, and
-    nobody would know.
+    Most greenlets are not waited for: one that fails would leave its work undone unnoticed.
     """
 
     def run() -> None:
@@ -201,9 +246,9 @@ def watch(failed: Callable[[Exception], Any], function: Callable[..., Any], *arg
 
 
 def at_once(function: Callable[[A], R], arguments: Collection[A], seconds: float) -> dict[A, R]:
-    """What it gives of each, all called at the same time; of those that take longer there is none.
+    """Call `function` for all arguments at the same time; gives the results by argument.
 
-    It is to raise nothing: one that does is logged, and missing.
+    Calls that take longer than `seconds` are missing; so are calls that raise, which are logged.
     """
     found: dict[A, R] = {}
     left = set(arguments)
@@ -227,7 +272,7 @@ def at_once(function: Callable[[A], R], arguments: Collection[A], seconds: float
 def keep(
     failed: Callable[[Exception], Any], function: Callable[[], Any], pause: float = RETRY_SECONDS
 ) -> Any:
-    """The same, and start it again `pause` seconds after it has ended so."""
+    """Do as `watch`, and restart the function `pause` seconds after it has failed."""
 
     def again(error: Exception) -> None:
         failed(error)
@@ -238,10 +283,10 @@ def keep(
 
 
 def listen(address: tuple[str, int] | str, family: int = socket.AF_INET, **options: Any) -> Any:
-    """A listening socket; `OSError` when somebody listens there already.
+    """Open a listening socket. Raises `OSError` when the address is in use already.
 
     eventlet sets SO_REUSEPORT by default, with which a second controller started by mistake on the
-    same port gets a share of the switches, and nobody is told.
+    same port gets a share of the switches without any error.
     """
     return eventlet.listen(address, family, **{"reuse_port": False, "backlog": BACKLOG, **options})
 
@@ -250,17 +295,16 @@ _hub.listen = listen  # what os-ken's own servers use
 
 
 class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
-    """os-ken's server for switches, mended.
+    """os-ken's server for switches, with three defects corrected.
 
-    Its `--ciphers` went where they are an error of every connection; a peer that never begins its
-    handshake kept a descriptor for ever; and the first connection that could not be taken, for want
-    of descriptors, say, ended the server.
+    Its `--ciphers` made every connection fail; a peer that never begins its handshake kept a
+    descriptor for ever; and the first failed accept (out of descriptors, say) ended the server.
     """
 
     listening = Event()
     """Set when the first of them listens."""
     told: Callable[[str], None] = staticmethod(lambda _why: None)
-    """Hears why no connection can be taken, and "" when one can again."""
+    """Called with the reason why no connection can be accepted, and "" when one can again."""
 
     def __init__(self, address: Any, handle: Any, ciphers: str = "", **tls: Any) -> None:
         context = tls.get("ssl_ctx")
@@ -272,13 +316,13 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
         self.listening.set()
 
     def serve_forever(self) -> None:
-        """Take connections, each in a greenlet of its own."""
+        """Accept connections, each in its own greenlet."""
         why = ""
         while True:
             try:
                 peer, address = self.server.accept()
             except OSError as error:
-                if not why:  # told once, and not each second
+                if not why:  # reported once, and not each second
                     why = error.strerror or str(error)
                     LOG.warning("cannot take a connection: %s; going on", why)
                     SwitchServer.told(why)
@@ -291,12 +335,12 @@ class SwitchServer(_hub.StreamServer):  # type: ignore[misc]
 
 
 def _shake_hands(context: ssl.SSLContext, handle: Any, peer: Any, address: Any) -> None:
-    """Serve a peer over TLS, if it comes to that."""
+    """Serve a peer over TLS, if the handshake succeeds."""
     wrapped, why = None, f"none within {HANDSHAKE_SECONDS} s"
     try:
         with Timeout(HANDSHAKE_SECONDS, False):
             wrapped = context.wrap_socket(peer, server_side=True)
-    except OSError as error:  # of which ssl.SSLError is one: it speaks something else, or has left
+    except OSError as error:  # or ssl.SSLError: the peer does not speak TLS, or has closed
         why = error.strerror or str(error)
     if wrapped is None:
         LOG.warning("%s: no TLS handshake: %s", address, why)
@@ -317,8 +361,8 @@ def on_signals(
 
     Python resumes the hub's poll() after a signal handler (PEP 475), so that what the handler
     scheduled would wait for the next timer: the interpreter's wakeup descriptor ends the poll.
-    The second time the same signal ends the process, for when stopping hangs; but not those that
-    may be `repeated`.  For one call in a process, as there is one wakeup descriptor.
+    The second time the same signal ends the process, in case stopping hangs; but not those that
+    may be `repeated`.  Call it once in a process, as there is one wakeup descriptor.
     """
     wanted = frozenset((*signals, *repeated))
     ours, wakeup = socket.socketpair()

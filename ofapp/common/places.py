@@ -1,16 +1,16 @@
-"""Where the controller of this machine is asked, unless somebody has said otherwise."""
+"""Default addresses of the API of this machine's controller."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 API_SOCKET = "/run/ofapp/api.sock"
-"""There the kernel tells who asks, so that root needs no token."""
+"""The kernel tells which user connects to it, so that root needs no token."""
 API_URL = "http://127.0.0.1:8080"
 
 
 def answers(path: str) -> bool:
-    """Whether somebody listens at a UNIX socket whom we may speak to."""
+    """Whether a server listens at a UNIX socket, and this user may connect to it."""
     import socket
 
     with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):

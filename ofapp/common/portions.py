@@ -1,7 +1,7 @@
-"""Long work on many things in portions, between which others have their turn.
+"""Long work on many items in portions, between which other greenlets run.
 
-To make the program of a switch of thousands of ports, and to compare it with what the switch holds,
-takes half a second and more, in which every timer of every other switch would stand still.
+Computing the flows of a switch of thousands of ports, and comparing them with those it has, takes
+half a second and more. Meanwhile the timers of all other switches would be late.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PORTION = 64
-"""Things at a time; what is as much work as several counts as so many."""
+"""Items at a time; one that is as much work as several counts as so many."""
 
 
 class Portions:
-    """Counts what is gone through, by whichever of the iterators it gives.
+    """Counts items over all the iterators that `of` gives, and pauses after each portion.
 
-    rest: lets others have their turn; what it gives does not matter.  size: things at a time.
+    rest: lets other greenlets run; its result is ignored.  size: items in a portion.
     """
 
     def __init__(self, rest: Callable[[], object] = lambda: None, size: int = PORTION) -> None:
@@ -27,7 +27,7 @@ class Portions:
         self._done = 0
 
     def of(self, items: Iterable[T], work: Callable[[T], int] = lambda _item: 1) -> Iterator[T]:
-        """The same items, with a rest whenever a portion of them was worked on."""
+        """Give the same items, and call `rest` after each portion. work: what an item counts as."""
         for item in items:
             yield item
             self._done += work(item)
@@ -37,4 +37,4 @@ class Portions:
 
 
 AT_ONCE = Portions()
-"""Without any rest."""
+"""All in one portion: no `rest`."""

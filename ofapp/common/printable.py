@@ -1,18 +1,17 @@
-"""Text from switches, hosts and files as people may see it.
+"""Text from switches, hosts and files, made safe to display.
 
-A port or a bridge may bear any name.  A newline in one begins a line of its own in a log, which
-then says what its author likes; an escape sequence is carried out by the terminal that shows it.
-So whatever is shown goes through here at its edge: the log, the command line, an event's words, a
-metric's labels.  Data (an event's, JSON) stay as they are.
+A port or a bridge may have any name.  A newline in a name can forge a line of a log; a terminal
+executes an escape sequence that it displays.  So all displayed text is escaped on output: the log,
+the command line, an event's text, a metric's labels.  Data (an event's, JSON) stay as they are.
 """
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    r"""The text on one line, with `\x1b` for what is not to be seen; what it gives it leaves alone.
+    r"""Escape a text to one line, with `\x1b` and the like; escaping it twice changes nothing.
 
-    Controls, invisible and private characters, and what changes the direction of the text.
+    Escapes control, invisible and private characters, and those that change the text's direction.
     """
     if text.isprintable():
         return text

@@ -193,7 +193,7 @@ def _match(parts: tuple[Part, ...]) -> tuple[AclMatch, ...]:
 
     Open vSwitch takes the ports and the ICMP type of a fragment for 0, even of the first one, which
     has them (ovs-ofctl(8), set-frags); of TCP's flags it tells what it sees.  So what would match
-    ports of 0, and what matches flags, is told to match no fragments.
+    ports of 0, and what matches flags, matches no fragments.
     """
     fields = [match for part in parts for match in part]
     transport = [m for m in fields if m.field.startswith(("tcp", "udp", "sctp", "icmp"))]

@@ -6,6 +6,7 @@ than not.  Only what names a VLAN or a port is taken as either.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -62,6 +63,12 @@ class Model(BaseModel):
             for key, value in given.items()
             if value is not None or key not in fields or fields[key].default is None
         }
+
+
+def similar(given: str, known: Iterable[str]) -> str | None:
+    """The known name that was likely meant; a third of the letters may be missing at most."""
+    near = [name for name in known if abs(len(name) - len(given)) <= max(1, len(given) // 3)]
+    return next(iter(difflib.get_close_matches(given, near, 1, 0.7)), None)
 
 
 class FaultsError(ValueError):

@@ -2,7 +2,7 @@
 
 `Bridge` serves for both: what the file says of a bridge, and its `effective` form, in which the
 defaults are filled in and each named port has what the patterns that fit it say.  The effective
-form is what runs; whoever changes something at run time changes a copy of it.
+form is what runs; a change at run time is made to a copy of it.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Bridge(BridgeSettings):
         return cls.model_validate(both)
 
     def port(self, name: str, number: int) -> PortSection:
-        """What the port of this name and number is told, by the rules of `BridgeParams.port`."""
+        """The section of the port of this name and number, by the rules of `BridgeParams.port`."""
         by_number = "LOCAL" if port_number("LOCAL") == number else str(number)
         found = self.ports.get(name) or self.ports.get(by_number)
         if found is not None:
@@ -179,7 +179,7 @@ class Bridge(BridgeSettings):
         return told
 
     def vlan(self, vid: int) -> Vlan:
-        """What a VLAN is told."""
+        """The section of a VLAN."""
         return self.vlans.get(vid) or Vlan()
 
     def vid(self, ref: int | str) -> int:
@@ -233,7 +233,7 @@ def _given(model: Model) -> dict[str, Any]:
 def _layered(key: str, ports: Mapping[str, Any]) -> dict[str, Any]:
     """A port's own values on top of those of the patterns that fit it, the longest uppermost.
 
-    Nobody knows the name behind a number here: only `*` fits it.
+    The name of a port given by number is not known here: only `*` fits it.
     """
     return _merged(_underneath(key, ports), ports[key])
 
@@ -253,7 +253,7 @@ def _beyond(values: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any
     """Those of `values` that are not in `base`, section by section."""
     left: dict[str, Any] = {}
     for key, value in values.items():
-        inner = base[key]
+        inner: Any = base.get(key)
         if value == inner:
             continue
         both = isinstance(value, dict) and isinstance(inner, dict) and key != "vlan"
@@ -265,7 +265,7 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """`over`'s values on top of `base`'s, section by section."""
     both = dict(base)
     for key, value in over.items():
-        inner = base.get(key)
+        inner: Any = base.get(key)
         if key == "vlan" or not (isinstance(inner, dict) and isinstance(value, dict)):
             both[key] = value
         else:

@@ -1,16 +1,15 @@
 """What only a whole bridge can tell: names that mean nothing, and things that exclude each other.
 
-Each check gives (path within the bridge, what is wrong); all of them run, whatever they find.
+Each check gives (path within the bridge, what is wrong); all of them run.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 
 from ofapp.bridge import multicast
 from ofapp.config.acl import acl_params, acl_warnings
-from ofapp.config.base import FaultsError, Path, port_number
+from ofapp.config.base import FaultsError, Path, port_number, similar
 from ofapp.config.bridge import Bridge, Static
 from ofapp.config.multicast import MdbEntry
 
@@ -19,10 +18,7 @@ Fault = tuple[Path, str]
 
 def faults(bridge: Bridge) -> list[Fault]:
     """All that is wrong with a bridge in its effective form."""
-    found = [fault for check in _CHECKS for fault in check(bridge)]
-    if not found:  # what has to do with a VLAN that is none has been told
-        found += _membership(bridge)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(fault for check in _CHECKS for fault in check(bridge)))
 
 
 def warnings(where: str, bridge: Bridge) -> list[str]:
@@ -103,7 +99,10 @@ def _mirrors(bridge: Bridge) -> Iterator[Fault]:
             if sources == "all":
                 continue
             if mirror.to in sources:
-                yield ("mirrors", name, way), f"{mirror.to} would get copies of its own frames"
+                yield (
+                    ("mirrors", name, way),
+                    f"{mirror.to} would get copies of the frames that it sends",
+                )
             for source in sources:
                 if source in targets - {mirror.to}:
                     what = f"{source} only listens, to another mirror: nothing can be copied there"
@@ -130,7 +129,7 @@ def _twice(bridge: Bridge) -> Iterator[Fault]:
 
 
 def _lags(bridge: Bridge) -> Iterator[Fault]:
-    """Members are no ports of the bridge: whatever is said of one belongs to its aggregation."""
+    """Members are no ports of the bridge: the settings of one belong to its aggregation."""
     lag_of: dict[str, str] = {}
     for name, lag in bridge.lags.items():
         for at, member in enumerate(lag.members):
@@ -183,8 +182,12 @@ def _membership(bridge: Bridge) -> Iterator[Fault]:
     for path, entry in entries:
         if numbered and entry.port not in bridge.ports:
             continue  # it may be one of those given by number
-        vid = bridge.vid(entry.vlan)
-        if not bridge.port(entry.port, 0).vlan.params(bridge.vid).has(vid):
+        try:
+            vid = bridge.vid(entry.vlan)
+            vlans = bridge.port(entry.port, 0).vlan.params(bridge.vid)
+        except KeyError:
+            continue  # an unknown VLAN, which `_vlan_refs` reports
+        if not vlans.has(vid):
             where = "takes nothing untagged as such" if vid == 0 else f"is not in VLAN {vid}"
             yield (*path, "vlan"), f"port {entry.port} {where}"
 
@@ -192,8 +195,8 @@ def _membership(bridge: Bridge) -> Iterator[Fault]:
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
     """That there is no such thing, the ones that there are, and the one that was meant."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(given, names, 1)
-    meant = f": did you mean {close[0]}?" if close else ""
+    close = similar(given, names)
+    meant = f": did you mean {close}?" if close else ""
     if names and not close:
         meant = f": there is {', '.join(names[:20])}"
     return f"there is no {what} {given}{meant}"
@@ -208,4 +211,5 @@ _CHECKS: tuple[Callable[[Bridge], Iterable[Fault]], ...] = (
     _mirrors,
     _lags,
     _twice,
+    _membership,
 )

@@ -1,12 +1,11 @@
 """What is wrong with a file, for the person who wrote it: where, what was given, what is accepted.
 
 pydantic finds the faults; its words are for programmers ("Extra inputs are not permitted"), so they
-are said anew here, by the model that stands where the fault is.
+are replaced here, by the model that stands where the fault is.
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import types
 from collections.abc import Iterable, Iterator
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from ofapp.bridge.parameter import Parameter
-from ofapp.config.base import FaultsError, Path
+from ofapp.config.base import FaultsError, Path, similar
 from ofapp.config.document import Place
 
 SHOWN = 60
@@ -59,7 +58,7 @@ class Finding:
 
 
 def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
-    """What pydantic has found, said anew; the same is said once."""
+    """What pydantic has found, in the words of this file, each once."""
     told: set[tuple[Path, str]] = set()
     for item in error.errors(include_url=False):
         for found in _findings(item, model):
@@ -90,9 +89,8 @@ def _findings(item: Any, model: type[BaseModel]) -> Iterator[Finding]:
 
 
 def _unknown_key(key: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(key, known, 1, 0.7)
-    if close:
-        return f"there is no such key: did you mean {close[0]}?"
+    if close := similar(key, known):
+        return f"there is no such key: did you mean {close}?"
     if not known:
         return "there is no such key"
     return f"there is no such key; there are {', '.join(known)}"
@@ -122,11 +120,18 @@ def _wanted(item: Any, annotation: Any, metadata: list[Any]) -> str:
     if type_ in ("model_type", "model_attributes_type", "dict_type", "mapping_type"):
         return "must be a section of `key: value` lines"
     if type_ in ("tuple_type", "list_type"):
-        return "must be a list"
+        return f"must be a list{_list_example(item['input'], annotation)}"
     if type_ == "string_pattern_mismatch":
         return f"must match {context['pattern']}"
     message: str = item["msg"]
     return message[0].lower() + message[1:]
+
+
+def _list_example(given: Any, annotation: Any) -> str:
+    """What was given, as the list of names that was probably meant."""
+    if not isinstance(given, str) or _model_of(get_args(annotation)[0]) is not None:
+        return ""
+    return f", as in [{_shortened(', '.join(part.strip() for part in given.split(',')))}]"
 
 
 _BOUNDS = ("greater_than_equal", "less_than_equal", "greater_than", "less_than")
@@ -150,11 +155,15 @@ def _bounds(metadata: list[Any]) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, dict):
-        return "a section of its own"
+        return "a section"
     if isinstance(value, list | tuple):
         return "a list"
     text = value if isinstance(value, Enum) else json.dumps(value, ensure_ascii=False, default=str)
-    return str(text) if len(str(text)) <= SHOWN else f"{str(text)[:SHOWN]}..."
+    return _shortened(str(text))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _walk(location: Iterable[str | int], model: type[BaseModel]) -> tuple[Path, Any, list[Any]]:

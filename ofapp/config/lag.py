@@ -1,7 +1,7 @@
 """An aggregation in the configuration file: several ports of a switch that are one of the bridge.
 
 The parameters are the core's own.  Members are named one by one: a port that happened to fit a
-pattern would carry half of somebody's frames.
+pattern would carry half of another host's frames.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ofapp.config.derived import core_values, fields_of
 
 def _lag_name(name: Any) -> Any:
     if isinstance(name, str) and port_number(name) is not None:
-        raise ValueError(f"{name} means a port already: an aggregation needs a name of its own")
+        raise ValueError(f"{name} means a port already: an aggregation needs another name")
     if isinstance(name, str) and is_pattern(name):
         raise ValueError(f"{name!r} is a pattern: an aggregation is one port and has one name")
     return name
@@ -33,7 +33,7 @@ def _member(name: Any) -> Any:
     if name == "LOCAL":
         raise ValueError("LOCAL is the bridge's own port, and no link that could be one of several")
     if isinstance(name, str) and is_pattern(name):
-        what = f"{name!r} is a pattern, which whatever port is called so would join by chance"
+        what = f"{name!r} is a pattern, and any port of such a name would join"
         raise ValueError(f"{what}: name the members one by one")
     return name
 
@@ -78,7 +78,7 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
         return made
 
     def changed(self, values: Mapping[str, Any]) -> Self:
-        """With `values`, of the right types, in the place of its own; FaultsError."""
+        """A copy with other values, of the right types; FaultsError."""
         new = self.model_copy(update=values)
         new.params()
         return new

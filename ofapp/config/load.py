@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ from ofapp.config.base import Path as Keys
 from ofapp.config.document import Document, NotYamlError, Place
 from ofapp.config.errors import ConfigError, Fault, Finding, findings
 from ofapp.config.model import Config, bridge_key, canonical_bridges
+from ofapp.config.remnant import Remnant
+
+ROUNDS = 8
+"""How often a document is validated without what is known to be wrong in it."""
 
 
 def load_config(path: Path | None) -> Config:
@@ -43,7 +48,7 @@ def parse_config(data: bytes, file: str) -> Config:
         config = Config.model_validate(values)
     except ValidationError as error:
         wrong += findings(error, Config)
-        wrong += _beside(values, wrong)
+        wrong += _rest(values, wrong)
     found += [_fault(file, read, finding) for finding in wrong]
     if found:
         raise ConfigError(found)
@@ -64,23 +69,31 @@ def _decoded(data: bytes) -> str:
         raise NotYamlError(Place(line, column), what) from None
 
 
-def _beside(values: Any, wrong: list[Finding]) -> list[Finding]:
-    """What does not go together in those bridges in which each value is good by itself.
+def _rest(values: Any, wrong: list[Finding]) -> list[Finding]:
+    """Faults that pydantic finds only without those that it has found, in their document's order.
 
-    pydantic looks at that only when it has found nothing else; people want all faults at once.
+    It does not compare values with each other while one of them is wrong by itself.  So what is
+    wrong is left out, and the rest is validated again.  What is missing then because it was left
+    out is no fault: its section is left out as well.
     """
-    if not isinstance(values, dict) or not isinstance(values.get("bridges") or {}, dict):
-        return []
-    bad = {str(finding.path[1]) for finding in wrong if len(finding.path) > 1}
-    if any(finding.path[:1] in ((), ("defaults",)) for finding in wrong):
-        return []
-    bridges = {key: own for key, own in (values.get("bridges") or {}).items() if key not in bad}
-    try:
-        Config.model_validate({"defaults": values.get("defaults"), "bridges": bridges})
-    except ValidationError as error:
-        told = {(finding.path, finding.what) for finding in wrong}
-        return [f for f in findings(error, Config) if (f.path, f.what) not in told]
-    return []
+    found: list[Finding] = []
+    told = {(finding.path, finding.what) for finding in wrong}
+    remnant = Remnant(values)
+    new = wrong
+    for _ in range(ROUNDS):
+        for finding in new:
+            remnant.leave_out(finding.path)
+        try:
+            Config.model_validate(remnant.value())
+        except ValidationError as error:
+            new = [replace(f, path=remnant.original(f.path)) for f in findings(error, Config)]
+        else:
+            break
+        for finding in new:
+            if (finding.path, finding.what) not in told and not remnant.explains(finding.path):
+                told.add((finding.path, finding.what))
+                found.append(finding)
+    return found
 
 
 def _key(given: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from ofapp.config.model import Config
 
 FEW = 8
-"""So many settings may go at once as long as some are left: nobody is asked about small changes."""
+"""So many settings may go at once as long as some are left: small changes need no confirmation."""
 
 _NOT_READ = {"deploy"}  # (by the controller)
 

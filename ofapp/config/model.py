@@ -87,12 +87,12 @@ class ApiTls(Model):
     key: StrictStr = Field(description="private key, PEM, without a password")
     cert: StrictStr = Field(description="certificate, PEM, with the chain that leads to it")
     client_ca: StrictStr | None = Field(
-        None, description="who signed the certificates that clients have to show, PEM"
+        None, description="CA that must have signed client certificates, PEM"
     )
 
 
 class Api(Model):
-    """Where the REST API listens, and whom it takes; a change needs a restart."""
+    """Where the REST API listens, and who may use it; a change needs a restart."""
 
     host: Host | None = Field(
         None, description="address, 127.0.0.1 without it; others need `tls` (or --insecure)"
@@ -107,8 +107,8 @@ class Api(Model):
     )
     auth: Literal["auto", "required"] | None = Field(
         None,
-        description="whom it takes on loopback: everybody until the first token is made (auto), or"
-        " whoever is known (required)",
+        description="whether a token is required on loopback: from the first token on (auto), or"
+        " always (required)",
     )
 
 
@@ -117,7 +117,9 @@ class Tls(Model):
 
     key: StrictStr = Field(description="our private key, PEM, without a password")
     cert: StrictStr = Field(description="our certificate, PEM")
-    ca: StrictStr | None = Field(None, description="who signed the switches' certificates, PEM")
+    ca: StrictStr | None = Field(
+        None, description="CA that must have signed the switches' certificates, PEM"
+    )
 
 
 class Channel(Model):

@@ -16,13 +16,14 @@ from ofapp.bridge.multicast import (
     ParamError,
     Params,
     PortParams,
+    PortVlanParams,
     VlanParams,
     parse,
     parse_group,
     text,
 )
-from ofapp.bridge.permanent_entries import PermanentEntry, check_addresses
-from ofapp.config.base import Model, PortName, VlanRef
+from ofapp.bridge.permanent_entries import STATIC, PermanentEntry, check_addresses, protocol
+from ofapp.config.base import Model, PortName, VidKey, VlanRef
 from ofapp.config.derived import core_values, fields_of
 
 
@@ -31,7 +32,7 @@ class MulticastVlan(fields_of(VlanParams), Model):  # type: ignore[misc]
 
 
 class MulticastSettings(fields_of(Params), MulticastVlan):  # type: ignore[misc]
-    """Multicast snooping of a bridge, and what holds for VLANs without values of their own."""
+    """Multicast snooping of a bridge, and the defaults of its VLANs."""
 
     def params(self) -> Params | None:
         """The core's value; None when snooping is off."""
@@ -61,7 +62,7 @@ class MulticastBridge(MulticastSettings):
         return vlans
 
     def vlan(self, vid: int) -> MulticastVlan:
-        """What a VLAN has of its own."""
+        """The values of a VLAN that differ from its bridge's."""
         return self.vlans.get(vid) or MulticastVlan()
 
     def check(self) -> None:
@@ -81,21 +82,34 @@ class MulticastBridge(MulticastSettings):
         return found
 
     def changed(self, values: Mapping[str, Any]) -> Self:
-        """With `values`, of the right types, in the place of its own; ParamError."""
+        """A copy with other values, of the right types; ParamError."""
         new = self.model_copy(update=values)
         new.check()
         return new
 
 
+class MulticastPortVlan(fields_of(PortVlanParams), Model):  # type: ignore[misc]
+    """Multicast snooping of a port in one VLAN."""
+
+    def params(self) -> PortVlanParams:
+        """The core's value."""
+        return PortVlanParams(**core_values(self, PortVlanParams))
+
+
 class MulticastPort(fields_of(PortParams), Model):  # type: ignore[misc]
     """Multicast snooping of a port."""
 
+    vlans: dict[VidKey, MulticastPortVlan] = Field(
+        {}, description="where a VLAN differs from the port, by VID, 0 = untagged"
+    )
+
     def params(self) -> PortParams:
         """The core's value."""
-        return PortParams(**self.model_dump())
+        vlans = {vid: own.params() for vid, own in self.vlans.items()}
+        return PortParams(**core_values(self, PortParams), vlans=vlans)
 
     def changed(self, values: Mapping[str, Any]) -> Self:
-        """With `values`, of the right types, in the place of its own; ParamError."""
+        """A copy with other values, of the right types; ParamError."""
         new = self.model_copy(update=values)
         new.params()
         return new
@@ -111,6 +125,12 @@ class MdbEntry(Model):
     vlan: VlanRef = Field(0, description="VID or name, 0 = untagged")
     source: StrictStr | None = Field(None, description="only from here; without it from all")
     exclude: tuple[StrictStr, ...] = Field((), description="from all but these")
+    proto: StrictStr = Field(STATIC, description="who has set it, as iproute2 names it")
+
+    @field_validator("proto")
+    @classmethod
+    def _proto(cls, given: str) -> str:
+        return protocol(given)
 
     @field_validator("group")
     @classmethod

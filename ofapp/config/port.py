@@ -1,4 +1,4 @@
-"""A port in the configuration file: its VLANs, its policy, and what its protocols are told.
+"""A port in the configuration file: its VLANs, its policy, and the parameters of its protocols.
 
 Names are those of `bridge link set` and `bridge vlan` where these have one.  `vlan` is as short as
 what it says: `vlan: 10` is a port for hosts, `vlan: {trunk: [10, 20-30], native: 1}` one for other

@@ -30,7 +30,7 @@ class _Checked(Model):
         """Make the core's value; stp.ParameterError."""
 
     def changed(self, values: Mapping[str, Any]) -> Self:
-        """With `values`, of the right types, in the place of its own; stp.ParameterError."""
+        """A copy with other values, of the right types; stp.ParameterError."""
         new = self.model_copy(update=values)
         new.check()
         return new

@@ -1,1 +1,1 @@
-"""All bridges of this controller, and the one door for every change that somebody asks for."""
+"""All bridges of this controller, and the single entry point for every requested change."""

@@ -1,10 +1,10 @@
-"""The switches that nobody speaks for: they forward as told last, and their trees are deaf.
+"""Switches without a controller: they keep their last flows, and their trees receive no BPDUs.
 
-A controller that begins knows from its snapshots which switches its predecessor had; until all of
-them are back, the trees of those that are must not take silence, or an answer that came through
-such a switch, for more than it is (see `stp.absence` and `stp.neighbour`). It is the same for the
-neighbours of a switch whose connection ends. It ends when all are back, and in any case after
-`CAUTION`: then an absent switch no longer keeps what its neighbours say to each other.
+A starting controller knows from its snapshots which switches its predecessor served. Until all of
+them are back, the trees of the connected ones must not rely on silence, or on an answer that came
+through such a switch (see `stp.absence` and `stp.neighbour`). The same applies to the neighbours
+of a switch whose connection ends. It ends when all are back, and in any case after `CAUTION`:
+then an absent switch no longer traps the frames that its neighbours send to each other.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ofapp.bridge.effects import Effect
 from ofapp.openflow.pipeline.admission import TRAP_HELLOS
 
 CAUTION = (TRAP_HELLOS + 1) * stp.OWN_HELLO_TIME[1] + 1
-"""Seconds: an absent switch's traps end, and whoever is behind it says hello once."""
+"""Seconds until an absent switch's traps expire and the bridge behind it has sent one hello."""
 
 
 class Absentees:
-    """`bridges` are the network's; apply: has effects carried out.
+    """`bridges` are the network's; apply: carries effects out.
 
-    remembered: the datapath ids of the switches that were there before this process.
+    remembered: datapath ids of the switches that were served before this process.
     """
 
     def __init__(
@@ -39,16 +39,16 @@ class Absentees:
         self._until = now + CAUTION if self._absent else now
 
     def greet(self, bridge: Bridge) -> None:
-        """A bridge is new to this process."""
+        """Handle a bridge that is new to this process."""
         bridge.stp.be_cautious(self._until)
 
     def expect(self, datapath_id: int, now: float) -> None:
-        """Who spoke for a switch has gone: another, or this one, will from now on."""
+        """Handle the end of a switch's master: another member or this one will replace it."""
         self._absent.add(datapath_id)
         self._until = max(self._until, now + CAUTION)
 
     def gone(self, bridge: Bridge, now: float) -> None:
-        """A switch's connection has ended, or the connection to it."""
+        """Handle a disconnection: the switch is down, or only its connection is."""
         if not bridge.stp.runs:
             return
         self._absent.add(bridge.datapath_id)
@@ -57,13 +57,13 @@ class Absentees:
                 self._apply(other, other.beware_stp(now + CAUTION, now))
 
     def back(self, bridge: Bridge, now: float) -> None:
-        """A switch is spoken for again."""
+        """Handle a switch that has a controller again."""
         if bridge.datapath_id not in self._absent:
             return
         self.spoken_for(bridge.datapath_id, now)
 
     def spoken_for(self, datapath_id: int, now: float) -> None:
-        """The same, by whoever."""
+        """Handle a switch that has a controller again, this one or another member."""
         self._absent.discard(datapath_id)
         if not self._absent:
             self._until = now
@@ -72,5 +72,5 @@ class Absentees:
                     self._apply(each, each.calm_stp(now))
 
     def forget(self, datapath_id: int) -> None:
-        """Nobody counts on the switch any more."""
+        """Stop waiting for a switch."""
         self._absent.discard(datapath_id)

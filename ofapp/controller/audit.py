@@ -1,9 +1,9 @@
-"""Who changed what, from what to what: as events, and in a log of its own.
+"""The audit trail: who changed what, with old and new value, as events and in a separate log.
 
-Whatever carries a change out says so here (`record`), in words and with both values, at the very
-place where it knows them; who asked for it is known to the greenlet that it happens in.  So two
-requests that come at once are not taken for each other.  No secret passes through here: changes
-are told by the names of their fields, and a body is never told as a whole.
+The code that makes a change records it here (`record`), in words and with both values, where it
+has them.  The greenlet of the request knows the user, so that simultaneous requests are not mixed
+up.  No secret passes through here: changes are recorded by the names of their fields, and a body
+is never recorded as a whole.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from ofapp.common.printable import printable
 from ofapp.controller.state.trail import Trail
 
 SHOWN = 1000
-"""Most changes of one request that are told; how many more there are is, too."""
+"""Most changes of one request that are listed; the number of further ones is given."""
 DENIALS, DENIALS_RATE = 50, 0.1
-"""Refusals of one caller that the log has at once, and a second from then on: whoever may do
-nothing must not push out of it what others have done."""
+"""Burst of logged refusals of one caller, and their rate per second: a caller without rights must
+not push the changes of others out of the log."""
 IN_WORDS = 5
-"""Of them in the event's sentence."""
+"""Most changes in the event's message."""
 
 _changes: ContextVar[list[str] | None] = ContextVar("changes", default=None)
 
 
 def record(change: str) -> None:
-    """This is being changed, if anybody keeps a record of it: once, and in a line."""
+    """Record a change, once and in one line, where a request is being recorded."""
     changes = _changes.get()
     if changes is not None:
         changes.append(change)
 
 
 def record_fields(about: str, old: BaseModel, changes: Mapping[str, Any]) -> None:
-    """The same of fields of something, which had other values before."""
+    """Record changes of fields of an object, with their old and new values."""
     if _changes.get() is None:
         return
     before = old.model_dump(mode="json")
@@ -55,7 +55,7 @@ def _shown(value: Any) -> str:
 
 
 class Audit:
-    """The trail of one controller."""
+    """The audit trail of one controller."""
 
     def __init__(self, tell: Callable[[int | None, Event], None], trail: Trail) -> None:
         self._tell = tell
@@ -64,7 +64,7 @@ class Audit:
 
     @contextmanager
     def act(self, who: str, role: str, address: str, what: str) -> Iterator[None]:
-        """Around what somebody asked for."""
+        """Record the changes of one request, as a context manager."""
         self.begin()
         try:
             yield
@@ -72,18 +72,18 @@ class Audit:
             self.end(who, role, address, what)
 
     def begin(self) -> None:
-        """What this greenlet changes from now on is recorded."""
+        """Record the changes of this greenlet from now on."""
         _changes.set([])
 
     def end(self, who: str, role: str, address: str, what: str) -> None:
-        """Tell what it was, if it was anything, and who asked for it."""
+        """Log the recorded changes, if any, and who requested them."""
         changes = _changes.get() or []
         _changes.set(None)
         if changes:
             self._note("audit.change", who, role, address, what, changes)
 
     def denied(self, who: str, role: str, address: str, what: str) -> None:
-        """Somebody who is known has asked for what they may not do."""
+        """Log a request that was refused because the user's role does not permit it."""
         self._note("audit.denied", who, role, address, what, [])
 
     def _note(
@@ -94,7 +94,7 @@ class Audit:
         data: dict[str, object] = {"who": who, "role": role, "from": address, "request": what}
         if kind == "audit.change":
             data |= {"changes": told} | ({"more": more} if more else {})
-        words = "; ".join(told[:IN_WORDS]) or "refused, as this role may not do that"
+        words = "; ".join(told[:IN_WORDS]) or "refused: this role may not do that"
         if len(changes) > IN_WORDS:
             words += f"; and {len(changes) - IN_WORDS} more"
         severity = Severity.INFO if kind == "audit.change" else Severity.WARNING

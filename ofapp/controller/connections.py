@@ -1,4 +1,4 @@
-"""Connections of switches: who may speak for a datapath id, and what begins and ends with one."""
+"""Connections of switches: which one is valid for a datapath id, and its start and end."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ofapp.openflow.switch.bridge_name import local_name
 from ofapp.openflow.switch.ownership import Ownership
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.codec import send_frame
 from ofapp.openflow.wire.echoes import GIVEN_UP
 from ofapp.openflow.wire.requests import RequestError, answers
 
@@ -23,10 +24,10 @@ LOG = logging.getLogger(__name__)
 
 
 class Connections:
-    """Those of a registry.
+    """Connections of a registry's switches.
 
-    owners: decides when this controller may look after a switch; begun: told of each connection
-    that a bridge is looked after by.
+    owners: decides when this controller may manage a switch; begun: called with each connection
+    over which a bridge is managed.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Connections:
         begun: Callable[[int], None] = lambda _datapath_id: None,
     ) -> None:
         self._begun = begun
+        self._bridges = shared.registry.bridges
         self._sessions = shared.registry.sessions
         self._lifetime = lifetime
         self._dispatcher = shared.dispatcher
@@ -44,14 +46,14 @@ class Connections:
         self._events = shared.events
         self._owners = owners
         self._waiting: dict[int, Channel] = {}  # for `owners`
-        self._others: set[int] = set()  # to be let go of when their sessions end
+        self._others: set[int] = set()  # to be handed over when their sessions end
 
     def admit(self, channel: Channel, datapath_id: int) -> bool:
-        """Whether a connection may speak for a datapath id: not while another one does."""
+        """Whether a connection may use a datapath id: not while another one does."""
         session = self._sessions.get(datapath_id)
         other = self._waiting.get(datapath_id) if session is None else session.channel
         if other is not None and other.dead:
-            self.disconnected(other)  # its end is known but not told yet
+            self.disconnected(other)  # its end is known but not reported yet
             other = None
         if other is None:
             return self._lifetime.has_room(datapath_id)
@@ -72,10 +74,10 @@ class Connections:
         return False
 
     def connected(self, channel: Channel) -> None:
-        """A switch has introduced itself.
+        """Handle a switch that has identified itself.
 
-        Where the file names bridges, the name must be known first: nothing is told to a switch
-        that the next message would take back.
+        Where the file names bridges, the name must be known first: no message to a switch may be
+        reverted by the next one.
         """
         if self._running.knows_entry(channel.id) and not self._owners.waits:
             self._begin(channel)
@@ -83,7 +85,7 @@ class Connections:
             hub.watch(partial(self._failed, channel), self._begin_later, channel)
 
     def _failed(self, channel: Channel, error: Exception) -> None:
-        """A switch cannot be served: it may come again."""
+        """Close the connection of a switch that cannot be served: it may connect again."""
         self._events.fault(error)
         channel.fail(error)
 
@@ -115,7 +117,7 @@ class Connections:
             ownership = self._owners.obtain(channel)
             name = self._name(channel)
         except RequestError as error:
-            LOG.warning("%016x cannot be had: %s", datapath_id, error)
+            LOG.warning("%016x cannot be taken over: %s", datapath_id, error)
             channel.hang_up()
             return
         finally:
@@ -148,8 +150,8 @@ class Connections:
         session.start()
 
     def disconnected(self, channel: Channel) -> None:
-        """A connection has ended; the bridge and what it knows stay."""
-        event = Event("bridge.disconnected", "the switch is gone", Severity.WARNING)
+        """Handle the end of a connection; the bridge and its state stay."""
+        event = Event("bridge.disconnected", "the switch has disconnected", Severity.WARNING)
         self._end(channel, event)
 
     def _end(self, channel: Channel, event: Event) -> None:
@@ -184,6 +186,12 @@ class Connections:
         if datapath_id not in self._sessions:
             self._lifetime.expect(datapath_id)
 
+    def last_words(self, datapath_id: int) -> bytes:
+        """See `Serves`."""
+        bridge = self._bridges.get(datapath_id)
+        frames = [] if bridge is None else bridge.lags.last_words()
+        return b"".join(send_frame(frame.ports, frame.frame) for frame in frames)
+
     def let_go(self, datapath_id: int) -> None:
         """See `Serves`."""
         if datapath_id in self._sessions:
@@ -193,17 +201,17 @@ class Connections:
             self._lifetime.let_go(datapath_id)
 
     def close(self) -> None:
-        """The controller ends: let go of every switch, which keeps its flows."""
+        """Release every switch when the controller ends; the switches keep their flows."""
         for session in list(self._sessions.values()):
             session.farewell()
             session.stop()
-        hub.sleep(0)  # what they say last goes out
+        hub.sleep(0)  # send their last messages
         for session in list(self._sessions.values()):
             session.channel.close()
 
 
 def _probe(channel: Channel, alive: Callable[[float], bool]) -> None:
-    """Close a connection whose switch is silent: its successor is waiting at the door."""
+    """Close a connection whose switch is silent: the switch's next connection is waiting."""
     if not alive(GIVEN_UP):
         channel.close()
 

@@ -1,7 +1,7 @@
-"""Has the effects of a bridge carried out: by its switch's session, or by who asked for them.
+"""Passes the effects of a bridge to its switch's session, or to the handlers of notices.
 
-What is for a switch goes nowhere while that is away: it is brought in line when it is back.  What
-is not for a switch (`Notice`) is carried out whether it is there or not.
+Effects for a switch are dropped while it is away: it is synchronized when it is back.  A `Notice`,
+which is not for the switch, is handled whether the switch is connected or not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from ofapp.controller.registry import Registry
 
 N = TypeVar("N", bound=Notice)
 
+PATIENCE = 2.0
+"""Seconds that a request waits for the switch to carry it out."""
+
 
 class Dispatcher:
-    """For all bridges of a registry; events go to the log."""
+    """Dispatcher for all bridges of a registry; events go to the log."""
 
     def __init__(self, registry: Registry, events: EventLog) -> None:
         self._registry = registry
@@ -28,11 +31,11 @@ class Dispatcher:
         self._heeds: dict[type, Callable[[Bridge, Any], object]] = {Event: self.tell}
 
     def on(self, kind: type[N], do: Callable[[Bridge, N], object]) -> None:
-        """Have notices of this type carried out by `do`, before anything that follows them."""
+        """Handle notices of this type with `do`, before the effects that follow them."""
         self._heeds[kind] = do
 
     def after(self, kind: type[N], do: Callable[[Bridge], object]) -> None:
-        """The same, once all that was decided together is carried out."""
+        """Handle notices of this type with `do`, after all effects of the same batch."""
         self._heeds[kind] = lambda bridge, _notice: hub.watch(self.events.fault, do, bridge)
 
     def apply(self, bridge: Bridge, effects: list[Effect]) -> None:
@@ -45,16 +48,21 @@ class Dispatcher:
             if type(effect) in NOTICES:
                 self.heed(bridge, effect)  # type: ignore[arg-type]
 
+    def carried_out(self, bridge: Bridge) -> bool:
+        """Wait until the bridge's switch has carried everything out; False when that is unknown."""
+        session = self._registry.session(bridge)
+        return session is not None and session.carried_out(PATIENCE)
+
     def heed(self, bridge: Bridge, notice: Notice) -> None:
-        """Carry out what is not for the switch."""
+        """Handle a notice, which is not for the switch."""
         if heed := self._heeds.get(type(notice)):
             heed(bridge, notice)
 
     def tell(self, bridge: Bridge, event: Event) -> None:
-        """Tell people, with the names of the bridge and of its ports."""
-        self.events.tell(bridge.datapath_id, event, bridge.name, bridge.ports)
+        """Log an event with the names of the bridge and of its ports."""
+        self.events.tell(bridge.datapath_id, event, bridge.name, bridge.port_at)
 
     def settle_names(self) -> None:
-        """Tell of the bridges that give their names up to others: see `Registry`."""
+        """Log the bridges that give their names up to others: see `Registry`."""
         for bridge, event in self._registry.settle_names():
             self.tell(bridge, event)

@@ -1,6 +1,6 @@
-"""Static and permanent multicast entries that were set at run time, and outlive the process.
+"""Static and permanent multicast entries that were set at run time and outlive the process.
 
-Those of the file are the file's to remember.
+Entries of the configuration file are not kept here.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ from ofapp.controller.state.keeper import Ticket
 
 
 class KeptEntries:
-    """Those of all bridges, in `state`."""
+    """Entries of all bridges, stored in `state`."""
 
     def __init__(self, running: RunningConfiguration, state: State) -> None:
         self._running = running
         self._state = state
 
     def knows(self, datapath_id: int) -> bool:
-        """Whether it is known which entries a bridge has, and if it is that it has none."""
+        """Whether it is stored which entries a bridge has, even if it has none."""
         return self._state.static_entries(datapath_id) is not None
 
     def static(self, datapath_id: int) -> tuple[StaticEntry, ...]:
-        """The bridge's static entries as they were kept."""
+        """Stored static entries of the bridge."""
         return self._state.static_entries(datapath_id) or ()
 
     def permanent(self, datapath_id: int) -> list[PermanentEntry]:
-        """Its permanent multicast entries."""
+        """Stored permanent multicast entries of the bridge."""
         return [
-            PermanentEntry.parse(own.vlan, own.group, own.port, own.source, own.exclude)
+            PermanentEntry.parse(own.vlan, own.group, own.port, own.source, own.exclude, own.proto)
             for own in self._state.mdb_entries(datapath_id)
         ]
 
     def keep(self, bridge: Bridge, asked: bool = False) -> Ticket:
-        """Keep those that the bridge has now.  asked: somebody has set or removed one."""
+        """Store the bridge's present entries.  asked: a user has set or removed one."""
         kept = Kept(tuple(self._own_static(bridge)), tuple(self._own_mdb(bridge)), asked)
         return self._state.remember(bridge.datapath_id, kept)
 
     def forget(self, datapath_id: int) -> Ticket:
-        """Know nothing of them any more."""
+        """Delete the stored entries of a bridge."""
         return self._state.forget(datapath_id)
 
     def _own_static(self, bridge: Bridge) -> Iterator[StaticEntry]:
@@ -68,4 +68,5 @@ class KeptEntries:
                     entry.port,
                     None if entry.source is None else multicast.text(entry.source),
                     tuple(map(multicast.text, entry.exclude)),
+                    entry.proto,
                 )

@@ -1,16 +1,16 @@
-"""What happened, for people: the last events in memory, the log, and whoever listens.
+"""Events: the last ones in memory, the log, and the listeners.
 
-The core's events come here, with the bridge they are about; so do the shell's own.  A listener
-that does not keep up loses its oldest events and sees a gap in the numbers; it never holds
-anybody up.
+The events of the core, with their bridge, and those of the controller are recorded here.  A
+listener that does not keep up loses its oldest events and sees a gap in the numbers; it never
+delays others.
 
-What a peer can bring about it can bring about a thousand times a second.  So of one kind and
-source, and of one kind, so many are told at once and so many a second from then on; what is beyond
-is counted, and that there is more is told.  And none pushes out what is rare (`history`).
+A peer can cause an event a thousand times a second.  So each kind and source, and each kind, has a
+burst and a rate per second.  Events beyond it are only counted, and an event says so.  Frequent
+events do not push out rare ones (`history`).
 
 Events of severity DEBUG are a trace: every BPDU of every port, a thousand in minutes.  They are
-passed on and logged, but neither remembered, where they would push out what somebody looks for
-tomorrow, nor counted, as whether they are told at all depends on who listens (`wanted`).
+passed on and logged.  They are not remembered, as they would push out events that are needed
+tomorrow, and not counted, as they only occur while there is a listener (`wanted`).
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
-from ofapp.bridge.ports import PortTable
+from ofapp.bridge.event import Event, FindPort, Severity
 from ofapp.common import hub
 from ofapp.common.buckets import Buckets
 from ofapp.common.history import History
 from ofapp.common.printable import printable
 
 SOURCE_BURST, SOURCE_RATE = 200, 1
-"""Events of one kind, bridge and port: told at once, and a second from then on."""
+"""Events of one kind, bridge and port: burst, and rate per second."""
 
 KIND_BURST, KIND_RATE = 2000, 20
-"""Likewise of one kind, whoever is behind them: sources, datapath ids say, are easily invented."""
+"""Likewise of one kind from all sources: sources such as datapath ids are easily invented."""
 
 CALM = 10.0
-"""Seconds without any that is held back until that is over."""
+"""Seconds without a suppressed event after which the limit counts as over."""
 
 LOG = logging.getLogger("ofapp")
 
@@ -50,7 +49,7 @@ _LEVELS = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An event as it was told.
+    """A recorded event.
 
     number: counts up by one; time: seconds since the epoch; bridge: datapath id or None.
     """
@@ -63,9 +62,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Interest:
-    """Which events somebody wants to hear.
+    """The events that a listener subscribes to.
 
-    kinds: a kind or what it begins with, up to a dot: `stp` covers `stp.role`; none = every kind.
+    kinds: kinds, or their prefixes up to a dot: `stp` covers `stp.role`; none = every kind.
     bridge: datapath id, None = every bridge.  severity: the least.
     """
 
@@ -82,20 +81,22 @@ class Interest:
         )
 
     def covers_kind(self, kind: str) -> bool:
-        """Whether such events are, of some bridge and severity."""
+        """Whether events of this kind are wanted, of some bridge and severity."""
         return not self.kinds or any(f"{kind}.".startswith(f"{own}.") for own in self.kinds)
 
 
 EVERYTHING = Interest()
 
-NO_PORTS = PortTable()
+
+def no_port(number: int) -> None:
+    """Find no port: for events without a bridge."""
 
 
 class EventLog:
     """The last `size` events and a count of each kind.
 
-    last: number of the newest event; life: no two runs of the controller have the same, as each
-    counts its events from one.
+    last: number of the newest event; life: unique for each run of the controller, as each run
+    numbers its events from one.
     audience_changed: called when the answers of `wanted` may have changed.
     """
 
@@ -111,16 +112,16 @@ class EventLog:
         self._held_back: Counter[str] = Counter()
         self._sources = Buckets(SOURCE_BURST, SOURCE_RATE)
         self._kinds = Buckets(KIND_BURST, KIND_RATE)
-        self._limited: dict[str, int] = {}  # kinds, and how many were held back at the last look
+        self._limited: dict[str, int] = {}  # suppressed at the last check, by kind
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each kind has happened since the start, told or not."""
+        """Number of events of each kind since the start, suppressed ones too."""
         return self._counts
 
     @property
     def held_back(self) -> Mapping[str, int]:
-        """How many of each kind were not told, as there were too many."""
+        """Number of events of each kind that the rate limit suppressed."""
         return self._held_back
 
     def wanted(self, bridge: int | None, kind: str, severity: Severity) -> bool:
@@ -134,19 +135,20 @@ class EventLog:
         bridge: int | None,
         event: Event,
         name: str | None = None,
-        ports: PortTable = NO_PORTS,
+        find: FindPort = no_port,
     ) -> None:
-        """Record, log and pass on.
+        """Record an event, log it and pass it on.
 
-        name: the bridge's, and its ports, for people: an event that is only counted is not worded.
+        name: the bridge's; find: gives its ports, for their names.  An event that is only counted
+        gets no message.
         """
         remembered = event.severity is not Severity.DEBUG
         if remembered:
             self._counts[event.kind] += 1
             if not self._is_told(bridge, event):
-                self._hold_back(bridge, event, ports)
+                self._hold_back(bridge, event, find)
                 return
-        event = event.worded(ports)
+        event = event.worded(find)
         if not event.message.isprintable():
             event = replace(event, text=printable(event.message))
         self.last += 1
@@ -171,14 +173,14 @@ class EventLog:
         source = event.kind, bridge, event.port
         return self._sources.take(source, now) and self._kinds.take(event.kind, now)
 
-    def _hold_back(self, bridge: int | None, event: Event, ports: PortTable) -> None:
+    def _hold_back(self, bridge: int | None, event: Event, find: FindPort) -> None:
         kind = event.kind
         self._held_back[kind] += 1
         if kind in self._limited:
             return
         self._limited[kind] = 0
         message = f"there are too many events {kind}: some are only counted from now on"
-        data = {"kind": kind, "last": printable(event.worded(ports).message)}
+        data = {"kind": kind, "last": printable(event.worded(find).message)}
         told = Event("events.limited", message, Severity.WARNING, event.port, data)
         self.tell(bridge, told)
         if len(self._limited) == 1:
@@ -193,13 +195,13 @@ class EventLog:
                     self._limited[kind] = count
                     continue
                 del self._limited[kind]
-                message = f"every event {kind} is told again; {count} were not since the start"
+                message = f"every event {kind} is logged again; {count} were not since the start"
                 data = {"kind": kind, "held_back": count}
                 self.tell(None, Event("events.limited.cleared", message, data=data))
 
     def fault(self, error: Exception) -> None:
-        """Tell that something has ended by an error which nobody thought of."""
-        message = f"a defect of ofapp: {error!r}; what it was about is broken off, or begins anew"
+        """Log an unexpected exception that ended an activity."""
+        message = f"a defect of ofapp: {error!r}; the activity was aborted, or starts again"
         self.tell(None, Event("service.fault", message, Severity.ERROR))
 
     def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
@@ -212,17 +214,17 @@ class EventLog:
         ]
 
     def before(self, moment: float) -> int:
-        """The number after which all is that was told then or later; moment: s since the epoch."""
+        """Number of the last event before a moment, in seconds since the epoch."""
         later = (record.number for record in self._records if record.time >= moment)
         return next(later, self.last + 1) - 1
 
     def moment(self, number: int) -> float:
-        """When that event was told, or the last before it; 0 where none of these is remembered."""
+        """Time of that event, or of the last before it; 0 where none of these is remembered."""
         earlier = (record.time for record in self._records if record.number <= number)
         return max(earlier, default=0.0)
 
     def has_forgotten(self, number: int, interest: Interest = EVERYTHING) -> bool:
-        """Whether events of such kinds with a higher number were told, but not kept until now."""
+        """Whether events of such kinds with a higher number are no longer in memory."""
         return any(
             newest > number and interest.covers_kind(kind)
             for kind, newest in self._forgotten.items()

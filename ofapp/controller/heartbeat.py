@@ -1,4 +1,4 @@
-"""Shows the protocols that this process is alive, and tells when it was not for a while."""
+"""Shows the protocols that this process runs, and reports when it was stalled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATENESS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class Heartbeat:
-    """For the bridges of all sessions.  lateness: by how much each sign of life came late."""
+    """Heartbeat for the bridges of all sessions.  lateness: delay of each sign of life."""
 
     def __init__(self, sessions: Mapping[int, Session], events: EventLog) -> None:
         self._sessions = sessions
@@ -38,7 +38,7 @@ class Heartbeat:
             self.lateness.observe(max(now - last - BEAT, 0.0))
             if now - last - BEAT > UNLIVED:
                 seconds = round(now - last, 1)
-                message = f"the controller stood still for {seconds} s, which no protocol has lived"
+                message = f"the controller stalled for {seconds} s; protocol timers were paused"
                 told = {"seconds": seconds}
                 event = Event("controller.stalled", message, Severity.WARNING, data=told)
                 self._events.tell(None, event)

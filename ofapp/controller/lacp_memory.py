@@ -1,8 +1,8 @@
-"""What the next process will know of LACP: written down soon after something has changed.
+"""LACP state for the next process, stored soon after a change.
 
-Otherwise than with spanning tree nothing is struck out before: whoever goes on with what was true a
-moment ago has members in use that their partner has just taken out, or the other way round, and the
-first LACPDU to and fro puts that right (see `lacp.absence`); no loop can come of it.
+Unlike with spanning tree, the stored state is not invalidated first.  A process that continues
+with state that is a moment old may use members that their partner has just taken out, or the other
+way round.  The first exchange of LACPDUs corrects that (see `lacp.absence`); no loop can form.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ofapp.common import hub
 from ofapp.controller.state import Snapshots
 
 PAUSE = 0.05
-"""Seconds between two of a bridge, at least."""
+"""Least seconds between two snapshots of a bridge."""
 
 
 class LacpMemory:
-    """Looks after the snapshots of all bridges, which are the network's."""
+    """Writer of the LACP snapshots of all bridges, which are the network's."""
 
     def __init__(self, snapshots: Snapshots, bridges: Mapping[int, Bridge]) -> None:
         self._snapshots = snapshots
@@ -27,12 +27,12 @@ class LacpMemory:
         self._woken = hub.Event()
 
     def heed(self, bridge: Bridge, _moved: object) -> None:
-        """A bridge knows something else than before."""
+        """Note that the LACP state of a bridge has changed."""
         self._moved.add(bridge.datapath_id)
         self._woken.set()
 
     def write(self) -> None:
-        """Write down what has changed."""
+        """Store the snapshots of bridges whose state has changed."""
         moved, self._moved = self._moved, set()
         for datapath_id in moved:
             bridge = self._bridges.get(datapath_id)
@@ -40,7 +40,7 @@ class LacpMemory:
                 self._snapshots.save(datapath_id, bridge.lags.dump())
 
     def run(self) -> None:
-        """Do so, for ever."""
+        """Store changed snapshots again and again; does not return."""
         while True:
             self._woken.wait()
             self._woken.clear()

@@ -1,7 +1,7 @@
 """A bridge from its switch's first connection on, through its absences, until it is forgotten.
 
-What is known of a switch that is away for a minute is kept.  One that was deleted never comes back,
-and nobody can tell the two apart: so a bridge is forgotten after a time, or when somebody says so.
+The state of a switch that is away for a minute is kept.  A deleted switch never comes back, and
+looks the same from here: so a bridge is forgotten after a time, or on request.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from ofapp.controller.state.keeper import Ticket
 LOG = logging.getLogger(__name__)
 
 MAX_BRIDGES = 1024
-"""Bridges remembered; whoever reaches the OpenFlow port can invent any number of datapath ids."""
+"""Most bridges kept; a host that reaches the OpenFlow port can invent endless datapath ids."""
 
 TOLD = 10
-"""Most settings that are told one by one."""
+"""Most restored settings that an event lists."""
 
 LOOK_FOR_AWAY = 1.0
-"""Seconds between looks at whether a switch has been away for too long."""
+"""Seconds between checks for switches that have been away for too long."""
 
 
 class Lifetime:
-    """Of all bridges of a registry.
+    """Lifetime of all bridges of a registry.
 
-    entries: those that were set at run time; state: has the snapshots of protocols; agents: what
-    proves the LLDP of bridges.
+    entries: those that were set at run time; state: has the snapshots of protocols; agents:
+    authenticate the LLDP of bridges.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Lifetime:
         self._commons = Commons(stp.OwnTrees(secrets.randbits(24)), agents=agents)
 
     def has_room(self, datapath_id: int) -> bool:
-        """Whether a switch may have a bridge: one that is away is forgotten for a new one."""
+        """Whether a switch may have a bridge: an absent one is forgotten for a new one."""
         bridges = self._registry.bridges
         if datapath_id in bridges or len(bridges) < MAX_BRIDGES:
             return True
@@ -79,11 +79,11 @@ class Lifetime:
         return True
 
     def knows_entries(self, datapath_id: int) -> bool:
-        """Whether it need not be asked of the switch which static entries the bridge has."""
+        """Whether the bridge's static entries are stored, so that the switch need not be asked."""
         return self._entries.knows(datapath_id)
 
     def back(self, datapath_id: int) -> Bridge:
-        """Its switch is there, again or for the first time."""
+        """The bridge of a switch that has connected, again or for the first time."""
         bridges = self._registry.bridges
         bridge = bridges.get(datapath_id)
         if bridge is None:
@@ -93,18 +93,18 @@ class Lifetime:
         return bridge
 
     def left(self, bridge: Bridge, now: float) -> None:
-        """Its switch is away."""
+        """Handle the disconnection of a bridge's switch."""
         self._registry.away.left(bridge.datapath_id, now)
         self._absentees.gone(bridge, now)
 
     def expect(self, datapath_id: int) -> None:
-        """The controller of the cluster that served the switch has gone."""
+        """Handle the end of the cluster member that served the switch."""
         self._absentees.expect(datapath_id, time.monotonic())
 
     def let_go(self, datapath_id: int) -> None:
-        """Another controller of the cluster serves the switch: what is kept of it is that one's.
+        """Leave a switch's stored state to the cluster member that serves it now.
 
-        Nothing is kept here that may not be true any more.
+        No state is kept here that may be outdated.
         """
         bridge = self._registry.bridges.get(datapath_id)
         if bridge is not None and self._registry.session(bridge) is None:
@@ -115,21 +115,21 @@ class Lifetime:
         self._absentees.spoken_for(datapath_id, time.monotonic())
 
     def forget(self, bridge: Bridge) -> tuple[Ticket, ...]:
-        """Know nothing of the bridge any more, not even what was set of it; InputError."""
+        """Forget the bridge and its stored settings; InputError while it is connected."""
         if self._registry.session(bridge) is not None:
             raise InputError(
                 "dpid",
                 f"the switch of bridge {bridge.name} is connected: delete the bridge there, or "
                 f"take its controller from it, first (ovs-vsctl del-controller {bridge.name})",
             )
-        self._forget(bridge.datapath_id, "as somebody wished")
+        self._forget(bridge.datapath_id, "on request")
         record(f"{bridge.name} ({bridge.datapath_id:016x}): known -> forgotten")
         return self._entries.forget(bridge.datapath_id), self._running.drop(bridge.datapath_id)
 
     def forget_overdue(self, now: float) -> None:
         """Forget the bridges whose switch has been away for as long as the file says.
 
-        As a restart would: what was set at run time stays on disk.
+        As on a restart, what was set at run time stays on disk.
         """
         patience = self._running.config.forget_after
         if patience:
@@ -137,7 +137,7 @@ class Lifetime:
                 self._forget(datapath_id, f"its switch has been away for {patience:g} s")
 
     def make_room(self) -> None:
-        """Forget one whose switch is away when another bridge finds no room for its ports."""
+        """Forget an absent bridge when another bridge finds no room for its ports."""
         room, bridges = self._commons.room, self._registry.bridges
         if room.wanted:
             room.wanted = False
@@ -148,14 +148,14 @@ class Lifetime:
                 self._forget(away, "its switch is away, and another one has no room for its ports")
 
     def run(self) -> None:
-        """Forget those that are overdue, or in the way, for ever."""
+        """Forget bridges that are overdue or whose room is needed; does not return."""
         while True:
             hub.sleep(LOOK_FOR_AWAY)
             self.forget_overdue(time.monotonic())
             self.make_room()
 
     def set_traces(self) -> None:
-        """BPDUs are made events only while somebody wants to hear of them."""
+        """Turn BPDUs into events only while a listener wants them."""
         for bridge in self._registry.bridges.values():
             self._set_trace(bridge)
 
@@ -180,7 +180,7 @@ class Lifetime:
 
     def _make(self, datapath_id: int) -> Bridge:
         if restored := self._running.restore(datapath_id):
-            message = f"what was set at run time holds on: {'; '.join(restored[:TOLD])}"
+            message = f"restored what was set at run time: {'; '.join(restored[:TOLD])}"
             more = f", and {len(restored) - TOLD} more" if len(restored) > TOLD else ""
             event = Event("config.restored", message + more, data={"settings": restored})
             self._events.tell(datapath_id, event)
@@ -200,13 +200,13 @@ class Lifetime:
     def _revive(self, bridge: Bridge) -> None:
         if (lacp := self._lacp.load(bridge.datapath_id)) is not None:
             for why in bridge.lags.revive(lacp):
-                LOG.info("LACP of %016x begins anew: %s", bridge.datapath_id, why)
+                LOG.info("LACP of %016x starts again: %s", bridge.datapath_id, why)
         snapshot = self._snapshots.load(bridge.datapath_id)
         if snapshot is None or bridge.params.stp is None:
             return
         try:
             bridge.revive_stp(snapshot)
         except OtherParametersError as error:
-            LOG.info("the spanning tree of %016x begins anew: %s", bridge.datapath_id, error)
+            LOG.info("the spanning tree of %016x starts again: %s", bridge.datapath_id, error)
         except ValueError as error:
             self._snapshots.refuse(bridge.datapath_id, str(error))

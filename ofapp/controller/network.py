@@ -1,8 +1,8 @@
-"""All bridges of this controller, put together: what is known of them, and who may change what.
+"""All bridges of this controller: their state, their changes and the access rules.
 
-The os-ken app, the API and the CLI behind it work on this object and on nothing below it.  Whoever
-looks finds bridges, sessions and the running configuration here; every change that somebody asks
-for goes through `changes`.
+The os-ken app, the API and the CLI behind it work on this object and on nothing below it.  It has
+the bridges, the sessions and the running configuration; every requested change goes through
+`changes`.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from ofapp.controller.tree_memory import TreeMemory
 from ofapp.openflow.switch.marks import write_mark
 
 USES_SAVED = 60.0
-"""Seconds that the last use of a token may be older on disk than it is."""
+"""Seconds between two times that the last use of each token is saved."""
 
 FINISHING = 1.0
-"""Seconds at the end for what is still being saved."""
+"""Seconds at the end of the process for saves in progress."""
 
 
 class Network:
     """Bridges by datapath id, and their switches' sessions; times in the core are monotonic.
 
-    owners: decides when this controller may look after a switch.
-    find: the place of the configuration file, None while there is none.
-    started: when it was made, in seconds since the epoch.
+    owners: decides when this controller may manage a switch.
+    find: path of the configuration file, None while there is none.
+    started: time of creation, in seconds since the epoch.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Network:
         dispatcher.after(SpokenFor, lambda bridge: absentees.back(bridge, time.monotonic()))
 
     def start(self) -> None:
-        """Begin what happens by itself; returns at once."""
+        """Start the background tasks; returns at once."""
         self.reloader.start()
         self.owners.start(self.connections)
         for loop in (
@@ -115,22 +115,22 @@ class Network:
             hub.keep(self.events.fault, loop)
 
     def reload(self, who: str) -> None:
-        """Do as the configuration file says now; what is wrong with it is told as an event."""
+        """Apply the configuration file; its mistakes are logged as an event."""
         with self.audit.act(who, str(Role.ADMIN), "this machine", "reload"):
             self.reloader.try_reload()
 
     @property
     def unsaved(self) -> str | None:
-        """Why something that is to outlive the process cannot be saved now; None while all is."""
+        """Why stored state cannot be saved now; None while all is saved."""
         return self._state.unsaved
 
     def take(self, pushed: Pushed) -> None:
-        """Do as a configuration says that somebody has pushed to all members; ConfigError."""
+        """Apply a configuration that was pushed to all members; ConfigError."""
         with self.audit.act(pushed.by, str(Role.ADMIN), "the cluster", f"push {pushed.place}"):
             self.reloader.take(pushed)
 
     def close(self) -> None:
-        """The controller ends: let go of every switch, which keeps its flows."""
+        """Release every switch when the controller ends; the switches keep their flows."""
         self.connections.close()
         self.access.tokens.save_uses()
         self._state.finish(FINISHING)
@@ -148,17 +148,17 @@ class Network:
     def stp_status(
         self, bridge: Bridge, ports: Iterable[int] | None = None
     ) -> stp.BridgeStatus | None:
-        """How spanning tree stands now, see `Bridge.stp_status`; None while it does not run."""
+        """Present state of spanning tree, see `Bridge.stp_status`; None while it does not run."""
         return bridge.stp_status(time.monotonic(), ports)
 
     def lag_status(self, bridge: Bridge) -> tuple[LagStatus, ...]:
-        """How its aggregations stand now."""
+        """Present state of the bridge's aggregations."""
         return bridge.lags.status(time.monotonic())
 
     def lldp_status(self, bridge: Bridge) -> tuple[AgentStatus, ...]:
-        """How LLDP stands now, on each port of the switch where it runs."""
+        """Present state of LLDP, on each port of the switch where it runs."""
         return bridge.lldp_status(time.monotonic())
 
     def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
-        """How multicast snooping stands now; None while it is off."""
+        """Present state of multicast snooping; None while it is off."""
         return bridge.multicast_snapshot(time.monotonic())

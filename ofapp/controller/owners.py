@@ -1,6 +1,6 @@
-"""Whether this controller may look after a switch: always, where it is in no cluster.
+"""Whether this controller may manage a switch: always, where it is in no cluster.
 
-What decides it in a cluster is another class with the same questions, which is only loaded there.
+In a cluster another class with the same interface decides; it is only loaded there.
 """
 
 from __future__ import annotations
@@ -13,51 +13,54 @@ from ofapp.openflow.switch.ownership import LeasedOwnership, Ownership
 from ofapp.openflow.wire.channel import Channel
 
 KEY = 32
-"""Octets of what LLDP is sealed with."""
+"""Octets of the key that authenticates LLDP."""
 
 
 class Serves(Protocol):
-    """What is done with the switches that this controller may look after."""
+    """Operations on the switches that this controller may manage."""
 
     def in_line(self, datapath_id: int) -> bool:
-        """Whether a switch is served, and holds what its bridge wants."""
+        """Whether a switch is served, and its tables are what its bridge wants."""
 
     def give_up(self, channel: Channel, why: str) -> None:
-        """Serve it no more, though it is connected: another controller does."""
+        """Stop serving a connected switch: another controller does."""
 
     def expect(self, datapath_id: int) -> None:
-        """Another controller served a switch, and does not any more."""
+        """Handle that another controller has stopped serving a switch."""
+
+    def last_words(self, datapath_id: int) -> bytes:
+        """Messages that repeat the last LACPDUs to the partners of aggregations."""
 
     def let_go(self, datapath_id: int) -> None:
-        """Another controller serves a switch: what is known of it here is not true any more."""
+        """Forget the state of a switch that another controller serves now: it is outdated."""
 
 
 class Owners(Protocol):
-    """waits: whether `obtain` may take its time, in which case it is asked in a greenlet."""
+    """waits: whether `obtain` may block; it is then called in a greenlet."""
 
     waits: bool
 
     def agents(self) -> OwnAgents:
-        """By what LLDP proves to be of bridges that belong together."""
+        """Agents that authenticate the LLDP of bridges of one network."""
 
     def start(self, serves: Serves) -> None:
-        """Begin; returns at once."""
+        """Start; returns at once."""
 
     def obtain(self, channel: Channel) -> Ownership | None:
-        """Wait until the switch may be looked after; None when the connection is over before.
+        """Wait until the switch may be managed; None when the connection ends before.
 
         RequestError when the switch does not answer.
         """
 
     def ended(self, channel: Channel) -> None:
-        """Such a connection is over."""
+        """Handle the end of a connection."""
 
     def close(self) -> None:
-        """The controller ends, and has let go of all its switches."""
+        """End, after the controller has released all its switches."""
 
 
 class Alone:
-    """Only the switch decides, by its lease.  own: the number of this controller."""
+    """Without a cluster: the switch decides, by its lease.  own: this controller's number."""
 
     waits = False
 

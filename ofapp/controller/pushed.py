@@ -1,7 +1,7 @@
-"""A configuration that all members of a cluster do as, instead of each machine's file.
+"""A configuration that replaces the local file of every member of a cluster.
 
-Only values and questions are here, for those who show and ask for it; `cluster.configuration`
-answers, where there is a cluster.
+Only values and interfaces are here, for the API and the reload; `cluster.configuration`
+implements them, where there is a cluster.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ofapp.config import Config, parse_config
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """data: the file's octets; file: what it was called; by: who pushed it; at: seconds since the
-    epoch; revision: etcd's, 0 for what is only offered."""
+    """data: the file's octets; file: its name; by: who pushed it; at: seconds since the epoch;
+    revision: etcd's, 0 before it is pushed."""
 
     data: bytes
     file: str
@@ -25,19 +25,19 @@ class Pushed:
 
     @property
     def place(self) -> str:
-        """For people."""
+        """Name and revision, for messages."""
         return f"{self.file}, revision {self.revision}" if self.revision else self.file
 
     def config(self) -> Config:
-        """What it says; ConfigError."""
+        """The parsed configuration; ConfigError."""
         return parse_config(self.data, self.file)
 
 
 class Member(NamedTuple):
-    """What a member says of the configuration.
+    """The configuration of a member, as it reports it.
 
-    revision: that it does as, None: its machine's file; error: why not the last one, empty when it
-    does; differs: its machine's file says something else.
+    revision: the one that it runs, None: its local file; error: why it does not run the last one,
+    empty when it does; differs: its local file differs from the pushed one.
     """
 
     name: str
@@ -54,17 +54,21 @@ class Outcome(NamedTuple):
 
 
 class PushError(Exception):
-    """It was not pushed, and nothing has changed anywhere."""
+    """The configuration was not pushed, and no member has changed."""
+
+
+class UncertainError(Exception):
+    """It is unknown whether the configuration was pushed; the message says why."""
 
 
 class Sharing(Protocol):
-    """What members do with configurations."""
+    """Configuration shared by the members of a cluster."""
 
     def push(self, pushed: Pushed, dry_run: bool, force: bool) -> Outcome:
-        """Have all members do as it says; PushError, ConfigError.
+        """Apply a configuration on all members; PushError, UncertainError, ConfigError.
 
-        force: also when it looks cut short, or a member cannot.
+        force: also when it looks truncated, or a member cannot run it.
         """
 
     def members(self) -> tuple[Member, ...]:
-        """What each says, by name."""
+        """The report of each member, by name."""

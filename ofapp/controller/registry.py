@@ -1,7 +1,7 @@
-"""Which bridges are known, whose switches are connected, and whose are away.
+"""Known bridges, with switches that are connected or away.
 
-A `Bridge` outlives its switch's connection, so that what is known of a switch that is away for a
-minute is not lost; a `Session` is one connection.
+A `Bridge` outlives its switch's connection, so that its state survives when the switch is away for
+a minute; a `Session` is one connection.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Registry:
         return self.sessions.get(bridge.datapath_id)
 
     def settle_names(self) -> Iterator[tuple[Bridge, Event]]:
-        """Bridges that are away give their names up to those that are there; gives what to tell.
+        """Release the names of absent bridges that connected ones use; gives the events.
 
-        Until their switches are back they go by their datapath ids.
+        Until their switches are back they are named by their datapath ids.
         """
         absent = [self.bridges[known] for known in self.away]
-        if not absent:  # a thousand switches that come at once must not be looked through for each
+        if not absent:  # a thousand switches that connect at once: no search for each
             return
         there = {bridge.name for known, bridge in self.bridges.items() if known not in self.away}
         for bridge in absent:

@@ -1,9 +1,9 @@
-"""Making what runs equal to what the file says, without a frame lost (warm reload).
+"""Applying the configuration file to the running bridges without losing a frame (warm reload).
 
-A file that is not valid changes nothing, nor does one that looks cut short unless it is forced.  A
-bridge for which the file says what holds already is not touched.  What was set over the API stays,
-unless the file has changed the same value, which is told, or that is what somebody asks for; static
-and permanent entries made over the API are data and not settings: they stay in any case.
+An invalid file changes nothing, nor does one that looks truncated unless it is forced.  A bridge
+whose settings do not change is not touched.  Values set over the API stay, unless the file has
+changed the same value, which is reported, or a reset is requested.  Static and permanent entries
+made over the API are data and not settings: they stay in any case.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from ofapp.bridge.answers import switch_ports
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.lag.params import INTERRUPTION, interrupting
 from ofapp.common import hub
 from ofapp.config import Config, ConfigError, load_config
 from ofapp.config.bridge import Bridge as BridgeSettings
@@ -32,17 +33,17 @@ from ofapp.controller.state.keeper import Ticket
 from ofapp.controller.transition import Changed, Transition
 
 POLL = 1.0
-"""Seconds between two looks at a watched file."""
+"""Seconds between two checks of a watched file."""
 
 SHOWN = 1000
-"""Most lines of a bridge's flow changes that are told."""
+"""Most lines of a bridge's flow changes that are reported."""
 
 
 @dataclass(frozen=True)
 class BridgeReload:
-    """One bridge.
+    """Changes of one bridge by a reload.
 
-    changes: in words, the file's; dropped: those among them that were set at run time.
+    changes: by the file, in words; dropped: those among them that undo run-time settings.
     sent: changed flows, groups and meters, None while the switch is away; lines: which.
     """
 
@@ -56,10 +57,10 @@ class BridgeReload:
 
 @dataclass(frozen=True)
 class Reload:
-    """What a reload did, or would do.
+    """Outcome of a reload or of a dry run.
 
-    restart: settings that count from the next start on; saved: who needs it to outlive a crash,
-    what it took back above all, waits for these.
+    restart: settings that take effect at the next start; saved: tickets to wait for where the
+    result, such as reverted settings, must outlive a crash.
     """
 
     dry_run: bool
@@ -72,7 +73,7 @@ class Reload:
 
     @property
     def message(self) -> str:
-        """In a line."""
+        """Summary in one line."""
         if not (self.bridges or self.restart):
             return "nothing has changed"
         names = ", ".join(bridge.name for bridge in self.bridges) or "no bridge"
@@ -88,7 +89,7 @@ class Reload:
 
 @dataclass(frozen=True)
 class _Plan:
-    """filed: what the file said; new: what shall hold, by the file and since."""
+    """filed: settings of the old file; new: wanted settings, by the new file and at run time."""
 
     bridge: Bridge
     filed: BridgeSettings
@@ -99,7 +100,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Compared:
-    """What a configuration changes.  restart, warnings: as in `Reload`."""
+    """Changes that a configuration makes.  restart, warnings: as in `Reload`."""
 
     config: Config
     plans: tuple[_Plan, ...]
@@ -109,13 +110,12 @@ class _Compared:
 
 @dataclass
 class Reloader:
-    """Reads the file of all bridges.
+    """Reader of the configuration file of all bridges.
 
-    accepted: keeps how much the file said that was last accepted: reloaded, or read at a start and
-    not cut short.
-    find: the file's place, None while there is none; asked each time, as a file may be made later.
-    loaded: when it was read last, in seconds since the epoch; valid: the last attempt took it.
-    pushed: what is done as instead of the file, in a cluster; sharing: with whom.
+    accepted: stores the extent of the last accepted file: reloaded, or complete at a start.
+    find: the file's path, None while there is none; called each time, as a file may be made later.
+    loaded: time of the last read, in seconds since the epoch; valid: the last attempt succeeded.
+    pushed: configuration that replaces the file, in a cluster; sharing: the cluster's members.
     """
 
     shared: Shared
@@ -132,28 +132,31 @@ class Reloader:
 
     @property
     def config(self) -> Config:
-        """What the file said when it was read last."""
+        """Configuration of the file when it was last read."""
         return self.shared.running.config
 
     def start(self) -> None:
-        """Tell when the file that this process began with looks cut short; it holds, all the same.
+        """Log an event if the file at the start looks truncated; it is applied all the same.
 
-        Nobody may be there to ask, and bridges without a controller are worse.  It is told at each
-        start until the file is whole again, or somebody says that this is meant.
+        There may be no user to ask, and bridges without a controller are worse.  The event is
+        logged at each start until the file is complete again or a reload is forced.
         """
         if self.pushed is not None:
-            return  # it was looked at when it was pushed
+            return  # it was checked when it was pushed
         before = self.accepted.load()
         doubt = None if before is None else missing(before, self._extent)
         if before is None or doubt is None:
             self.accepted.save(self._extent)
             return
         self._extent = before
-        message = f"{_place(self.place)}: {_refusal(doubt)}; meanwhile it holds as it is"
+        message = f"{_place(self.place)}: {_refusal(doubt)}; it is in force meanwhile"
         self.shared.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
 
     def take(self, pushed: Pushed) -> Reload:
-        """Do as one says that was pushed, and no more as the file; ConfigError, told, too."""
+        """Apply a pushed configuration instead of the file.
+
+        Raises ConfigError and logs an event.
+        """
         before, self.pushed = self.pushed, pushed
         try:
             return self.reload(force=True)
@@ -162,7 +165,7 @@ class Reloader:
             raise
 
     def check(self, pushed: Pushed, force: bool) -> Reload:
-        """What would change if one were pushed; ConfigError, as of a `reload`."""
+        """Changes that a pushed configuration would make; ConfigError as in `reload`."""
         config = pushed.config()
         doubt = None if force else missing(self._extent, extent(config))
         if doubt is not None:
@@ -174,15 +177,15 @@ class Reloader:
         return Reload(True, pushed.place, milliseconds, done, compared.restart, compared.warnings)
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
-        """Read the file and do as it says; ConfigError when it is not valid, which is told, too.
+        """Read the file and apply it; raises ConfigError and logs an event if it is invalid.
 
-        Where one was pushed, that is read instead.
+        A pushed configuration is read instead of the file.
 
-        A bridge of thousands of ports is programmed in portions: all is settled here before others
-        have their turn, and what it has changed in switches is waited for.
+        A bridge of thousands of ports is programmed in portions: its configuration is settled
+        before other greenlets run, and then its changes in switches are waited for.
 
-        force: also when it looks as if a part of it were missing; a dry run only warns of that.
-        reset: whatever was set at run time is taken back.
+        force: also when a part of it seems to be missing; a dry run only warns of that.
+        reset: revert all settings that were made at run time.
         """
         begun = time.monotonic()
         path = self.place
@@ -191,11 +194,11 @@ class Reloader:
             doubt = None if force else missing(self._extent, extent(config))
             if doubt is not None and not dry_run:
                 raise _incomplete(path, doubt)
+            compared = self._compare(config, reset)
         except ConfigError as error:
             if not dry_run:
                 self._refused(error)
             raise
-        compared = self._compare(config, reset)
         done, saved = (self._foresee(compared), ()) if dry_run else self._carry_out(compared)
         milliseconds = round((time.monotonic() - begun) * 1000, 3)
         doubts = () if doubt is None else (_refusal(doubt),)
@@ -206,10 +209,10 @@ class Reloader:
         return outcome
 
     def watch(self, reload: Callable[[], None]) -> None:
-        """Have it reloaded whenever the file has changed and `watch` is set; does not end.
+        """Reload whenever the file has changed and `watch` is set; does not return.
 
-        A file that is still being written changes from one look to the next: it is read when it
-        has not.  One that is gone for a moment, as editors do it, is waited for.
+        A file that is still being written changes between two checks: it is read once it has not
+        changed.  A file that is briefly missing, as with some editors, is waited for.
         """
         known = before = _signature(self.find())
         while True:
@@ -223,7 +226,7 @@ class Reloader:
                 reload()
 
     def try_reload(self) -> None:
-        """Reload; what is wrong has been told."""
+        """Reload without raising: mistakes are logged."""
         try:
             self.reload()
         except ConfigError:
@@ -231,14 +234,14 @@ class Reloader:
 
     @property
     def place(self) -> str | None:
-        """What is done as, for people; None while there is no file."""
+        """Name of the pushed configuration or path of the file; None while there is no file."""
         if self.pushed is not None:
             return self.pushed.place
         path = self.find()
         return None if path is None else str(path)
 
     def filed(self) -> Config | None:
-        """What the machine's file says; None without one that is valid."""
+        """Configuration of the local file; None without a valid one."""
         path = self.find()
         try:
             return None if path is None else load_config(path)
@@ -266,9 +269,35 @@ class Reloader:
 
     def _compare(self, config: Config, reset: bool) -> _Compared:
         plans = tuple(self._compared(bridge, config, reset) for bridge in self._bridges())
-        waited = (line for plan in plans for line in _waited_for(plan))
-        warnings = (*config.warnings(), *waited)
+        taken = [fault for plan in plans for fault in self._taken_names(plan, config)]
+        if taken:
+            raise ConfigError(taken)
+        told = (line for plan in plans for line in self._lag_warnings(plan))
+        warnings = (*config.warnings(), *told)
         return _Compared(config, plans, _needing_restart(self.config, config), warnings)
+
+    def _lag_warnings(self, plan: _Plan) -> Iterator[str]:
+        yield from _waited_for(plan)
+        before = self.shared.running.of(plan.bridge.datapath_id).lags
+        for name in before.keys() & plan.new.lags.keys():
+            changed = interrupting(dict(before[name]), dict(plan.new.lags[name]))
+            if changed:
+                what = f"another {' and '.join(changed)}: {INTERRUPTION}"
+                yield f"{plan.bridge.name}: lags.{name}: {what}"
+
+    def _taken_names(self, plan: _Plan, config: Config) -> Iterator[Fault]:
+        """New aggregations whose names are names of ports that the switch has."""
+        bridge = plan.bridge
+        ports = {port.name: port for port in switch_ports(bridge)}
+        keys = config.keys(bridge.datapath_id, bridge.name)
+        new = plan.new.lags.keys() - self.shared.running.of(bridge.datapath_id).lags.keys()
+        for name in sorted(new & ports.keys()):
+            path = ".".join(("bridges", *keys[:1], "lags", name))
+            what = (
+                f"aggregation {name} has the name of port {name} ({ports[name].number}) of bridge"
+                f" {bridge.name}, which would be left out: give the aggregation another name"
+            )
+            yield Fault(_place(self.place), Place(), path, what)
 
     def _foresee(self, compared: _Compared) -> tuple[BridgeReload, ...]:
         return tuple(self._plan(plan) for plan in compared.plans if plan.changes)
@@ -380,7 +409,7 @@ def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
 
 
 def _signature(path: Path | None) -> tuple[int, int, int] | None:
-    """What differs when a file has been written or another has taken its place."""
+    """Values that differ after a file was written or replaced."""
     try:
         found = path.stat() if path is not None else None
     except OSError:

@@ -1,5 +1,5 @@
-"""What every part of the controller needs: which bridges there are, what is said of them, and who
-has their effects carried out."""
+"""What every part of the controller needs: the bridges, their configuration, and the dispatcher of
+their effects."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class Shared(NamedTuple):
 
     @property
     def events(self) -> EventLog:
-        """Where events are told."""
+        """The log of events."""
         return self.dispatcher.events

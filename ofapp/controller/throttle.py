@@ -1,4 +1,4 @@
-"""Lets every switch's rates follow what its ports, the switch and the controller make of them."""
+"""Adapts every switch's rate limits to the load of its ports, the switch and the controller."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from collections.abc import Mapping
 from ofapp.bridge.rates import share_controller
 from ofapp.common import hub
 from ofapp.openflow.switch.session import Session
+from ofapp.openflow.wire.main_thread import MAIN_THREADS
 
 INTERVAL = 0.25
 """Seconds between two adjustments: a port at its limit has twice its rate after the next one."""
 LATE = 0.1
-"""Seconds that the controller may be behind its time: protocol frames wait as long."""
+"""Most seconds that the controller may be late: protocol frames wait as long."""
 
 
 class Throttle:
-    """For all sessions of a controller, by datapath id."""
+    """Rate adaptation of all sessions of a controller, by datapath id."""
 
     def __init__(self, sessions: Mapping[int, Session]) -> None:
         self._sessions = sessions
 
     def run(self) -> None:
-        """Adjust again and again; never returns."""
+        """Adjust periodically; does not return."""
         last = time.monotonic()
         while True:
             hub.sleep(INTERVAL)
@@ -31,7 +32,10 @@ class Throttle:
             last = time.monotonic()
 
     def adjust(self, seconds: float, now: float) -> None:
-        """Once, so many seconds after the last time."""
+        """Adjust once, so many seconds after the last time."""
+        MAIN_THREADS.review(now)
+        for session in list(self._sessions.values()):
+            session.tell_of_drops(now)
         loads = {
             key: load
             for key, session in self._sessions.items()

@@ -1,15 +1,15 @@
-"""How the bridges of a network hang together, and who else is at their ports.
+"""The topology of a network: links between its bridges, and other neighbours at their ports.
 
-Each bridge's part of it is a value, so that it is the same whether this controller looks after the
-bridge or another member of its cluster does, and has told.
+Each bridge's part of it is a value, so that it is the same whether this controller manages the
+bridge or another member of its cluster does and reports it.
 
-Two protocols tell of it. Spanning tree knows every link that has a bridge at both ends: whoever is
-not designated knows the very port that is. LLDP tells it of the switch's own ports, members of
-aggregations too, and with or without spanning tree.
+Two protocols provide it. Spanning tree knows every link with a bridge at both ends: a port that is
+not designated knows the designated port. LLDP knows the links of the switch's ports, members of
+aggregations too, with or without spanning tree.
 
-Neither is taken at its word. A link is one between two ports of these bridges. Of what LLDP says,
-it is one if each end hears frames that prove to be the other's (`lldp.own`); or if somebody has
-marked a port as a link: then what is heard there is believed. Everybody else is a neighbour.
+Neither is trusted blindly. A link is one between two ports of these bridges. LLDP makes a link if
+each end receives frames that are authenticated as the other's (`lldp.own`), or if a port is
+configured as a link: then the LLDP received there is trusted. All others are neighbours.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK
 
 
 class End(NamedTuple):
-    """One end of a link.  port: of OpenFlow, of the bridge (an aggregation is one) unless it is
-    said to be the switch's."""
+    """One end of a link.  port: OpenFlow number of the bridge's port (an aggregation is one),
+    unless said to be the switch's."""
 
     datapath_id: int
     port: int
@@ -36,10 +36,10 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a bridge knows of what is around it.
+    """A bridge's knowledge of its neighbourhood.
 
     tree: None without spanning tree.  names: of its ports and those of its switch, by number.
-    members: of the switch's ports in aggregations, the number of the port that it is to the bridge.
+    members: number of the aggregation's port on the bridge, by number of the member port.
     """
 
     datapath_id: int
@@ -53,7 +53,7 @@ class Surroundings:
 
 
 def surroundings(bridge: Bridge, connected: bool, now: float) -> Surroundings:
-    """Of a bridge that this controller looks after.  now: core time."""
+    """Surroundings of a bridge that this controller manages.  now: core time."""
     physical = switch_ports(bridge)
     lags = {port.number: bridge.lags.of_member(port.number) for port in physical}
     folded = {number: bridge.ports.named(lag) for number, lag in lags.items() if lag is not None}
@@ -76,9 +76,9 @@ Source = Literal["lldp", "stp"]
 class Link:
     """Two of these bridges' ports with a cable between them, the lower end first.
 
-    tree: what spanning tree has made of each end; None where it does not run.
-    seen: seconds since LLDP was heard there; None where it is not.
-    members: the ports of the switches, where LLDP tells of them and an end is an aggregation.
+    tree: spanning tree's state of each end; None where it does not run.
+    seen: seconds since LLDP was received there; None where it is not.
+    members: ports of the switches, where LLDP announces them and an end is an aggregation.
     """
 
     a: End
@@ -91,10 +91,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Somebody who is none of these bridges, as BPDUs or LLDP tell of it; one of the two is None.
+    """A neighbour that is none of these bridges, known by `bpdu` or `lldp`; the other is None.
 
     member: the switch's port, where `at` is an aggregation.
-    trusted: the port is marked as a link.
+    trusted: the port is configured as a link.
     """
 
     at: End
@@ -106,7 +106,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """trees: what spanning tree knows, by datapath id; bridges that run none are not in it."""
+    """trees: spanning tree's knowledge, by datapath id; bridges without one are not in it."""
 
     trees: Mapping[int, stp.Around]
     links: list[Link]
@@ -129,7 +129,7 @@ def topology(bridges: Iterable[Surroundings]) -> Topology:
 
 
 class _Trees:
-    """What spanning tree says; of two bridges with one address, neither can be told."""
+    """Topology by spanning tree; two bridges with the same address cannot be identified."""
 
     def __init__(self, trees: Mapping[int, stp.Around]) -> None:
         self._by_address: dict[int, list[int]] = {}
@@ -143,11 +143,11 @@ class _Trees:
                 self._by_number[End(datapath_id, port.number)] = end
 
     def port(self, end: End) -> stp.PortAround | None:
-        """What its tree says of a port."""
+        """Spanning tree's knowledge of a port."""
         return self._ports.get(end)
 
     def links(self) -> Iterator[Link]:
-        """Those of which one end says what the other is."""
+        """Links of which one end knows the other."""
         for at, port in self._ports.items():
             far = self._far(port)
             if far is not None and far != at:
@@ -168,7 +168,7 @@ class _Trees:
 
 
 class _Discovered:
-    """What LLDP says, by ports of the switches."""
+    """Topology by LLDP, by ports of the switches."""
 
     def __init__(self, bridges: Mapping[int, Surroundings]) -> None:
         self._bridges = bridges
@@ -189,7 +189,7 @@ class _Discovered:
         self._named: dict[tuple[bytes, bytes], End] | None = None
 
     def links(self) -> Iterator[Link]:
-        """Each once; an aggregation's with all that is known of its members."""
+        """Each link once; an aggregation's with all known members."""
         found: dict[tuple[End, End], dict[tuple[End, End], float]] = {}
         for at, agent, heard in self._heard:
             far = self._far(at, agent, heard)
@@ -206,7 +206,7 @@ class _Discovered:
             yield Link(a, b, "lldp", (None, None), seen, members if folded else ())
 
     def neighbours(self) -> Iterator[Neighbour]:
-        """Those that have not proven to be this controller's, and are not believed to be."""
+        """Neighbours that are not identified as this controller's, by proof or by trust."""
         for at, agent, heard in self._heard:
             if heard.sender is None and self._far(at, agent, heard) is None:
                 logical = self._logical(at)
@@ -214,7 +214,7 @@ class _Discovered:
                 yield Neighbour(logical, member, lldp=heard, trusted=agent.link)
 
     def _far(self, at: End, agent: AgentStatus, heard: NeighbourStatus) -> End | None:
-        """The port at the other end, if that is to be believed."""
+        """The port at the other end, if it is authenticated or trusted."""
         if heard.sender is None:
             return self._claimed(heard) if agent.link else None
         far = self._sender(heard)
@@ -223,7 +223,7 @@ class _Discovered:
         return far if agent.link or (far, at) in self._proven else None
 
     def _sender(self, heard: NeighbourStatus) -> End | None:
-        """The port that somebody has proven to be; another member's with a fresh frame."""
+        """The authenticated port of the sender; another member's only with a fresh frame."""
         if heard.sender is None:
             return None
         if not isinstance(heard.sender, Relative):
@@ -232,7 +232,7 @@ class _Discovered:
         return far if heard.sender.serial in self._sent.get(far, ()) else None
 
     def _claimed(self, heard: NeighbourStatus) -> End | None:
-        """The port of these bridges that somebody says to be, whom we believe."""
+        """The port of these bridges that a trusted sender claims to be."""
         if self._named is None:
             self._named = {
                 (own.address.to_bytes(6, "big"), agent.name.encode()): End(number, agent.number)
@@ -245,6 +245,6 @@ class _Discovered:
         return self._named.get((said.chassis.octets, said.port.octets))
 
     def _logical(self, end: End) -> End:
-        """The bridge's port that a port of its switch is, or is a member of."""
+        """The bridge's port of a switch's port: itself, or its aggregation."""
         members = self._bridges[end.datapath_id].members
         return End(end.datapath_id, members.get(end.port, end.port))

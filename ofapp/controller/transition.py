@@ -1,4 +1,4 @@
-"""From what the file said of a bridge to what it says now, without a frame lost."""
+"""Transition from the old settings of a bridge to new ones, without losing a frame."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ofapp.controller.shared import Shared
 from ofapp.openflow.switch.program import Changes
 
 Changed = Callable[[], Changes | None]
-"""Waits until a switch has been told all, and gives what has changed there, as `plan` does."""
+"""Waits until all messages are sent to a switch, and gives the changes there, as `plan` does."""
 
 
 class Transition:
-    """Of the bridges of a registry."""
+    """Transitions of the bridges of a registry."""
 
     def __init__(self, shared: Shared, entries: KeptEntries) -> None:
         self._registry = shared.registry
@@ -32,14 +32,14 @@ class Transition:
         self._entries = entries
 
     def plan(self, bridge: Bridge, params: BridgeParams) -> Changes | None:
-        """What other parameters would change in the bridge's switch; None while it is away."""
+        """Changes that new parameters would make in the bridge's switch; None while it is away."""
         session = self._registry.session(bridge)
         return None if session is None else session.plan(params)
 
     def carry_out(self, bridge: Bridge, filed: Settings, new: Settings) -> Changed:
-        """Make the bridge what `new` says; what it gives tells what that changed in its switch.
+        """Apply settings to the bridge; the result gives the changes in its switch.
 
-        filed: what the file said before.
+        filed: settings of the old file.
         """
         done = effects(bridge, filed, new)
         session = self._registry.session(bridge)
@@ -49,7 +49,7 @@ class Transition:
         return session.reconfigure(done) if done else Changes
 
     def named(self, bridge: Bridge) -> None:
-        """The bridge's name is new, and it may be another one for the file."""
+        """Handle the new name of a bridge, to which another entry of the file may apply."""
         datapath_id = bridge.datapath_id
         if self._registry.bridges.get(datapath_id) is not bridge:
             return  # forgotten meanwhile
@@ -64,16 +64,16 @@ class Transition:
             self.settled(bridge)
 
     def settled(self, bridge: Bridge) -> None:
-        """The file is what the bridge is told by from now on."""
+        """Finish a change of the file: store the entries, log ambiguous sections."""
         self._entries.keep(bridge)
         for event in self._running.doubts(bridge.datapath_id):
             self._dispatcher.tell(bridge, event)
 
 
 def effects(bridge: Bridge, filed: Settings, new: Settings) -> list[Effect]:
-    """Make the bridge what `new` says.  filed: what the file said before, both in effective form.
+    """Effects that apply new settings.  filed: settings of the old file; both in effective form.
 
-    Entries that came over the API stay, an entry of the file that the API has moved is the API's.
+    Entries made over the API stay; an entry of the file that the API has moved is the API's.
     """
     now = time.monotonic()
     return [

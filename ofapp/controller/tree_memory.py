@@ -1,9 +1,9 @@
-"""What the next process will know of each spanning tree: written down before and after it moves.
+"""Spanning tree state for the next process, stored before and after each change.
 
-`Snapshots` must never hold a tree that a switch, or a neighbour, does not know of: a controller
-that died in a change would go on with a tree that nobody else is in. So a tree that begins to move
-is struck out first (only who is behind its ports is kept, see `Unsettled`), and written down again
-once nothing has moved for a while and its switch has carried out everything.
+`Snapshots` must never hold a tree that a switch or a neighbour does not have: a controller that
+died during a change would continue with a tree that no other bridge uses. So a snapshot is
+invalidated before its tree changes (only the bridges behind its ports are kept, see `Unsettled`).
+It is stored again once the tree is stable for a while and its switch has carried out everything.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from ofapp.controller.state import Snapshots
 from ofapp.controller.state.snapshots import encoded
 
 SETTLING = 0.05
-"""Seconds for which a tree has to be at rest until it is written down."""
+"""Seconds for which a tree has to be stable before it is stored."""
 SHARE = 0.02
-"""Of the time, at most, for looking: a thousand trees that move at once take longer to rest."""
+"""Largest share of time for checks: a thousand changing trees are stored later."""
 
 
 class Confirms(Protocol):
-    """A switch that is connected."""
+    """A connected switch."""
 
     def confirm(self, done: Callable[[], None]) -> bool:
-        """Call `done` once it has carried out all; False when something has yet to be told."""
+        """Call `done` once it has carried everything out; False when messages are still queued."""
 
 
 class _Asked(NamedTuple):
-    """Where a tree stood when its switch was asked whether it has carried out everything.
+    """State of a tree when its switch was asked to confirm that all is carried out.
 
-    asked: the connection whose switch has been asked to confirm it; it may be over for long.
+    asked: the connection over which it was asked; it may have ended long ago.
     """
 
     stand: Stand
@@ -47,7 +47,7 @@ class _Asked(NamedTuple):
 
 
 class TreeMemory:
-    """Looks after the snapshots of all bridges; `bridges` and `sessions` are the network's."""
+    """Writer of the snapshots of all trees; `bridges` and `sessions` are the network's."""
 
     def __init__(
         self,
@@ -58,21 +58,22 @@ class TreeMemory:
         self._snapshots = snapshots
         self._bridges = bridges
         self._sessions = sessions
-        self._moving: dict[int, Stand | None] = {}  # and where they stood at the last look
+        self._moving: dict[int, Stand | None] = {}  # and their state at the last check
         self._asked: dict[int, _Asked] = {}
         self._moved = hub.Event()
 
     def heed(self, bridge: Bridge, told: Unsettled) -> None:
-        """Strike a tree out, at once: what follows from its move is not yet carried out."""
-        self._snapshots.strike(bridge.datapath_id, {"behind": dict(told.behind)})
+        """Invalidate a tree's snapshot at once, before the effects of its change take place."""
+        document = {"behind": dict(told.behind), "address": told.address}
+        self._snapshots.strike(bridge.datapath_id, document)
         self._asked.pop(bridge.datapath_id, None)
         self._moving[bridge.datapath_id] = None
         self._moved.set()
 
     def confirm_settled(self) -> bool:
-        """Ask for confirmation where nothing has moved since the last time.
+        """Ask for confirmation of trees that have not changed since the last check.
 
-        Gives whether there is more to do: a tree whose switch is away waits for that.
+        Gives whether there is more to do: a tree whose switch is away waits for it.
         """
         for datapath_id, (stand, asked) in list(self._asked.items()):
             session = self._sessions.get(datapath_id)
@@ -102,9 +103,9 @@ class TreeMemory:
             hub.spawn(self._write, bridge, stand, hub.portions())
 
     def _write(self, bridge: Bridge, stand: Stand, portions: Portions) -> None:
-        """Write the tree down, if it still stands so.
+        """Store the tree, if it has not changed since.
 
-        One of thousands of ports takes a while, and is none if it moves meanwhile.
+        A tree of thousands of ports takes a while, and is not stored if it changes meanwhile.
         """
         document = None
         if bridge.stp.unwritten() == stand:
@@ -119,7 +120,7 @@ class TreeMemory:
             self._moved.set()
 
     def run(self) -> None:
-        """Write down what has come to rest, for ever."""
+        """Store trees that are stable again; does not return."""
         pause = SETTLING
         while True:
             self._moved.wait()

@@ -6,8 +6,8 @@ A session usually comes in over the very NIC that moves, so three ideas carry th
   host as it is observed and a layout (`plan`).  Putting things back is the same function with the
   layout of before: there are no inverse steps that could be left out or run twice, and a host that
   was left in the midst of anything at all is just another observation.
-- Both layouts are on disk before the first step (`journal`), and a process of its own watches over
-  whoever takes the steps (`watcher`): when that dies, hangs, or nobody confirms in time, the
+- Both layouts are on disk before the first step (`journal`), and a separate process watches over
+  the process that takes the steps (`watcher`): when that dies, hangs, or is not confirmed, the
   watcher plans back to the layout of before.
 - Nothing is moved that cannot be seen to work: the controller is reached, and has the bridge, while
   the NIC still carries the host (`proof`), and the gateway has to answer through the bridge after.

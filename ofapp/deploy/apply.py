@@ -80,7 +80,7 @@ def apply(
 
     Ends with the journal at `confirmed`, or at `applied` when it has to be confirmed.  ApplyError
     after everything has been put back; with `resume` to the host without a bridge, as what was
-    found after a restart may be a host that nobody reaches.
+    found after a restart may be a host that cannot be reached.
     """
     name = found.config.bridge
     with store.lock(name):
@@ -125,7 +125,7 @@ def _goal(host: Host, config: DeployConfig, previous: Journal | None) -> Layout:
 
 
 def _finished(store: Store, bridge: str) -> Journal | None:
-    """The journal of the bridge, which nobody is at work on and which waits for nobody."""
+    """The journal of the bridge, on which no process works and which needs no confirmation."""
     journal = store.read(bridge)
     if journal is None or journal.state is State.CONFIRMED:
         return journal
@@ -134,7 +134,7 @@ def _finished(store: Store, bridge: str) -> Journal | None:
             f"the last change of {bridge} waits for `ofapp deploy confirm`; without it it is put"
             " back by itself"
         )
-    with store.lock(bridge):  # or somebody is at work on it
+    with store.lock(bridge):  # or another process works on it
         raise JournalError(
             f"the last change of {bridge} was broken off ({journal.state}): ofapp deploy recover"
         )

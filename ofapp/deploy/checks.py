@@ -202,8 +202,8 @@ def _uplink(host: Host, link: Link, config: DeployConfig) -> Iterator[Problem]:
 
 
 def _enslaved(host: Host, link: Link, master: str) -> Problem:
-    """A member of a kernel's bond is not taken: the way back would have to make that bond anew,
-    with all that whoever set it up has given it and may give it again in the midst of this."""
+    """A member of a kernel's bond is not taken: the way back would have to restore that bond
+    with all its settings, and its manager may change them at the same time."""
     above = host.link(master)
     if above is None or above.kind not in KERNEL_BONDS:
         return Problem(
@@ -304,7 +304,7 @@ def _controllers(config: DeployConfig, reach: Reach) -> Iterator[Problem]:
     ):
         yield Problem(
             "no controller is reached over the uplinks, yet --in-band is given",
-            "leave it out: it makes hidden flows that nobody needs",
+            "leave it out: it makes hidden flows that are not needed",
             fatal=False,
         )
     if config.stp_guard and config.can_loop and reach.api is not None:

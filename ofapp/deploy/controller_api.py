@@ -14,7 +14,7 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def call(api: str, path: str, seconds: float, method: str = "GET") -> tuple[int, bytes]:
-    """The status and the body; OSError or ValueError when nobody answers in HTTP.
+    """The status and the body; OSError or ValueError when there is no HTTP answer.
 
     api: a URL, or `unix:` and the path of a socket.  The usual URL stands for the controller of
     this machine, whose socket goes before it.

@@ -29,6 +29,7 @@ class Told:
     trees: Mapping[str, Json] = field(default_factory=dict)  # /stp of those
     lags: Mapping[str, Sequence[Json]] = field(default_factory=dict)  # /lags of those
     members: Sequence[Json] = ()  # of a cluster, as /v1/config has them
+    invalid: Sequence[Json] = ()  # keys of a cluster in etcd that are set aside
     unsaved: str | None = None  # why what is set at run time cannot be saved
 
 
@@ -45,6 +46,9 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
         found.append(Finding("Open vSwitch", what, "ofapp deploy apply makes one"))
     for one in bridges:
         found += _settings(one)
+        if one.in_use_id is None:
+            found.append(_not_created(host, one))
+            continue
         found += _controllers(one, told)
         found += _known(one, told)
         found += _tree(one, told)
@@ -56,6 +60,9 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
     found += _twice(bridges)
     found += _superseded(told, bridge)
     found += _members(told.members)
+    for key in told.invalid:
+        problem = f"{key['key']} is set aside: {key['why']}"
+        found.append(Finding("etcd", problem, f"etcdctl del '{key['key']}'", fatal=False))
     if told.unsaved is not None:
         problem = "what is set at run time cannot be saved, and a restart would lose it: "
         fix = "make room on that disk, or let it be written to; the controller goes on trying"
@@ -81,6 +88,24 @@ def _members(members: Sequence[Json]) -> Iterator[Finding]:
             problem = "its machine's file says something else than what was pushed, which holds"
             fix = "ofapp config push that file, or remove it"
             yield Finding(where, problem, fix, fatal=False)
+
+
+def _not_created(host: Host, bridge: Bridge) -> Finding:
+    """A bridge that is in the database only: it has no datapath id, and nothing else works."""
+    name = bridge.name
+    if bridge.datapath == "system" and not host.switch.kernel_module:
+        return Finding(
+            name,
+            "Open vSwitch did not create it: datapath type system needs the kernel module"
+            " openvswitch, which is not loaded",
+            f"modprobe openvswitch; where the kernel has no such module:"
+            f" ovs-vsctl set bridge {name} datapath_type=netdev",
+        )
+    return Finding(
+        name,
+        f"Open vSwitch did not create it on datapath type {bridge.datapath}",
+        "see why in the log of ovs-vswitchd (/var/log/openvswitch/ovs-vswitchd.log)",
+    )
 
 
 def _settings(bridge: Bridge) -> Iterator[Finding]:
@@ -145,13 +170,13 @@ def _known(bridge: Bridge, told: Told) -> Iterator[Finding]:
         yield Finding(
             bridge.name,
             f"the controller at {told.url} does not know it (datapath id {bridge.in_use_id})",
-            "is that the controller it is connected to?  Its log says whom it refuses",
+            "is that the controller it is connected to?  Its log says which switches it refuses",
         )
         return
     if known.get("standby"):
         yield Finding(
             bridge.name,
-            f"{known['standby']} looks after the switch; the one at {told.url} holds still",
+            f"{known['standby']} is master of the switch; the one at {told.url} is on standby",
             "let one controller have it: ovs-vsctl get-controller " + bridge.name,
             fatal=False,
         )
@@ -253,8 +278,8 @@ def _userspace(host: Host, bridge: Bridge, link: Link) -> Iterator[Finding]:
     if link.kind == "veth" and link.checksums_later:
         yield Finding(
             name,
-            "is a veth that leaves checksums to hardware, and likely its other end too: nobody"
-            " fills them in on the way through the userspace datapath",
+            "is a veth that leaves checksums to hardware, and likely its other end too: the"
+            " userspace datapath does not fill them in",
             f"ethtool -K {name} tx off, and the same at its other end",
             fatal=False,
         )
@@ -318,7 +343,7 @@ def _twice(bridges: list[Bridge]) -> Iterator[Finding]:
 
 
 def _superseded(told: Told, bridge: str | None) -> Iterator[Finding]:
-    """Bridges of the controller that were deleted and made again, as it seems."""
+    """Bridges of the controller that were deleted and recreated, as it seems."""
     for known, one in told.bridges.items():
         former = one.get("former_name")
         if former is not None and bridge in {None, former}:

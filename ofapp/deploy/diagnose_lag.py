@@ -23,6 +23,14 @@ def aggregations(host: Host, bridge: Bridge, lags: Sequence[Json]) -> Iterator[F
     for port in bridge.ports:
         if port.bond is not None:
             yield from _own_bond(bridge, port, lags)
+        elif any(lag["name"] == port.name for lag in lags):
+            yield Finding(
+                port.name,
+                f"is a port of {bridge.name} and carries no traffic: aggregation {port.name} has"
+                " its name",
+                "give the aggregation another name under lags: in the controller's file; then:"
+                " ofapp config reload",
+            )
     for lag in lags:
         for member in lag["members"]:
             yield from _presence(host, bridge, lag, member)
@@ -163,7 +171,7 @@ def _half_up(lag: Json, member: Json) -> Iterator[Finding]:
             other = f"{lag['name']}: {{lacp: active}}: two that are passive wait for each other"
         yield Finding(
             name,
-            f"its link is up and nobody speaks LACP there ({lag['name']} is {lag['lacp']})",
+            f"its link is up and there is no LACP partner ({lag['name']} is {lag['lacp']})",
             f"turn LACP on at its far end, or in the file {other}",
         )
     elif {"defaulted", "expired"} & set(partner["state"]):
@@ -194,7 +202,7 @@ def _down(lag: Json) -> Iterator[Finding]:
 
 
 def _hears(member: Json) -> bool:
-    """Whether what is told of its partner was heard from it."""
+    """Whether the state of its partner was heard from it."""
     return member["partner"] is not None and not (
         {"defaulted", "expired"} & set(member["actor"]["state"])
     )

@@ -1,8 +1,13 @@
-"""What a doctor says of one illness."""
+"""A problem that `ofapp doctor` found, and several of them as a person reads them."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+PLACE = "NAME"
+"""What stands for the bridge or interface in a text that is about several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +18,32 @@ class Finding:
     problem: str
     fix: str
     fatal: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The same problem at one or more places; with several, the texts have PLACE for the name."""
+
+    places: tuple[str, ...]
+    problem: str
+    fix: str
+    fatal: bool
+
+
+def grouped(findings: Iterable[Finding]) -> list[Group]:
+    """Join findings that differ in the name of their place only; the order stays."""
+    alike: dict[tuple[str, str, bool], list[Finding]] = {}
+    for finding in findings:
+        key = _general(finding.problem, finding), _general(finding.fix, finding), finding.fatal
+        alike.setdefault(key, []).append(finding)
+    groups = []
+    for (problem, fix, fatal), found in alike.items():
+        if len(found) == 1:
+            problem, fix = found[0].problem, found[0].fix
+        groups.append(Group(tuple(one.where for one in found), problem, fix, fatal))
+    return groups
+
+
+def _general(text: str, finding: Finding) -> str:
+    """The text with PLACE for the name, as `eth0` in `net.ipv4.conf.eth0.arp_ignore`."""
+    return re.sub(rf"(?<![\w-]){re.escape(finding.where)}(?![\w-])", PLACE, text)

@@ -4,13 +4,13 @@ One file a bridge, replaced by rename and synced with its directory, so that the
 whole journal.  It holds the layouts to go to and to go back to; which step is under way is for
 people only: putting things back goes by what is observed.
 
-    applying  -> applied     the steps are done, somebody has to confirm
-              -> confirmed   nobody had to
+    applying  -> applied     the steps are done and wait for confirmation
+              -> confirmed   no confirmation was needed
     applied   -> confirmed
     applying, applied -> restoring -> (the journal of before, or none)
     confirmed -> reverting -> (none)
 
-Whoever changes the host or the journal holds the lock.  The kernel lets go of it when its holder
+A process that changes the host or the journal holds the lock.  The kernel frees it when its holder
 dies: that is how the watcher learns of a killed `apply`.
 """
 
@@ -47,7 +47,7 @@ class State(StrEnum):
 
     @property
     def unfinished(self) -> bool:
-        """Whether somebody has to go on: such a journal without a process is a broken-off one."""
+        """Whether a process has to go on: such a journal without a process is a broken-off one."""
         return self not in {State.CONFIRMED, State.APPLIED}
 
 
@@ -65,7 +65,7 @@ class Journal:
     made: float  # CLOCK_BOOTTIME
     boot: str  # which boot of the machine this was
     process: int  # that applies
-    deadline: float | None = None  # CLOCK_BOOTTIME; None: nobody has to confirm
+    deadline: float | None = None  # CLOCK_BOOTTIME; None: no confirmation needed
     file: str | None = None  # the controller's, where an aggregation is concerned
     step: str = ""
     reason: str = ""  # why it goes back

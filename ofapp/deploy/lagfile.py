@@ -1,6 +1,6 @@
 """The uplinks' aggregation in the controller's file: read, put in and taken out.  Pure.
 
-A person wrote that file, with comments and an order of their own, so lines are put in and taken out
+A person wrote that file, with comments and in their own order, so lines are put in and taken out
 and nothing else is touched.  What is put in bears a mark, and only what bears it is taken out.  The
 text that comes of it says what it said before and the aggregation, or LagFileError says why not:
 where a section stands in braces, is an alias, or is no section at all, a person has to write it.
@@ -57,7 +57,7 @@ def with_lag(text: str, lag: Lag) -> str:
 
 
 def without_lag(text: str, bridge: str, name: str) -> str:
-    """Without what `with_lag` put in; a section that somebody else has put something into stays."""
+    """Without what `with_lag` put in; a section with other content stays."""
     keys = ["bridges", bridge, "lags", name]
     while keys:
         pair = _pair_at(_root(text), keys)

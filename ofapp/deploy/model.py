@@ -72,7 +72,9 @@ class DeployPort(_Model):
 
     name: InterfaceName
     type: PortType
-    path: str | None = Field(None, description="vhost-user: the socket that the guest serves")
+    path: str | None = Field(
+        None, description="vhost-user: the socket that the virtual machine serves"
+    )
     devargs: str | None = Field(None, description="dpdk: the device, as in options:dpdk-devargs")
     options: dict[str, str] = Field({}, description="more options of Open vSwitch's interface")
 

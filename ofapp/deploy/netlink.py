@@ -104,7 +104,7 @@ class Netlink:
         )
 
     def forget_neighbour(self, link: str, address: str) -> None:
-        """Have the kernel ask for it anew."""
+        """Have the kernel ask for it again."""
         with suppress(NetlinkError):
             self._ip.neigh("del", dst=address, ifindex=self._index(link))
 

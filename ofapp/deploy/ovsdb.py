@@ -1,7 +1,7 @@
 """Open vSwitch's database through ovsdbapp: read as values, changed by whole rows.
 
 What is ours is marked `external_ids:ofapp-deploy`, bridges and ports alike.  A row without the mark
-is never changed or removed, whatever a plan says.
+is never changed or removed, also if a plan says so.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Database:
         return list(self._api.tables[table].rows.values())
 
     def _ours(self, name: str) -> Row:
-        """Our bridge of that name or None; OvsdbError when it is somebody else's."""
+        """Our bridge of that name or None; OvsdbError when `ofapp deploy` did not make it."""
         row = next((row for row in self._rows("Bridge") if row.name == name), None)
         if row is not None and MARK not in row.external_ids:
             raise OvsdbError(f"bridge {name} is not ours")
@@ -186,7 +186,7 @@ class Database:
         for known in self._rows("Port"):
             if known.name == port.name:
                 if MARK not in known.external_ids or known not in row.ports:
-                    raise OvsdbError(f"{port.name} is a port of somebody else's")
+                    raise OvsdbError(f"{port.name} is a port that ofapp deploy did not make")
                 for interface in known.interfaces:
                     interface.type, interface.options = port.type, dict(port.options)
                 return

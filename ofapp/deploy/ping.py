@@ -1,4 +1,4 @@
-"""One ICMP echo, to learn whether somebody still answers (RFC 792, RFC 4443 section 4)."""
+"""One ICMP echo, to learn whether a host still answers (RFC 792, RFC 4443 section 4)."""
 
 from __future__ import annotations
 

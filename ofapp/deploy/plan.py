@@ -61,7 +61,7 @@ def gateways_of(layout: Layout) -> tuple[str, ...]:
 
 
 def foreign_ports(host: Host, name: str) -> tuple[str, ...]:
-    """Ports of our bridge that somebody else plugged in."""
+    """Ports of our bridge that `ofapp deploy` did not plug in."""
     bridge = host.switch.bridge(name)
     return tuple(port.name for port in bridge.ports if not port.ours) if bridge else ()
 

@@ -101,7 +101,7 @@ def unfinished(store: Store, bridge: str) -> Journal | None:
 
 
 def _after_reboot(journal: Journal) -> Layout:
-    """The system has set up its links anew: only what Open vSwitch remembers is to be undone."""
+    """The system has set up its links again: only what Open vSwitch remembers is to be undone."""
     if journal.previous is None:
         return replace(journal.fallback, links=())
     with closing(Netlink()) as kernel:

@@ -45,7 +45,7 @@ class Address:
 
     @property
     def link_local(self) -> bool:
-        """Whether it is an IPv6 address that every link has of its own (RFC 4291 2.5.6)."""
+        """Whether it is an IPv6 link-local address (RFC 4291 2.5.6)."""
         return self.family == AF_INET6 and ipaddress.ip_address(self.address).is_link_local
 
     @property
@@ -87,7 +87,7 @@ class Route:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the kernel tells routes apart by, whatever link they use."""
+        """What identifies a route in the kernel, on any link."""
         return self.family, self.table, self.destination, self.tos, self.metric, self.origin
 
     @property

@@ -1,6 +1,6 @@
 """What can be done to a host, one value a step.  `plan` orders them, `execute` does them.
 
-Each can be done again when it is done already, so a plan that was broken off is planned anew.
+Each can be done again when it is done already, so a plan that was broken off is planned again.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def wanted_lag(config: DeployConfig) -> Lag | None:
 
 
 def lag_by_hand(host: Host, config: DeployConfig) -> Lag | None:
-    """The uplinks' aggregation where somebody has written it into the file himself."""
+    """The uplinks' aggregation where the user has written it into the file."""
     for found in host.file.of(config.bridge) if host.file else ():
         if not found.ours and set(found.lag.members) == set(config.nics):
             return found.lag
@@ -185,7 +185,7 @@ def aged(layout: Layout, seconds: float) -> Layout:
 def _resumed(host: Host, deployed: Layout) -> LinkState:
     """LOCAL as it is, with what it was deployed with when it went down.
 
-    After a reboot, or where LOCAL of a userspace datapath was made anew, nothing is left of it; on
+    After a reboot, or where LOCAL of a userspace datapath was recreated, nothing is left of it; on
     a link that is only set down the kernel drops routes and IPv6 addresses.
     """
     link = host.link(deployed.name)

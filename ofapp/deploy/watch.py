@@ -1,4 +1,4 @@
-"""The process that puts the host back when its changer dies or hangs, or nobody confirms.
+"""The process that restores the host when its changer dies or hangs, or is not confirmed.
 
 Everything it needs is imported before it says that it is ready.  It does not end while something is
 left to be put back: Open vSwitch may be away for now.
@@ -43,14 +43,14 @@ def _look(store: Store, bridge: str) -> bool:
     except RecoverError as error:
         _log(f"not yet: {error}")
         time.sleep(RETRY_SECONDS)
-    except Exception:  # whatever it is, nobody else is there to bring the host back
+    except Exception:  # any error: no other process brings the host back
         _log(traceback.format_exc())
         time.sleep(RETRY_SECONDS)
     return True
 
 
 def _take_over(store: Store, bridge: str) -> bool:
-    """Put back what has to be; False when somebody is at work."""
+    """Put back what has to be; False when another process works on it."""
     with suppress(JournalError), store.lock(bridge):
         left = unfinished(store, bridge)
         if left is not None:

@@ -1,7 +1,7 @@
 """Starting the process that puts the host back, `ofapp.deploy.watch`.
 
-It is started before the first step, in a session of its own, so that neither a kill -9 nor a lost
-terminal of `ofapp deploy apply` reaches it.  Under systemd it is a unit of its own as well: logging
+It is started before the first step, in its own session, so that neither a kill -9 nor a lost
+terminal of `ofapp deploy apply` reaches it.  Under systemd it has its own unit as well: logging
 out may end everything that a session has started (KillUserProcesses).  After a reboot the boot unit
 runs `ofapp deploy recover` in its place.
 """
@@ -51,7 +51,7 @@ def _detached(words: list[str], log_path: Path) -> subprocess.Popen[bytes]:
 
 
 def _by_systemd(words: list[str], bridge: str) -> bool:
-    """Start it as a unit of its own; whether that worked."""
+    """Start it as its own unit; whether that worked."""
     if not Path("/run/systemd/system").is_dir():
         return False
     unit = f"ofapp-deploy-watch-{bridge}-{os.getpid()}"

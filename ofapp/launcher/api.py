@@ -1,8 +1,8 @@
-"""Where the REST API is served and whom it takes, as the options say; and what of that is refused.
+"""Where the REST API is served and who may use it, by the options; and what of that is refused.
 
 What goes to other machines goes over TLS, as a token that anybody on the way can read is worth
-nothing; and nobody is served there who is not known.  Whoever means something else says so with
-`--insecure`: nobody shall find out later that the API was open all the time.
+nothing; and all requests there need a token.  Anything else needs `--insecure`, so that an open API
+is always intended.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def place() -> Place:
 
 
 def rules() -> Rules:
-    """Whom it takes."""
+    """Who may use it."""
     elsewhere = not is_loopback(CONF.wsapi_host) and not CONF.insecure
     return Rules(
         required=elsewhere or CONF.api_auth == REQUIRED,
@@ -56,7 +56,7 @@ def rules() -> Rules:
 
 
 def _socket() -> Path:
-    """Each controller has one of its own, as each has a state directory of its own."""
+    """Each controller has its own, as each has its own state directory."""
     if CONF.api_socket:
         return Path(CONF.api_socket)
     usual = CONF.state_dir == STATE_DIR

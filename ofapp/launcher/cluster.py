@@ -8,23 +8,34 @@ from __future__ import annotations
 import re
 import socket
 import ssl
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
 from ofapp.common.files import read_regular
 from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
 from ofapp.controller.state.keeper import Tell
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
+from ofapp.openflow.switch.ownership import identity
 
 if TYPE_CHECKING:
     from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.configuration import SharedConfiguration
+    from ofapp.controller.cluster.history import History
     from ofapp.controller.cluster.state import SharedState
     from ofapp.controller.cluster.surface import Surface
     from ofapp.controller.network import Network
+
+WAIT = 45.0
+"""Seconds to wait for etcd at a start; systemd gives a minute."""
+
+RETRY = 0.2
+"""Seconds between two tries."""
 
 MOST_PASSWORD = 4096
 """Bytes of its file."""
@@ -75,8 +86,7 @@ def settings(filed: Cluster | None, directory: Path) -> ClusterSettings | None:
 
 
 class Joined(NamedTuple):
-    """What this controller keeps, who decides what it looks after, and what it does as, as a
-    member."""
+    """What a member has instead of a single controller's state, ownership and configuration."""
 
     state: SharedState
     owners: Member
@@ -98,21 +108,47 @@ def join(settings: ClusterSettings, directory: Path, tell: Tell) -> Joined:
     from ofapp.controller.cluster.cluster import Membership
     from ofapp.controller.cluster.configuration import SharedConfiguration
     from ofapp.controller.cluster.gateway import Access, Gateway
+    from ofapp.controller.cluster.guard import GuardedEtcd
+    from ofapp.controller.cluster.history import History
     from ofapp.controller.cluster.keys import Keys
     from ofapp.controller.cluster.state import SharedState
 
     cluster = settings.cluster
-    place = tuple(cluster.etcd), settings.ca, settings.cert, settings.key
-    etcd = Gateway(Access(*place, cluster.user or "", settings.password))
+    where = tuple(cluster.etcd), settings.ca, settings.cert, settings.key
     keys = Keys(cluster.name)
+    gateway = Gateway(Access(*where, cluster.user or "", settings.password))
+    etcd = GuardedEtcd(gateway, keys, tell)
+    place = f"{identity(str(directory)):016x}"
+    history = History(etcd, keys, tell)
+    _wait_for_etcd(history, tell)
     state = SharedState(directory, tell, etcd, keys)
-    own = Membership(keys, settings.member, float(cluster.lease))
+    own = Membership(keys, settings.member, float(cluster.lease), place)
     configuration = SharedConfiguration(etcd, keys, settings.member, tell)
-    return Joined(state, Member(etcd, own, state, tell), configuration)
+    return Joined(state, Member(history, own, state, tell), configuration)
+
+
+def _wait_for_etcd(history: History, tell: Tell) -> None:
+    """Until its history is known: after a power cut all start at once.  EtcdError."""
+    from ofapp.controller.cluster.etcd import UnreachableError
+
+    end, told = time.monotonic() + WAIT, False
+    while True:
+        try:
+            history.begin()
+        except UnreachableError as error:
+            if time.monotonic() > end:
+                raise
+            if not told:
+                message = f"waiting for etcd before anything else: {error}"
+                tell(None, Event("cluster.waiting", message, Severity.WARNING))
+            told = True
+            hub.sleep(RETRY)
+        else:
+            return
 
 
 def surface(settings: ClusterSettings, member: Member) -> Surface:
-    """What the API needs of it; StartError where nobody could reach this member."""
+    """What the API needs of it; StartError where other members could not reach this one."""
     from ofapp.controller.cluster.peers import Credentials
     from ofapp.controller.cluster.surface import Place, Surface
 
@@ -177,7 +213,7 @@ def _check_tls(ca: Path, cert: Path | None, key: Path | None) -> None:
     except (ssl.SSLError, ValueError) as error:
         raise StartError(f"cluster.tls.ca {ca} is of no use: {error}") from None
     if cert is not None and key is not None:
-        try:  # the empty password: nobody could be asked for one
+        try:  # the empty password: there is no terminal to ask for one
             context.load_cert_chain(cert, key, password="")
         except (ssl.SSLError, ValueError) as error:
             raise StartError(

@@ -11,20 +11,20 @@ from ofapp.launcher.options import CONF
 
 
 def exposures(access: Access) -> Iterator[Event]:
-    """What somebody should know who has said where to listen."""
+    """Warnings about where the controller listens."""
     host = CONF.ofp_listen_host
     if not is_loopback(host) and not CONF.ctl_privkey:
         yield _warning(
             "openflow.insecure",
-            f"switches connect to {host} without TLS: whoever reaches that port can pose as a"
+            f"switches connect to {host} without TLS: any host that reaches that port can pose as a"
             " switch, see what is sent to the controller and change what is learned; give"
             " --ctl-privkey, --ctl-cert and --ca-certs (deploy/tls)",
         )
     elif not is_loopback(host) and not CONF.ca_certs:
         yield _warning(
             "openflow.insecure",
-            f"switches connect to {host} over TLS, but need no certificate: whoever reaches that"
-            " port can pose as a switch; give --ca-certs (deploy/tls)",
+            f"switches connect to {host} over TLS, but need no certificate: any host that reaches"
+            " that port can pose as a switch; give --ca-certs (deploy/tls)",
         )
     host = CONF.wsapi_host
     if is_loopback(host):
@@ -38,13 +38,13 @@ def exposures(access: Access) -> Iterator[Event]:
     if not access.closed:
         yield _warning(
             "api.insecure",
-            f"the REST API at {host} is open to whoever reaches it, as --insecure says, until the"
+            f"the REST API at {host} is open to any client, as --insecure says, until the"
             " first token is made (ofapp token create)",
         )
     elif not access.tokens.made:
         yield _warning(
             "api.no-tokens",
-            f"nobody can use the REST API at {host} yet: make a token on this machine, as root"
+            f"the REST API at {host} refuses all clients: make a token on this machine, as root"
             " (ofapp token create NAME --role viewer)",
         )
 

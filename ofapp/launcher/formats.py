@@ -4,7 +4,7 @@ An event's line has what it is about as fields beside its sentence: kind, bridge
 
 The journal's native protocol is one datagram of KEY=value lines, which systemd promises as stable;
 for it there is no kept library that fits, see `launcher.watchdog`.  A journal that does not keep up
-loses lines, and is told how many, where writing to it as a stream would hold up everything else.
+loses lines, and gets their number, where writing to it as a stream would hold up everything else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One controller on one state directory.
 
 Two of them would write over each other's entries and snapshots.  The lock is the kernel's, on an
-open file, so that one who was killed leaves none behind; the file itself stays, as two who make it
-anew at the same time would each have one.
+open file, so that one who was killed leaves none behind; the file itself stays, as two
+processes that create it at the same time would each have one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def lock(directory: Path) -> IO[str] | None:
         who = f"process {holder}" if holder.isdigit() else "another process"
         raise LockedError(
             f"the state directory {directory} is in use by {who}: end that one, or give this"
-            " controller a directory of its own with --state-dir"
+            " controller its own directory with --state-dir"
         ) from None
     except OSError as error:
         file.close()

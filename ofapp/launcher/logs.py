@@ -1,8 +1,8 @@
-"""What every line of the log goes through, whoever writes it, libraries too.
+"""What every line of the log goes through, those of libraries too.
 
 No name forges a line or reaches the terminal as an escape sequence, and no peer fills the disk: of
 lines of one origin so many may come at once, and so many a second from then on; more of those that
-only somebody who looks for a mistake has asked for.
+are wanted only while one looks for a mistake.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ORIGINS = 4096
 """Of which it is known how many of their lines were left out."""
 
 _EVENTS = "ofapp"
-"""Whose lines are events, each of a kind with a rate of its own (`EventLog`) unless it is debug."""
+"""Whose lines are events, each kind with its own rate limit (`EventLog`) unless it is debug."""
 
 _TRACEBACKS = logging.Formatter()
 
@@ -48,7 +48,7 @@ class Tidy(logging.Filter):
         """Whether the line is written; it is on one line, but for a traceback."""
         origin = _origin(record)
         if self._too_many(record, origin):
-            if len(self.left_out) >= ORIGINS:  # (somebody words his lines before he logs them)
+            if len(self.left_out) >= ORIGINS:  # (a library formats its lines before it logs them)
                 self.left_out.clear()
                 self._untold.clear()
             self.left_out[origin] += 1

@@ -2,7 +2,7 @@
 
 os-ken 4 ships no launcher.  This one differs from ryu-manager where that left its user guessing:
 
-- whatever can be found wrong is found before an application starts, and said in one line: exit
+- mistakes are found before an application starts, and reported in one line: exit
   status 2 for a wrong command line, 1 for the rest;
 - modules are imported before the command line is read, so the options that an application
   registers work beside ours.  Modules come before such options;
@@ -10,7 +10,7 @@ os-ken 4 ships no launcher.  This one differs from ryu-manager where that left i
   manager to restart, where ryu-manager would linger;
 - SIGTERM and SIGINT end it with status 0.  Switches keep their flows;
 - SIGHUP has the applications read their configuration again;
-- systemd is told when it is ready and that it is alive, see `ofapp.launcher.watchdog`.
+- it notifies systemd that it is ready and alive, see `ofapp.launcher.watchdog`.
 
 By default only this machine is listened to; `ofapp.launcher.options` says why.
 """
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "ofapp-manager") -> int:
         manager = AppManager.get_instance()
         _load(manager, _one_line(lambda: _modules(argv)))
         _one_line(lambda: _parse(argv, prog))
-        # A module that only the second reading found has no options of its own.
+        # A module that only the second reading found has no options.
         _load(manager, _split(CONF.app))
         preflight.check(rest=DEFAULT_APP in manager.applications_cls)
         _start_logging()
@@ -186,6 +186,31 @@ def _start_logging() -> None:
         logging.getLogger(name).setLevel(logging.INFO if CONF.verbose else logging.WARNING)
 
 
+def _instantiated(manager: AppManager, endings: Any) -> bool:
+    """Whether the applications run; False when this is to end before.  StartError.
+
+    One may wait for something, as for etcd.
+    """
+    failed: list[Exception] = []
+    done = hub.Event()
+
+    def instantiate() -> None:
+        try:
+            manager.instantiate_apps(**manager.create_contexts())
+        except Exception as error:
+            LOG.debug("the applications did not start", exc_info=True)
+            failed.append(error)
+        done.set()
+
+    hub.spawn(instantiate)
+    while not done.wait(GLANCE):
+        if not endings.empty():
+            return False
+    if failed:
+        raise StartError(_explain(failed[0]))
+    return True
+
+
 def _run(manager: AppManager) -> int:
     endings = hub.Queue()  # (what happened, exit status)
     reloads = hub.Queue()
@@ -194,11 +219,8 @@ def _run(manager: AppManager) -> int:
         lambda name: (reloads if name == "SIGHUP" else endings).put((name, 0)),
         repeated=(signal.SIGHUP,),
     )
-    try:
-        manager.instantiate_apps(**manager.create_contexts())
-    except Exception as error:
-        LOG.debug("the applications did not start", exc_info=True)
-        raise StartError(_explain(error)) from None
+    if not _instantiated(manager, endings):
+        return 0
     for app in manager.applications.values():
         if app.main_thread is not None:
             hub.spawn(_watch, app, endings)
@@ -222,7 +244,7 @@ def _run(manager: AppManager) -> int:
 
 
 def _logged(_error: Exception) -> None:
-    """An application's own fault is in the log, and there is nobody else here to be told."""
+    """Do nothing: an application's own fault is in the log."""
 
 
 def _reload(manager: AppManager, asked: Any) -> None:

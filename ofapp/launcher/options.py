@@ -3,8 +3,8 @@
 They live in os-ken's `CONF`, so an os-ken app beside ours adds its own in the usual way and
 `--help` shows them all.  Three of os-ken's defaults are replaced:
 
-- it listens on 0.0.0.0.  Whoever reaches the OpenFlow port can be a switch and see every frame that
-  is sent to the controller, so it is loopback here until `--ofp-listen-host` says otherwise;
+- it listens on 0.0.0.0.  A host that reaches the OpenFlow port can be a switch and see every frame
+  that is sent to the controller, so it is loopback here until `--ofp-listen-host` says otherwise;
 - without a port it listens on 6633 as well as 6653;
 - it never notices a dead switch (`maximum-unreplied-echo-requests` is 0).
 
@@ -107,8 +107,8 @@ _OWN = [
         "api-auth",
         default=AUTO,
         choices=[AUTO, REQUIRED],
-        help="whom the REST API takes on loopback: auto = everybody, until the first token is"
-        " made; required = whoever is known (default: auto). Elsewhere it is always required",
+        help="whether the REST API on loopback needs a token: auto = from the first token on;"
+        " required = always (default: auto). On other addresses it is always required",
     ),
     cfg.BoolOpt(
         "insecure",

@@ -1,6 +1,6 @@
 """What can be known to be wrong before any application starts, said in words.
 
-os-ken would meet a taken port or a bad certificate in a thread of its own, as a traceback, with the
+os-ken would meet a taken port or a bad certificate in its own thread, as a traceback, with the
 process staying up and useless.
 """
 
@@ -48,7 +48,7 @@ def _ofp_port() -> int:
 
 
 def _bound(host: str, port: int, options: str) -> socket.socket:
-    """A socket that listens there: proof that nobody else does."""
+    """A socket that listens there: proof that no other process does."""
     probe = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

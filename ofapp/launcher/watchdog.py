@@ -8,7 +8,7 @@ and `systemd-python` and `cysystemd` are C extensions on libsystemd for what is 
 KEY=value lines.  systemd promises that protocol as stable, and its manual shows how to speak it
 without a library.
 
-Nothing happens when nobody supervises, as in a terminal.
+Nothing happens without a supervisor, as in a terminal.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
     mibs        all of a bridge
     subagent    the process: a session with snmpd, a context for each bridge
 
-It is a process of its own, so that nobody who walks through a hundred thousand objects is in the
+It is a separate process, so that a walk through a hundred thousand objects is not in the
 way of a bridge. AgentX is spoken here and not by a library: those for Python (pyagentx of 2015,
 pyagentx3 and netsnmpagent of some years ago) are not kept, and know no contexts.
 """

@@ -1,6 +1,6 @@
 """BRIDGE-MIB (RFC 4188) and RSTP-MIB (RFC 4318), from what the API tells of a bridge.
 
-A port's number is its OpenFlow number. What the tables want and nobody counts here (frames that
+A port's number is its OpenFlow number. What the tables want and is not counted here (frames that
 were too long or waited too long) is 0: Open vSwitch drops none for that.
 """
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Sequence
 
-from ofapp.snmp import bridge_mib, if_mib, q_bridge
+from ofapp.snmp import bridge_mib, if_mib, q_bridge, system_mib
 from ofapp.snmp.answers import FRESH, FRESH_FDB, Answers
 from ofapp.snmp.objects import Json, Objects, Row, Section
 from ofapp.snmp.values import Oid
 
 SUBTREES: tuple[Oid, ...] = (bridge_mib.DOT1D,)
 """What is registered without a context."""
-OWN_SUBTREES = (*SUBTREES, if_mib.INTERFACES, if_mib.IF_X_TABLE)
+OWN_SUBTREES = (*SUBTREES, system_mib.SYSTEM, if_mib.INTERFACES, if_mib.IF_X_TABLE)
 """What is registered in the context of a bridge."""
 
 
 def objects_of(answers: Answers, own_context: bool) -> Objects:
-    """own_context: with the bridge's ports as interfaces; without one those of the host are told,
+    """own_context: with the bridge's ports as interfaces; without one those of the host are given,
     and ports are referred to by the numbers that the host has for interfaces of their names."""
 
     def indices() -> dict[int, int]:
@@ -35,6 +35,7 @@ def objects_of(answers: Answers, own_context: bool) -> Objects:
         section(q_bridge.VLAN, lambda: q_bridge.vlans(answers)),
     ]
     if own_context:
+        sections.append(section(system_mib.SYSTEM, lambda: system_mib.system(answers)))
         sections.append(section(if_mib.INTERFACES, lambda: if_mib.interfaces(answers)))
         sections.append(section(if_mib.IF_X_TABLE, lambda: if_mib.extended(answers)))
     return Objects(sections)

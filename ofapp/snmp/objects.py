@@ -1,7 +1,7 @@
 """Objects in their order, and which comes next (RFC 3416 4.2.2).
 
-A section is what belongs to one prefix. It is made when somebody asks for it, so that who walks
-through the ports does not have a hundred thousand addresses read.
+A section is what belongs to one prefix. It is made when it is asked for, so that a walk
+through the ports does not read a hundred thousand addresses.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """AgentX on the wire (RFC 2741 sections 5 and 6): what a subagent hears and says.
 
-Whatever comes is read or refused with PduError; the master agent is the machine's own snmpd, but a
+What comes is read or refused with PduError; the master agent is the machine's own snmpd, but a
 session that cannot be followed any more is to end, and not to hang.
 """
 

@@ -1,7 +1,7 @@
 """Q-BRIDGE-MIB (RFC 4363), from what the API tells of a bridge's VLANs.
 
 There is one filtering database for each VLAN (independent learning), by its VID; 0, which is what
-is untagged and in no VLAN, is none that the MIB has a number for, and is told as 4095, which no
+is untagged and in no VLAN, is none that the MIB has a number for, and is given as 4095, which no
 VLAN can have.
 """
 

@@ -1,7 +1,7 @@
 """A session with snmpd, the master agent: bridges are registered, and what is asked is answered.
 
 Each bridge has a context by its name, so that several can be told apart; if there is one alone, it
-is what is told without a context, too. Whatever fails ends the session, and another one begins.
+is what is given without a context, too. Any error ends the session, and another one begins.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Session:
                 self._answer(*self._read(first))
 
     def _follow_bridges(self) -> None:
-        """Register those that are new, and let go of those that are no more."""
+        """Register those that are new, and unregister those that are gone."""
         try:
             known = self._get("/v1/bridges", {})["bridges"]
         except self._failures as error:

@@ -53,7 +53,7 @@ def octets(text: bytes | str) -> Value:
 
 
 def counter32(number: int | None) -> Value:
-    """It begins anew after 2^32 - 1; what nobody counts is 0."""
+    """It wraps after 2^32 - 1; what is not counted is 0."""
     return Value(Kind.COUNTER32, (number or 0) & 0xFFFFFFFF)
 
 

@@ -16,7 +16,7 @@ import socket
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tests.bench import openflow as of
 from tests.bench.model import Model
@@ -25,11 +25,14 @@ HELLO_TIME = 2.0
 ECHO_EVERY = 0.05
 WINDOW = 1_000
 """Hosts of a switch that are unanswered while it is taught."""
+AGAIN = 0.5
+"""Seconds without a host that was learned, after which those that are not speak again."""
 PARTS = 16
 """Parts of a storm that one switch sends in a row."""
 
 _BPDU = b"\x01\x80\xc2\0\0\0"
 _LEARNED = b"\x0f\xa9\x80"  # how the cookies of learned addresses begin
+_ETH_SRC = of.oxm(4, bytes(6))[:4]
 _SOURCE_TABLE = 40
 _BUNDLED = struct.pack("!II", of.ONF, 2301)  # a message that is carried out with others
 _READ = 1 << 18
@@ -146,8 +149,21 @@ class Member(Model):
         del self.learned[:most]
         return b"".join(messages)
 
+    def missing(self, hosts: int) -> list[int]:
+        """Which of its first hosts are not learned."""
+        at = (fields.index(_ETH_SRC) + 6 for _, fields in self.learned)
+        known = {
+            int.from_bytes(fields[begin : begin + 4], "big")
+            for begin, (_, fields) in zip(at, self.learned, strict=True)
+        }
+        return [host for host in range(hosts) if host not in known]
+
     def sightings(self, first: int, count: int) -> bytes:
-        """Packet-ins of new hosts, spread over its ports."""
+        """Packet-ins of so many hosts from that one on, spread over its ports."""
+        return self.sightings_of(range(first, first + count))
+
+    def sightings_of(self, hosts: Iterable[int]) -> bytes:
+        """The same of any hosts."""
         flow = next(
             flow
             for port in self.ports
@@ -156,7 +172,7 @@ class Member(Model):
         copy = of.to_controller(flow)
         assert copy is not None
         messages = []
-        for host in range(first, first + count):
+        for host in hosts:
             port = self.ports[host % len(self.ports)]
             fields = of.match(of.oxm(0, struct.pack("!I", port)))
             mac = b"\x02" + (self.dpid & 0xFF).to_bytes(1, "big") + host.to_bytes(4, "big")
@@ -253,8 +269,17 @@ class Fleet:
         whom: only these; none = all.
         """
         sent = dict.fromkeys(whom or self.members, 0)
+        learned, since = 0, time.monotonic()
 
         def taught() -> bool:
+            nonlocal learned, since
+            before, learned = learned, sum(len(member.learned) for member in sent)
+            if learned > before:
+                since = time.monotonic()
+            elif time.monotonic() > since + AGAIN:  # what waited for too long was dropped
+                for member in sent:
+                    member.send(member.sightings_of(member.missing(sent[member])[:WINDOW]))
+                since = time.monotonic()
             for member in sent:
                 ahead = sent[member] - len(member.learned)
                 if sent[member] < hosts and ahead < WINDOW:

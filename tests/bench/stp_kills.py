@@ -21,11 +21,9 @@ from pathlib import Path
 from tests.bench.bridges import PLAIN, own_switch
 from tests.support.census import Census
 from tests.support.lab import Host
-from tests.support.ownswitch import ControllerInside, OwnSwitch
-from tests.support.waiting import wait_for
-from tests.unit.stp.meshes import mesh
+from tests.support.ownswitch import OwnSwitch
+from tests.support.plant import Plant
 
-HOSTS = 4
 INTERVAL = 0.02
 CHANGED = 10
 """Links that change before a kill."""
@@ -40,7 +38,6 @@ LONG = 10.0
 PATIENCE = 60.0
 AROUND = 5
 """Rounds before and after one with copies."""
-_CONFIG = "defaults: {stp: {enabled: true}}"
 
 
 @dataclass(frozen=True)
@@ -94,71 +91,23 @@ class _Watch(Census):
         return max(max(self.flights(some), default=0.0) for some in around)
 
 
-class Plant:
-    """The bridges, numbered from 1, their cables and the hosts."""
+class Killed(Plant):
+    """One whose links change and whose controller is killed."""
 
     def __init__(self, switch: OwnSwitch, size: int, links: int, rng: random.Random) -> None:
-        self._switch = switch
-        self._rng = rng
-        self.size = size
-        self.cables = mesh(size, links, rng.randrange(1 << 30))
+        super().__init__(switch, size, links, rng)
         self.down: list[int] = []
-        self.hosts = [switch.host(number) for number in range(1, HOSTS + 1)]
-        self.controller = ControllerInside(switch.namespace)
-        self.controller.configure(_CONFIG)
-
-    def build(self) -> None:
-        """Everything at once: ovs-vswitchd looks at all its ports whenever one is added."""
-        for number in range(len(self.cables)):
-            ends = f"c{number}a", f"c{number}b"
-            self._ip(
-                f"link add {ends[0]} type veth peer name {ends[1]}",
-                *(f"link set {end} up" for end in ends),
-            )
-        homes = self._rng.sample(range(1, self.size + 1), HOSTS)
-        plugs = [
-            *((host.plug, home) for host, home in zip(self.hosts, homes, strict=True)),
-            *((f"c{n}a", one) for n, (one, _) in enumerate(self.cables)),
-            *((f"c{n}b", other) for n, (_, other) in enumerate(self.cables)),
-        ]
-        self.controller.start()
-        self._vsctl(*map(self._bridge, range(1, self.size + 1)))
-        self._vsctl(*(["add-port", f"s{home}", plug] for plug, home in plugs))
-        wait_for(self._in_line, "all bridges to be set up", seconds=120)
-
-    def _bridge(self, number: int) -> list[str]:
-        name = f"s{number}"
-        return [
-            *("add-br", name, "--", "set", "Bridge", name, "datapath_type=netdev"),
-            *("fail_mode=secure", "protocols=OpenFlow13", "other_config:disable-in-band=true"),
-            f"other_config:datapath-id={0x0A00_0000_0000 + number:016x}",
-            *("--", "set-controller", name, self.controller.target),
-            *("--", "set", "Controller", name, "max_backoff=1000", "connection_mode=out-of-band"),
-        ]
-
-    def _vsctl(self, *commands: list[str]) -> None:
-        words = [word for command in commands for word in ("--", *command)]
-        self._switch.vsctl("--timeout=60", *words)
-
-    def _in_line(self) -> bool:
-        bridges = self.controller.get("/v1/bridges")["bridges"]
-        return len(bridges) == self.size and all(bridge["in_line"] for bridge in bridges)
-
-    def _ip(self, *commands: str) -> None:
-        batch = self._switch.dir / "batch"
-        batch.write_text("\n".join(commands) + "\n")
-        self._switch.inside("ip", "-batch", batch)
 
     def change(self) -> str:
         """Links go down, such that the others still join all; or those that are down come up."""
         up, links = bool(self.down), self.down or self._spare()
-        self._ip(*(f"link set c{number}a {'up' if up else 'down'}" for number in links))
+        self.ip(*(f"link set c{number}a {'up' if up else 'down'}" for number in links))
         self.down = [] if up else links
         return f"{len(links)} links {'up' if up else 'down'}"
 
     def _spare(self) -> list[int]:
         chosen: list[int] = []
-        for number in self._rng.sample(range(len(self.cables)), len(self.cables)):
+        for number in self.rng.sample(range(len(self.cables)), len(self.cables)):
             if len(chosen) < CHANGED and self._joined({*chosen, number}):
                 chosen.append(number)
         return chosen
@@ -177,10 +126,10 @@ class Plant:
             watch.wait_whole("before the kill", PATIENCE, rounds=50)
             before = len(watch.at)
             what = self.change()
-            time.sleep(self._rng.uniform(SOONEST, LATEST))
+            time.sleep(self.rng.uniform(SOONEST, LATEST))
             self.controller.kill9()
             killed = time.monotonic()
-            time.sleep(self._rng.uniform(0, DEAD))
+            time.sleep(self.rng.uniform(0, DEAD))
             self.controller.start()
             whole: float | None = time.monotonic() - killed
             try:
@@ -195,14 +144,11 @@ class Plant:
         age, flight = max(watch.ages[before:]), watch.flight(before)
         return Kill(what, whole, len(copies), *ends, age, flight)
 
-    def close(self) -> None:
-        self.controller.close()
-
 
 @contextlib.contextmanager
-def _built(size: int, links: int, rng: random.Random) -> Iterator[Plant]:
+def _built(size: int, links: int, rng: random.Random) -> Iterator[Killed]:
     with own_switch(PLAIN) as switch:
-        plant = Plant(switch, size, links, rng)
+        plant = Killed(switch, size, links, rng)
         try:
             plant.build()
             yield plant

@@ -3,7 +3,7 @@
 Run as a program it is a sender, so that nothing the measuring process does disturbs its pace:
 
     python stp_traffic.py INTERFACE stream DESTINATION SOURCE RATE
-    python stp_traffic.py INTERFACE new-macs | storm
+    python stp_traffic.py INTERFACE new-macs [RATE] | storm
 """
 
 from __future__ import annotations
@@ -167,8 +167,10 @@ def _stream(sock: socket.socket, destination: str, source: str, rate: str) -> No
         number += 1
 
 
-def _new_macs(sock: socket.socket) -> None:
+def _new_macs(sock: socket.socket, rate: str = "") -> None:
     body = struct.pack("!H", ETHERTYPE).ljust(48, b"\0")
+    if rate:
+        _paced(sock, body, int(rate))
     number = 0
     while True:
         burst = [
@@ -178,6 +180,15 @@ def _new_macs(sock: socket.socket) -> None:
         number += _BURST
         for frame in burst:
             _send(sock, frame)
+
+
+def _paced(sock: socket.socket, body: bytes, rate: int) -> None:
+    begun = time.monotonic()
+    for number in itertools.count():
+        if (ahead := begun + number / rate - time.monotonic()) > 0:
+            time.sleep(ahead)
+        source = b"\x02\xee" + struct.pack("!I", number)
+        _send(sock, b"\x02\x0a\x00\x00\x00\x02" + source + body)
 
 
 def _storm(sock: socket.socket) -> None:

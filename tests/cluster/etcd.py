@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import urllib.error
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.support import logs
@@ -25,7 +26,7 @@ class Etcd:
     """space: where it runs; host: its address there."""
 
     def __init__(self, space: str, host: str) -> None:
-        self._space = space
+        self.space = space
         quota = "--quota-backend-bytes", str(QUOTA)
         self._nodes = self._there(lambda: EtcdNodes(3, quota, host))
         logs.watch(self)
@@ -72,12 +73,44 @@ class Etcd:
         for node in self._nodes.nodes:
             node.kill()
 
-    def start(self) -> None:
+    def kill_majority(self) -> None:
+        """kill -9 of all nodes but one."""
+        for node in self._nodes.nodes[1:]:
+            node.kill()
+
+    def wipe(self) -> None:
+        """Kill it, and start it with nothing."""
+        self._there(self._nodes.wipe)
+
+    def snapshot(self) -> Path:
+        """Save one."""
+        return self._there(self._nodes.snapshot)
+
+    def restore(self, snapshot: Path) -> None:
+        """Kill it, and start it from a snapshot."""
+        self._there(lambda: self._nodes.restore(snapshot))
+
+    def put(self, key: str, value: bytes) -> None:
+        """As somebody does by hand."""
+        self._ask(
+            "kv/put",
+            {
+                name: base64.b64encode(each).decode()
+                for name, each in (("key", key.encode()), ("value", value))
+            },
+        )
+
+    def delete(self, key: str) -> None:
+        """The same."""
+        self._ask("kv/deleterange", {"key": base64.b64encode(key.encode()).decode()})
+
+    def start(self, wait: bool = True) -> None:
         """Start the nodes that do not run, and wait until there is a leader."""
         for node in self._nodes.nodes:
             if node.process is None:
                 self._there(node.start)
-        self._there(self._nodes.leader)
+        if wait:
+            self._there(self._nodes.leader)
 
     def close(self) -> None:
         """End it, and remove what it has written."""
@@ -96,4 +129,4 @@ class Etcd:
         return self._there(lambda: node.post(path, body))
 
     def _there(self, call: Callable[[], T]) -> T:
-        return _in_namespace(self._space, call)
+        return _in_namespace(self.space, call)

@@ -2,20 +2,21 @@
 
            etcd (three nodes)
         m1       m2       m3          each cut off from anybody else at will
-     switch 1 ====== switch 2         two cables: spanning tree closes a port
-    h1 h2   x1      h3 h4   x2        h: known hosts, 1,000 frames a second; x: listens
+     switch 1 ====== switch 2         a ring, here of two: spanning tree closes a port
+    h1 h2   x1      h3 h4   x2        h: known hosts that talk; x: listens
 
-Each switch is an Open vSwitch of its own, which logs all that it hears and says by OpenFlow.
+Each switch is an Open vSwitch of its own, which logs all that it hears and says by OpenFlow.  With
+bonds there are three switches, and two partners of another make (`partners`).
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +24,42 @@ import yaml
 
 from ofapp.controller.cluster.placement import Candidate, line
 from tests.cluster.etcd import Etcd
+from tests.cluster.partners import Partner, Rate
 from tests.cluster.wires import Wires
 from tests.cluster.writers import Log
 from tests.support.background import Background, Closable
 from tests.support.lab import Host, Stream, frame, sh
-from tests.support.ownswitch import BRIDGE, ControllerInside, OwnSwitch
+from tests.support.ownswitch import BRIDGE, ControllerInside, OwnSwitch, dropped
 from tests.support.waiting import wait_for
 
-RATE = 1000
+RATE = 500
 """Frames a second of each stream."""
+BONDS: tuple[Rate, ...] = ("fast", "slow")
+"""Of the first switch's partner, and of the second's."""
 
 HELLO = 2.0
 STP = "01:80:c2:00:00:00"
 
 
+DPID = 0x0C00_0000_0000
+"""Of the switch before the first."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """etcd: whether controllers are members of a cluster; bonds: whether there are partners."""
+
+    switches: int
+    members: int
+    etcd: bool = True
+    stp: bool = True
+    bonds: bool = False
+
+
 class Member(ControllerInside):
     """A controller in a namespace of its own; `address` is where switches find it."""
 
-    def __init__(self, wires: Wires, number: int, options: tuple[str, ...], stp: bool) -> None:
+    def __init__(self, wires: Wires, number: int, plan: Plan, options: tuple[str, ...]) -> None:
         self.name = f"m{number}"
         self.number = number
         self._wires = wires
@@ -50,8 +69,10 @@ class Member(ControllerInside):
         self.peer_address = wires.attach(self.space, "mm", 10 + number)
         super().__init__(self.space)
         self._options = ("--ofp-listen-host", "0.0.0.0", *options)
-        own = {"stp": {"enabled": stp}, "lldp": {"enabled": stp}}
-        self.configure(yaml.safe_dump({"defaults": own}))
+        own = {"stp": {"enabled": plan.stp}, "lldp": {"enabled": plan.stp}}
+        bonds = zip(range(1, plan.switches + 1), BONDS, strict=False) if plan.bonds else ()
+        bridges = {f"{DPID + at:016x}": {"lags": Partner.lag(rate)} for at, rate in bonds}
+        self.configure(yaml.safe_dump({"defaults": own, "bridges": bridges}))
 
     @property
     def target(self) -> str:
@@ -71,7 +92,7 @@ class Switch(OwnSwitch):
 
     def __init__(self, wires: Wires, number: int) -> None:
         program = Path(shutil.which("ovs-vswitchd") or "")
-        super().__init__(program, dpid=0x0C00_0000_0000 + number)
+        super().__init__(program, dpid=DPID + number)
         self.number = number
         self._wires = wires
 
@@ -103,11 +124,6 @@ class Switch(OwnSwitch):
         for row in self.vsctl("--bare", "--columns=_uuid", "list", "Controller").split():
             settings = ("max_backoff=1000", "inactivity_probe=2000", "connection_mode=out-of-band")
             self.vsctl("set", "Controller", row, *settings)
-
-    def dropped(self) -> int:
-        """Frames for which the switch's own sockets had no room, as it was busy for too long."""
-        told = self.inside("ss", "-0", "-m")
-        return sum(int(count) for count in re.findall(r",d(\d+)\)", told))
 
     def controllers(self) -> int:
         """How many are connected."""
@@ -179,10 +195,13 @@ class Newcomer(Background):
 class Site:
     """All of it."""
 
+    plan: Plan
     wires: Wires
     etcd: Etcd | None
     members: list[Member]
     switches: list[Switch]
+    partners: list[Partner] = field(default_factory=list)
+    spares: list[Member] = field(default_factory=list)
 
     def name(self, peer: str) -> str:
         """Whose connection that is: tcp:HOST:PORT."""
@@ -194,6 +213,9 @@ class Site:
         return self._owner(switch) or self.owner(switch)
 
     def _owner(self, switch: Switch) -> Member | None:
+        if self.etcd is None and len(self.members) == 1:
+            (only,) = self.members
+            return only if only.alive and self.in_line(only, switch) else None
         master = switch.log.master()
         return next(
             (one for one in self.members if one.target == master and self.in_line(one, switch)),
@@ -203,6 +225,32 @@ class Site:
     def served(self, switch: Switch) -> bool:
         """Whether its MASTER has it in line."""
         return self._owner(switch) is not None
+
+    def all_served(self) -> bool:
+        """Whether each switch is in line with some member."""
+        return all(self.served(switch) for switch in self.switches)
+
+    def start(self, *members: Member) -> None:
+        """Start these at the same time."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(Member.start, members))
+
+    def spare(self, name: str) -> Member:
+        """One more process that takes itself for the member of that name; not started."""
+        number = len(self.members) + len(self.spares) + 1
+        member = Member(self.wires, number, self.plan, _options(self.etcd, name))
+        self.spares.append(member)
+        return member
+
+    def dropped(self) -> int:
+        """Frames, save those of bonds, for which the switches' sockets had no room."""
+        bonds = {name for one in self.partners for name in one.interfaces}
+        return sum(
+            count
+            for switch in self.switches
+            for name, count in dropped(switch).items()
+            if name not in bonds
+        )
 
     def usual(self, switch: Switch) -> str:
         """The name of the member that a switch falls to while all are there."""
@@ -222,16 +270,40 @@ class Site:
         reply = member.api("GET", f"/v1/bridges/{switch.bridge.dpid16}")
         return bool(reply.status == 200 and reply.body["connected"] and reply.body["in_line"])
 
+    def well(self) -> bool:
+        """Whether each switch is with its usual owner and each bond uses both cables."""
+        there = self.balanced() if self.etcd is not None else self.all_served()
+        return there and self.whole() and all(partner.whole() for partner in self.partners)
+
     def tree(self, member: Member, switch: Switch) -> dict[str, Any]:
         """What spanning tree must not change: bridge and root, ports' roles and states."""
         told = member.get(f"/v1/bridges/{switch.bridge.dpid16}/stp")
         ports = {port["name"]: (port["role"], port["state"]) for port in told["ports"]}
         return {"bridge": told["bridge_id"], "root": told["root_id"], "ports": ports}
 
+    def recovers(self) -> bool:
+        """Whether all is well within a minute."""
+        try:
+            wait_for(self.well, "each switch with its usual owner, and all bonds", seconds=60)
+        except AssertionError:
+            return False
+        return True
+
+    def renew(self) -> None:
+        """Kill and start all processes but the switches, etcd with nothing in it."""
+        for member in self.members:
+            member.kill9()
+        if self.etcd is not None:
+            self.etcd.wipe()
+        self.start(*self.members)
+        assert self.recovers()
+
     def close(self) -> None:
         """Remove it."""
-        for member in self.members:
+        for member in (*self.members, *self.spares):
             member.close()
+        for partner in self.partners:
+            partner.close()
         for switch in self.switches:
             switch.close()
         if self.etcd is not None:
@@ -242,32 +314,38 @@ class Site:
 def alone(members: int) -> Site:
     """One switch and controllers that do not know of each other, without spanning tree: one that
     takes the switch over knows nothing of the tree that there was."""
-    return _made(1, members, with_etcd=False)
+    return _made(Plan(1, members, etcd=False, stp=False))
 
 
 def clustered(members: int = 3, switches: int = 2) -> Site:
-    """Switches joined by two cables, and the members of a cluster."""
-    return _made(switches, members, with_etcd=True)
+    """Switches in a ring, and the members of a cluster."""
+    return _made(Plan(switches, members))
 
 
-def _made(switches: int, members: int, *, with_etcd: bool) -> Site:
-    site = Site(Wires(), None, [], [])
+def ring(members: int = 3) -> Site:
+    """Three switches with partners, and a cluster; with one member just a controller."""
+    return _made(Plan(3, members, etcd=members > 1, bonds=True))
+
+
+def _made(plan: Plan) -> Site:
+    site = Site(plan, Wires(), None, [], [])
     try:
-        if with_etcd:
+        if plan.etcd:
             space = site.wires.space("etcd")
             site.etcd = Etcd(space, site.wires.attach(space, "et", 1))
-        for number in range(1, switches + 1):
+        for number in range(1, plan.switches + 1):
             switch = Switch(site.wires, number)
             site.switches.append(switch)
             switch.start()
-        if switches == 2:
-            for number in (4, 5):
-                _join(*site.switches, number)
-        for number in range(1, members + 1):
-            options = _options(site.etcd, number)
-            member = Member(site.wires, number, options, stp=with_etcd)
-            site.members.append(member)
-            member.start()
+        for cable in _cables(site.switches):
+            _join(*cable)
+        if plan.bonds:
+            for number, (switch, rate) in enumerate(zip(site.switches, BONDS, strict=False)):
+                site.partners.append(Partner(switch, rate, 101 + number))
+        for number in range(1, plan.members + 1):
+            options = _options(site.etcd, f"m{number}")
+            site.members.append(Member(site.wires, number, plan, options))
+        site.start(*site.members)
         for switch in site.switches:
             switch.follow(site.members)
     except BaseException:
@@ -276,26 +354,40 @@ def _made(switches: int, members: int, *, with_etcd: bool) -> Site:
     return site
 
 
-def _options(etcd: Etcd | None, number: int) -> tuple[str, ...]:
+def _options(etcd: Etcd | None, name: str) -> tuple[str, ...]:
     if etcd is None:
         return ()
-    return ("--cluster", f"etcd={etcd.endpoints}", "--member", f"m{number}")
+    return ("--cluster", f"etcd={etcd.endpoints}", "--member", name)
 
 
-def _join(one: Switch, other: Switch, port: int) -> None:
-    ends = f"cable{port}"
+def _cables(switches: list[Switch]) -> Iterator[tuple[Switch, int, Switch, int]]:
+    """Of a ring, with the ports at both ends."""
+    if len(switches) == 2:
+        one, other = switches
+        yield from ((one, port, other, port) for port in (4, 5))
+    elif len(switches) > 2:
+        for one, other in itertools.pairwise((*switches, switches[0])):
+            yield one, 4, other, 5
+
+
+def _join(one: Switch, port: int, other: Switch, far: int) -> None:
+    ends = f"cable{port}", f"cable{far}"
     sh(
-        *("ip", "-n", one.namespace, "link", "add", ends, "up", "type", "veth"),
-        *("peer", "name", ends, "netns", other.namespace),
+        *("ip", "-n", one.namespace, "link", "add", ends[0], "up", "type", "veth"),
+        *("peer", "name", ends[1], "netns", other.namespace),
     )
-    sh("ip", "-n", other.namespace, "link", "set", ends, "up")
-    for switch in (one, other):
-        switch.add_port(ends, port)
+    sh("ip", "-n", other.namespace, "link", "set", ends[1], "up")
+    one.add_port(ends[0], port)
+    other.add_port(ends[1], far)
 
 
 def streams(site: Site) -> Iterator[Stream]:
-    """One each way between the known hosts of each switch."""
-    for switch in site.switches:
-        one, other = switch.pair
-        yield Stream(one, other, RATE)
-        yield Stream(other, one, RATE)
+    """Between known hosts: one each way at a switch without others; five with three switches, of
+    which two go around the ring."""
+    pairs = [switch.pair for switch in site.switches]
+    if len(pairs) < 3:
+        ways = [way for one, other in pairs for way in ((one, other), (other, one))]
+    else:
+        (first, _), (second, _), (_, last) = pairs[:3]
+        ways = [*pairs, (first, second), (last, first)]
+    yield from (Stream(one, other, RATE) for one, other in ways)

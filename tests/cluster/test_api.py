@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.error
 import urllib.request
 
@@ -27,6 +28,26 @@ def test_all_tell_the_same_of_the_cluster(site: Site) -> None:
         owners = {one["datapath_id"]: one["owner"] for one in told["bridges"]}
         assert owners == {own.bridge.dpid16: site.owner(own).name for own in site.switches}
         assert all(one["reason"] for one in told["bridges"])
+
+
+def test_metrics_have_what_alerts_ask_for(site: Site) -> None:
+    (asked, *_) = site.members
+    lines = dict(
+        line.rsplit(" ", 1)
+        for line in asked.get("/metrics").splitlines()
+        if line.startswith("ofapp_cluster_")
+    )
+    for member in site.members:
+        assert lines[f'ofapp_cluster_member{{member="{member.name}",state="ready"}}'] == "1.0"
+    for switch in site.switches:
+        owned = f'ofapp_cluster_bridge_owned{{datapath_id="{switch.bridge.dpid16}"}}'
+        assert lines[owned] == "1.0"
+    nodes = [name for name in lines if name.startswith("ofapp_cluster_etcd_node{")]
+    assert [lines[name] for name in nodes] == ["1.0"] * 3
+    alarms = [name for name in lines if name.startswith("ofapp_cluster_etcd_alarm{")]
+    assert [lines[name] for name in alarms] == ["0.0"] * 6
+    assert abs(float(lines["ofapp_cluster_clock_seconds"]) - time.time()) < 30
+    assert lines['ofapp_cluster_config_behind{member="m1"}'] == "0.0"
 
 
 def test_each_answers_for_each_bridge(site: Site) -> None:

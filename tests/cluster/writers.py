@@ -24,7 +24,6 @@ _WRITES = frozenset(
 )
 _ROLE = re.compile(r" role=(?P<role>\w+)(?: generation_id=(?P<generation>\d+))?")
 _MASTER = ("master", "primary")
-_SLAVE = ("slave", "secondary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +49,54 @@ class Granted:
     term: int
 
 
+Master = tuple[str | None, int]
+"""Whose connection is MASTER, and its term."""
+
+
 class Log:
-    """Of one ovs-vswitchd, whose `vconn` module logs all."""
+    """Of one ovs-vswitchd, whose `vconn` module logs all.
+
+    It grows for hours: each line is read once for who is MASTER, and `size` remembers that.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._end = 0
+        self._master: Master = None, 0
+        self._masters: dict[int, Master] = {0: self._master}
 
     def size(self) -> int:
         """How long it is now: what `read` begins after."""
-        return self._path.stat().st_size
+        self.master()
+        self._masters[self._end] = self._master
+        return self._end
 
     def master(self) -> str | None:
         """Whose connection is MASTER now, as the switch has told it last."""
-        return self._read(0)[2]
+        for end, found in self._lines(self._end):
+            self._end = end
+            if found is not None:
+                self._master = _master(self._master, found)
+        return self._master[0]
 
     def read(self, after: int = 0) -> tuple[list[Write], list[Granted]]:
-        """All writes that were taken, and all roles that were given, since."""
-        writes, roles, _ = self._read(after)
-        return writes, roles
-
-    def _read(self, after: int) -> tuple[list[Write], list[Granted], str | None]:
+        """All writes that were taken, and all roles that were given, since what `size` gave."""
         roles: list[Granted] = []
-        master: tuple[str | None, int] = (None, 0)
+        master = self._masters[after]
         writes: dict[tuple[str, str], list[Write]] = {}
         order: list[Write] = []
         refused: set[int] = set()
-        for at, found in self._lines():
+        for _, found in self._lines(after):
+            if found is None:
+                continue
+            before, master = master, _master(master, found)
             if found.re is _CONNECTED:
-                if master[0] == found["peer"]:
-                    master = (None, master[1])  # a new connection is nobody's yet
                 continue
             peer, kind, key = found["peer"], found["kind"], (found["peer"], found["xid"])
+            moment = datetime.fromisoformat(found["time"] + "+00:00").timestamp()
             if found["way"] == "received":
-                if kind in _WRITES and at >= after:
-                    moment = datetime.fromisoformat(found["time"] + "+00:00").timestamp()
-                    one = Write(moment, peer, kind, found["rest"].strip(), *master)
+                if kind in _WRITES:
+                    one = Write(moment, peer, kind, found["rest"].strip(), *before)
                     writes.setdefault(key, []).append(one)
                     order.append(one)
             elif kind == "ERROR":
@@ -92,28 +104,36 @@ class Log:
                 if re.search("IS_SLAVE|IS_SECONDARY", found["rest"]) and key in writes:
                     refused.update(map(id, writes.pop(key)))
             elif kind == "ROLE_REPLY" and (role := _ROLE.search(found["rest"])):
-                moment = datetime.fromisoformat(found["time"] + "+00:00").timestamp()
-                term = int(role["generation"] or 0)
-                if role["role"] in _MASTER:
-                    master = (peer, term)
-                elif master[0] == peer:
-                    master = (None, term)
-                if at >= after:
-                    roles.append(Granted(moment, peer, role["role"], term))
-        return [one for one in order if id(one) not in refused], roles, master[0]
+                roles.append(Granted(moment, peer, role["role"], int(role["generation"] or 0)))
+        return [one for one in order if id(one) not in refused], roles
 
-    def _lines(self) -> Iterator[tuple[int, re.Match[str]]]:
-        at = 0
+    def _lines(self, after: int) -> Iterator[tuple[int, re.Match[str] | None]]:
+        """Where each whole line ends, and what is known of it."""
+        at = after
         with self._path.open("rb") as log:
+            log.seek(after)
             for line in log:
-                text = line.decode("utf-8", "replace").rstrip()
-                if "|vconn|DBG|" in text:
-                    found = _LINE.match(text)
-                else:
-                    found = _CONNECTED.search(text)
-                if found:
-                    yield at, found
+                if not line.endswith(b"\n"):
+                    return
                 at += len(line)
+                text = line.decode("utf-8", "replace").rstrip()
+                yield at, _LINE.match(text) if "|vconn|DBG|" in text else _CONNECTED.search(text)
+
+
+def _master(before: Master, found: re.Match[str]) -> Master:
+    """After what such a line says."""
+    peer = found["peer"]
+    if found.re is _CONNECTED:  # a new connection is nobody's yet
+        return (None, before[1]) if before[0] == peer else before
+    if found["way"] == "received" or found["kind"] != "ROLE_REPLY":
+        return before
+    role = _ROLE.search(found["rest"])
+    if role is None:
+        return before
+    term = int(role["generation"] or 0)
+    if role["role"] in _MASTER:
+        return peer, term
+    return (None, term) if before[0] == peer else before
 
 
 def by_nobodys_leave(writes: list[Write]) -> list[Write]:

@@ -27,6 +27,8 @@ MODULES = (
     *("team", "team_mode_loadbalance", "team_mode_roundrobin"),
 )
 RATE = 1000
+RETURNS = 2
+"""Times that the pulled cable is plugged in again; each time the peer chooses anew."""
 FAST, SLOW, STATIC = Mode("active", "fast"), Mode("active", "slow"), Mode("off")
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 
@@ -95,11 +97,22 @@ def pulled(pair: Pair) -> dict[str, int]:
         pair.left.wait_used([one.left for one in others])
         stream.more(300)
         lost = stream.lost()
-    with Stream(pair.left.host, pair.right.host, RATE) as stream:
-        cable.restore()
-        pair.wait_all()
-        stream.more(100)
-        return {"pulled": lost, "plugged in": stream.lost(), "doubled": stream.doubled()}
+    facts = {"pulled": lost, "plugged in": 0, "plugged in, from the peer": 0, "doubled": 0}
+    for _ in range(RETURNS):
+        pair.right.wait_used([one.right for one in others])
+        one, other = pair.left.host, pair.right.host
+        with Stream(one, other, RATE) as there, Stream(other, one, RATE) as back:
+            cable.restore()
+            pair.wait_all()
+            there.more(100)
+            facts["plugged in"] += there.lost()
+            facts["plugged in, from the peer"] += back.lost()
+            facts["doubled"] += there.doubled() + back.doubled()
+        cable.cut()
+        pair.left.wait_used([one.left for one in others])
+    cable.restore()
+    pair.wait_all()
+    return facts
 
 
 def tried(ours: OfappSide, case: Case) -> Facts:

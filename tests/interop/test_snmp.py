@@ -149,6 +149,13 @@ def test_interfaces_are_the_ports_in_the_context_of_a_bridge(asked: Asked) -> No
     assert asked.walk("br0", ".1.3.6.1.2.1.31.1.1")["1.1.1"] == '"eth1"'
 
 
+def test_a_management_station_finds_the_system_group_of_each_bridge(asked: Asked) -> None:
+    system = asked.walk("br0", ".1.3.6.1.2.1.1")
+    assert system["1.0"].startswith('"ofapp ')
+    assert (system["5.0"], system["7.0"]) == ('"br0"', "2")
+    assert asked.walk("br1", ".1.3.6.1.2.1.1")["5.0"] == '"br1"'
+
+
 def test_what_is_not_there_and_what_nobody_may_set(asked: Asked) -> None:
     assert "No Such" in asked.ask("snmpget", "br0", f"{DOT1D}.1.99.0")
     assert asked.walk("public", DOT1D) == {}  # of several bridges none is the one

@@ -213,3 +213,16 @@ def test_a_controller_that_is_stopped_for_a_while_costs_no_frame(
         assert network.blocked() == blocked
     finally:
         controller.close()
+
+
+def test_a_ring_that_is_deleted_and_made_again_opens_at_once(
+    controller: Controller, network: Network
+) -> None:
+    """The controller remembers who was behind which port; each bridge has another address now."""
+    ring(network, 3)
+    for turn in range(3):
+        for number, switch in enumerate(network.switches if turn else ()):
+            network.make_again(switch, f"0e:00:00:00:{turn:02x}:{number:02x}")
+        for switch in network.switches:
+            controller.connect(switch)
+        network.wait_count(1, f"turn {turn}", seconds=10)

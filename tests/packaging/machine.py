@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.support.lab import sh
 from tests.support.waiting import wait_for
 
 HERE = Path(__file__).parent
@@ -96,6 +97,17 @@ class Machine:
         except AssertionError as error:
             journal = self.run("journalctl", "--no-pager", "-n", "40", check=False)
             raise AssertionError(f"{error}\n{journal}") from None
+
+    def wire(self, namespace: str, bridge: str, address: str) -> None:
+        """Join a network, a Linux bridge in that namespace, by a link `lan` of this address."""
+        end = f"m{self._init}"
+        sh(
+            *("ip", "-n", namespace, "link", "add", end, "up", "master", bridge, "type", "veth"),
+            *("peer", "name", "lan", "netns", self._init),
+        )
+        self.run("ip", "address", "add", address, "dev", "lan")
+        self.run("ip", "link", "set", "lan", "up")
+        self.run("ethtool", "-K", "lan", "tx", "off")
 
     def unit(self, name: str, *properties: str) -> tuple[str, ...]:
         """Properties of a unit, as `systemctl show` names and prints them."""

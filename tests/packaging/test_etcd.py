@@ -33,6 +33,9 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*map(str, words)], capture_output=True, text=True, check=False)
 
 
+MEMBERS = "m1", "m_2"
+
+
 def make(folder: Path, *nodes: str) -> subprocess.CompletedProcess[str]:
     return run(HERE / "make", folder, *nodes)
 
@@ -51,9 +54,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """What `make` makes; its nodes run, and know their users."""
     folder = tmp_path_factory.mktemp("etcd") / "made"
     nodes = [f"{name}={address}" for name, address in ADDRESSES.items()]
-    assert make(folder, *nodes).returncode == 0
+    assert make(folder, *nodes, *MEMBERS[:1]).returncode == 0
     before = (folder / "nodes/a/key.pem").read_bytes()
-    assert make(folder, *nodes).returncode == 0, "once more"
+    assert make(folder, *nodes, *MEMBERS).returncode == 0, "once more"
     assert (folder / "nodes/a/key.pem").read_bytes() == before, "what exists is kept"
     data = folder.parent
     processes = [start(name, folder / "nodes" / name, data) for name in ADDRESSES]
@@ -69,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
         wait_for(answers, "etcd to answer", seconds=60)
         anybody.close()
-        done = run(HERE / "users", folder, f"{ADDRESSES['b']}:2379")
+        done = run(HERE / "users", folder)
         assert done.returncode == 0, done.stderr
         yield folder
     finally:
@@ -84,8 +87,8 @@ def client(folder: Path, **other: str) -> Gateway:
     etc = folder.parent / "etc"
     if not etc.exists():
         etc.mkdir()
-        (etc / "etcd").symlink_to(folder / "ofapp")
-    cluster = load_config(folder / "ofapp/cluster.yaml").cluster
+        (etc / "etcd").symlink_to(folder / "members/m_2")
+    cluster = load_config(folder / "members/m_2/cluster.yaml").cluster
     assert cluster is not None
     assert cluster.tls is not None
     assert cluster.password_file is not None
@@ -139,10 +142,42 @@ def test_what_belongs_to_nobody_else_is_readable_for_nobody_else(folder: Path) -
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_an_even_number_of_nodes_and_what_is_no_address_are_refused(tmp_path: Path) -> None:
-    for nodes in (("a=192.0.2.1",), ("a=192.0.2.1", "b=192.0.2.2"), ("a=1", "b=2", "../c=3")):
-        assert make(tmp_path / "made", *nodes).returncode == 1
-    assert not (tmp_path / "made/nodes").exists()
+def test_each_members_certificate_names_it(folder: Path) -> None:
+    """And has no common name, which etcd's gateway does not take."""
+    for name in MEMBERS:
+        own = folder / "members" / name
+        openssl = ("openssl", "x509", "-in", own / "cert.pem", "-noout", "-subject")
+        told = run(*openssl, "-ext", "subjectAltName").stdout
+        assert "CN" not in told
+        assert told.splitlines()[-1].strip() == f"DNS:{name}"
+        cluster = load_config(own / "cluster.yaml").cluster
+        assert cluster is not None
+        assert cluster.member == name
+
+
+def test_the_password_of_an_earlier_folder_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "ofapp").mkdir()
+    (tmp_path / "ofapp/password").write_text("known to etcd\n")
+    nodes = [f"{name}={address}" for name, address in ADDRESSES.items()]
+    assert make(tmp_path, *nodes, "m1").returncode == 0
+    assert (tmp_path / "members/m1/password").read_text() == "known to etcd\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("a=192.0.2.1", "m1"), "odd number of nodes"),
+        (("a=192.0.2.1", "b=192.0.2.2", "m1"), "odd number of nodes"),
+        (("a=192.0.2.1", "b=192.0.2.2", "c=192.0.2.3"), "names of the controllers"),
+        (("a=1", "b=2", "../c=3", "m1"), "../c=3 is neither"),
+        (("a=1", "b=2", "c=3", "../m1"), "../m1 is neither"),
+    ],
+)
+def test_what_is_of_no_use_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    done = make(tmp_path / "made", *words)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert not (tmp_path / "made").exists()
 
 
 def test_systemd_finds_nothing_wrong_with_what_is_added_to_the_unit(tmp_path: Path) -> None:

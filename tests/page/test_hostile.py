@@ -168,7 +168,7 @@ def test_the_page_asks_nobody_else(window: Browser) -> None:
     window.requests()
     for view in ("map", "switches", "hosts", "events", f"bridge/{BR3}/ports?port=1"):
         window.open(f"#/{view}")
-        window.reads("br3")
+        window.reads("shown" if view == "hosts" else "br3")
     window.open("#/config")
     window.reads("What runs, beside the file")
     asked = {url for url in window.requests() if not url.startswith(("data:", "chrome:"))}

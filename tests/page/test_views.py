@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.page.browser import Browser, until
+from tests.page.browser import PHONE, WIDE, Browser, until
 from tests.page.site import EVIL_BRIDGE, EVIL_PORT, FILTERED, OFFICE, PLAIN, Site
 from tests.support import frames
 
@@ -112,13 +112,18 @@ def test_hits_of_an_access_list(page: Browser, site: Site) -> None:
     until(lambda: hits() > before, "the hits to count")
 
 
-def test_hosts_of_all_switches_filtered(page: Browser) -> None:
+def test_hosts_once_where_they_are_attached_and_filtered(page: Browser) -> None:
     page.open("#/hosts")
     page.reads(frames.host(HOST), frames.host(FAR))
     page.type(".filters input[name=mac]", frames.host(FAR))
     page.click(".filters button", "Filter")
     until(lambda: frames.host(HOST) not in page.text, "the others to go")
-    page.reads(frames.host(FAR), "br1", "br2", "br3")
+    page.reads(frames.host(FAR), "1 host shown")
+    (row,) = [row.text for row in page.all("tr.row")]
+    assert "br2p1" in row
+    assert "br1" not in row
+    page.click("tr.row a", "show")
+    page.reads("It is behind port", "of br2")
 
 
 def test_the_way_to_a_host(page: Browser) -> None:
@@ -177,3 +182,54 @@ def test_a_place_that_is_not_there_says_so(page: Browser) -> None:
     page.open("#/bridge/00000000000000ff")
     page.reads("there is no bridge 00000000000000ff")
     assert any("404" in complaint for complaint in page.complaints())
+
+
+def test_the_list_of_ports_tells_their_rules(page: Browser, site: Site) -> None:
+    path = f"/v1/bridges/{BR1}/ports/{FILTERED}"
+    site.controller.api("PATCH", path, {"isolated": True, "shutdown": True})
+    try:
+        page.open(f"#/bridge/{BR1}/ports")
+        page.find("tr.row", "shut down, isolated, list guests")
+        assert "bpdu guard" in page.find("tr.row", "br1p2").text
+    finally:
+        site.controller.api("PATCH", path, {"isolated": False, "shutdown": False})
+
+
+def test_a_name_that_turns_the_direction_of_text_turns_nothing_else(
+    page: Browser, site: Site
+) -> None:
+    name = "\u202etrialse"
+    site.introduce(site.bridges[2], PLAIN, name, name)
+    page.open(f"#/bridge/{BR3}/ports?port={PLAIN}")
+    page.find(".detail dt", "neighbour")
+    turned = "return [...document.querySelectorAll('.detail bdi')].map((one) => one.textContent)"
+    until(lambda: name in page.js(turned), "the name to be kept apart")
+    loose = """
+        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        const found = [];
+        while (walk.nextNode()) {
+          const {data, parentNode} = walk.currentNode;
+          if (data.includes("\\u202e") && !parentNode.closest("bdi")) found.push(data);
+        }
+        return found;
+    """
+    assert page.js(loose) == []
+
+
+@pytest.mark.parametrize("view", ["hosts", "switches", f"bridge/{BR1}/ports", f"bridge/{BR1}/fdb"])
+def test_on_a_phone_tables_move_aside_and_cut_no_cell(page: Browser, view: str) -> None:
+    page.size(*PHONE)
+    try:
+        page.open(f"#/{view}")
+        page.find("tr.row")
+        box = "const box = document.querySelector('.rows .scroll');"
+        wide = "return box.scrollWidth > box.clientWidth"
+        until(lambda: page.js(box + wide), "the table to be wider than the screen")
+        cut = """
+            return [...document.querySelectorAll("tr.row td")]
+              .filter((cell) => cell.scrollWidth > cell.clientWidth + 1)
+              .map((cell) => cell.textContent)
+        """
+        assert page.js(cut) == []
+    finally:
+        page.size(*WIDE)

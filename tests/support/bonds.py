@@ -198,6 +198,17 @@ class NormalSide(Side):
             f"other_config:lacp-time={mode.rate}",
         )
 
+    def expiries(self) -> list[str]:
+        """How often it has given up each member, by its own count."""
+        told = self.switch.appctl("lacp/show-stats", BOND)
+        return re.findall(r"(?:Expired|Defaulted|expired|defaulted)[^\n]*", told)
+
+    def change(self, name: str, mode: Mode) -> None:
+        """Have a bond that is there agree in another way."""
+        self.switch.vsctl(
+            *("set", "Port", name, f"lacp={mode.lacp}", f"other_config:lacp-time={mode.rate}"),
+        )
+
     def used(self) -> set[str]:
         told = self.switch.appctl("bond/show", BOND)
         if "lacp_status: configured" in told:

@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ofapp.controller.cluster.etcd import (
     Aspect,
@@ -81,6 +82,23 @@ class FakeEtcd:
         self.compacted = self.revision
         self.history.clear()
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """What a restore brings back."""
+        leases = {number: _Lease(one.seconds, one.end) for number, one in self.leases.items()}
+        return self.revision, dict(self.records), leases, [*self.history], self.compacted
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """What was since is gone; leases live on for as long as they were granted."""
+        self.revision, records, leases, history, self.compacted = snapshot
+        self.records, self.history = dict(records), [*history]
+        self.leases = {
+            number: _Lease(one.seconds, self.now + one.seconds) for number, one in leases.items()
+        }
+
+    def wipe(self) -> None:
+        """It begins anew, with nothing."""
+        self.restore((1, {}, {}, [], 0))
+
     def deliver(self) -> None:
         """Tell the watches what has changed."""
         for watch in [*self.watches]:
@@ -133,6 +151,9 @@ class FakeClient:
     def range(self, prefix: str) -> Found:
         self._ask()
         return self.found(prefix)
+
+    def keys(self, prefix: str) -> tuple[str, ...]:
+        return tuple(record.key for record in self.range(prefix).records)
 
     def put(self, key: str, value: bytes, lease: int = 0) -> int:
         return self._change([Put(key, value, lease)])
@@ -189,6 +210,12 @@ class FakeClient:
             watch.catch_up()
         return watch
 
+    def catch_up(self) -> None:
+        self._ask()
+        for watch in [*self.etcd.watches]:
+            if watch.client is self:
+                watch.begin_anew()
+
     def nodes(self) -> tuple[Node, ...]:
         if self.cut or self.deaf:
             return (Node("fake:2379", error="it does not answer"),)
@@ -243,6 +270,11 @@ class FakeWatch:
         if self in self.client.etcd.watches:
             self.client.etcd.watches.remove(self)
 
+    def begin_anew(self) -> None:
+        """Tell all there is."""
+        self._since = None
+        self.catch_up()
+
     def catch_up(self) -> None:
         """Tell what is new, where the client can hear it."""
         if self._telling:
@@ -259,7 +291,7 @@ class FakeWatch:
         if self.client.cut or self.client.deaf or self not in etcd.watches:
             return None
         if self._since is None or self._since < etcd.compacted:
-            records, revision = self.client.found(self._prefix)
+            records, revision, _ = self.client.found(self._prefix)
             self._since = revision
             changes = (Change(record.key, record, record.modified) for record in records)
             return Changes(tuple(changes), revision, whole=True)

@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import tempfile
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.ports import free_port
@@ -101,6 +102,11 @@ class EtcdNode:
         return True
 
 
+def _etcdctl(*arguments: str) -> None:
+    environment = os.environ | {"ETCDCTL_API": "3"}
+    subprocess.run(["etcdctl", *arguments], env=environment, check=True, capture_output=True)
+
+
 class EtcdNodes:
     """`count` nodes that are one etcd.  host: an address of theirs, where it is not 127.0.0.1."""
 
@@ -128,6 +134,40 @@ class EtcdNodes:
         leader = wait_for(found, "a leader of etcd", seconds=30)
         assert leader is not None
         return leader
+
+    def wipe(self) -> None:
+        """Kill all, and start them with nothing: a new etcd, by the same names and addresses."""
+        self._begin_anew(lambda _node: None)
+
+    def snapshot(self) -> Path:
+        """What `etcdctl snapshot save` writes, in a file."""
+        path = self.folder / "snapshot"
+        path.unlink(missing_ok=True)
+        _etcdctl("--endpoints", self.nodes[0].endpoint, "snapshot", "save", str(path))
+        return path
+
+    def restore(self, snapshot: Path) -> None:
+        """Kill all, and start them from that, as etcd's documentation says."""
+
+        def restore(node: EtcdNode) -> None:
+            cluster = node.arguments[node.arguments.index("--initial-cluster") + 1]
+            _etcdctl(
+                *("snapshot", "restore", str(snapshot), "--name", node.name),
+                *("--data-dir", str(node.folder / node.name), "--initial-cluster", cluster),
+                *("--initial-advertise-peer-urls", node.peer_url),
+            )
+
+        self._begin_anew(restore)
+
+    def _begin_anew(self, prepare: Callable[[EtcdNode], None]) -> None:
+        for node in self.nodes:
+            node.kill()
+        for node in self.nodes:
+            shutil.rmtree(self.folder / node.name)
+            prepare(node)
+        for node in self.nodes:
+            node.start()
+        self.leader()
 
     def close(self) -> None:
         for node in self.nodes:

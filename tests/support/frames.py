@@ -4,6 +4,7 @@ and what the switch sees."""
 from __future__ import annotations
 
 import struct
+from ipaddress import ip_address
 
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 BPDU_GROUP = "01:80:c2:00:00:00"
@@ -13,6 +14,7 @@ ETH_TEST = 0x88B5  # IEEE 802 local experimental
 ETH_ARP = 0x0806
 ETH_VLAN = 0x8100
 ETH_PAUSE = 0x8808
+ETH_IPV6 = 0x86DD
 
 
 def mac(text: str) -> bytes:
@@ -50,6 +52,15 @@ def arp_request(src: str, sender: str = "10.0.0.1", target: str = "10.0.0.2") ->
     return ethernet(
         BROADCAST, src, head + mac(src) + ip(sender) + bytes(6) + ip(target), ethertype=ETH_ARP
     )
+
+
+def solicitation(src: str, target: str) -> bytes:
+    """A neighbour solicitation by which *src* looks for others with its new address *target*."""
+    wanted = ip_address(target).packed
+    group = b"\xff\x02" + bytes(9) + b"\x01\xff" + wanted[-3:]
+    head = struct.pack("!IHBB", 6 << 28, 24, 58, 255) + bytes(16) + group
+    body = struct.pack("!BBHI", 135, 0, 0, 0) + wanted  # nobody here reads the checksum
+    return ethernet("33:33:" + group[-4:].hex(":"), src, head + body, ethertype=ETH_IPV6)
 
 
 def llc(dst: str, src: str, payload: bytes, *, vlan: int | None = None) -> bytes:

@@ -297,14 +297,25 @@ class Lab:
         name = f"{self.tag}s{len(self.switches) + 1}"
         switch = Switch(name, dpid or next(self._dpids))
         self.switches.append(switch)
+        self._add_bridge(switch)
+        return switch
+
+    def make_again(self, switch: Switch, mac: str) -> None:
+        """Delete a bridge and make it with the same datapath id and ports, at another address."""
+        vsctl("del-br", switch.name)
+        self._add_bridge(switch, f"other_config:hwaddr={mac}")
+        interfaces, switch.ports = list(switch.ports), {}
+        for interface in interfaces:
+            switch.add_port(interface)
+
+    def _add_bridge(self, switch: Switch, *settings: str) -> None:
         vsctl(
-            *("add-br", name, "--", "set", "Bridge", name),
+            *("add-br", switch.name, "--", "set", "Bridge", switch.name),
             *(f"datapath_type={self.datapath}", "fail_mode=secure", "protocols=OpenFlow13"),
             "other_config:disable-in-band=true",
-            f"other_config:datapath-id={switch.dpid16}",
+            *(f"other_config:datapath-id={switch.dpid16}", *settings),
         )
-        quiet(name)
-        return switch
+        quiet(switch.name)
 
     def host(self, home: Switch | None = None) -> Host:
         """A host, plugged into a switch unless told otherwise."""

@@ -7,6 +7,7 @@ two with a userspace datapath do not fit into one network namespace.  The contro
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -141,6 +142,16 @@ class OwnSwitch(VSwitchd):
                 stdout=out,
                 stderr=out,
             )
+
+
+def dropped(switch: OwnSwitch) -> dict[str, int]:
+    """By interface, frames for which the switch's sockets there had no room, as it was busy."""
+    told = switch.inside("ss", "-0", "-m")
+    found = re.findall(r" \*:(\S+) [^*]*\*[^(]*skmem:\([^)]*,d(\d+)\)", told)
+    counts: dict[str, int] = {}
+    for name, count in found:
+        counts[name] = counts.get(name, 0) + int(count)
+    return counts
 
 
 class ControllerInside(Controller):

@@ -3,17 +3,49 @@
 # eventlet looks through all that is loaded for locks to replace, and writes a traceback for each
 # object that does not bear it, as pydantic's and werkzeug's do not: so it comes before them here,
 # as it does in `ofapp-manager`.
-import ofapp.common.hub  # noqa: F401
+import ofapp.common.hub
 
 # isort: split
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import ofapp
+from ofapp.bridge.event import Event
+from ofapp.controller.event_kinds import KINDS
 from tests.unit.launcher import SOURCE, Manager
+
+PACKAGE = str(Path(ofapp.__file__).parent)
+
+_uncatalogued: list[str] = []
+_make_event = Event.__init__
+
+
+def _catalogued(self: Event, *args: object, **values: object) -> None:
+    """Make an event, and note one of ofapp's that is not as the catalogue has it."""
+    _make_event(self, *args, **values)  # type: ignore[arg-type]
+    kind = KINDS.get(self.kind)
+    if kind is None or not kind.admits(self.severity, self.data):
+        maker = sys._getframe(1).f_code
+        if maker.co_filename.startswith(PACKAGE):
+            about = f"{self.kind} {self.severity.value} {sorted(self.data)}"
+            _uncatalogued.append(f"{about} of {maker.co_qualname} in {maker.co_filename}")
+
+
+Event.__init__ = _catalogued  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def every_event_is_in_the_catalogue() -> Iterator[None]:
+    """An event that is not: add its kind, severity or field to `ofapp/controller/event_kinds`."""
+    _uncatalogued.clear()
+    yield
+    assert not _uncatalogued, set(_uncatalogued)
+
 
 CORE = {"bridge", "stp", "multicast", "lacp", "lag"}
 

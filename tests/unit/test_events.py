@@ -62,7 +62,7 @@ class TestEventLog:
 
         log, names = EventLog(), Names()
         for number in range(1000):
-            log.tell(1, Event("x", (PortNumber(number), " is up")), ports=names)
+            log.tell(1, Event("x", (PortNumber(number), " is up")), find=names.get)
         told = len(log.since(0)) - 1  # the last says that there are more
         assert len(worded) == told + 1 < log.counts["x"] == 1000
 

@@ -147,7 +147,10 @@ def test_the_command_gets_in_with_a_token_from_a_file_or_the_environment(
     assert "not shown again" in made.stderr
     assert "from now on the API asks everybody but root" in made.stderr
     file = tmp_path / "token"
-    file.write_text(made.stdout)
+    other = ("token", "create", "other", "--role", "operator", "--output", str(file), *local)
+    assert exposed.ofapp(*other).stdout == ""
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "it exists already" in exposed.ofapp(*other).stderr
     there = ("--api", exposed.url, "--api-ca", str(exposed.cert))
     assert exposed.ofapp("bridge", "show", *there, "--api-token-file", str(file)).returncode == 0
     assert exposed.ofapp("bridge", "show", *there, OFAPP_TOKEN=made.stdout).returncode == 0
@@ -155,7 +158,8 @@ def test_the_command_gets_in_with_a_token_from_a_file_or_the_environment(
     assert refused.returncode == 1
     assert "asks for a token" in refused.stderr
     distrusted = exposed.ofapp("bridge", "show", "--api", exposed.url, OFAPP_TOKEN=made.stdout)
-    assert "CERTIFICATE_VERIFY_FAILED" in distrusted.stderr
+    assert "its certificate is not trusted: " in distrusted.stderr
+    assert "--api-ca" in distrusted.stderr
     listed = exposed.ofapp("token", "list", *local).stdout
     assert re.search(r"^script +operator +\d{4}-.* 127\.0\.0\.1 +root$", listed, re.MULTILINE)
     assert exposed.ofapp("token", "revoke", "script", *local).stdout == "revoked script\n"
@@ -300,7 +304,12 @@ def test_no_path_leads_out(exposed: Exposed, path: str) -> None:
         b"Content-Length: 0,60\r\n\r\n",
         b"Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n",
         b"A b: c\r\n\r\n",
-        b"A: b\r\n folded: c\r\nContent-Length\r\n\r\n",
+        b"A: b\r\n folded: c\r\n\r\n",
+        b"A: b\nC: d\r\n\r\n",
+        b"Host: other\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n+0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n0_0\r\n\r\n",
     ],
 )
 def test_a_request_is_not_smuggled_in_another(exposed: Exposed, framing: bytes) -> None:
@@ -314,6 +323,25 @@ def test_a_request_is_not_smuggled_in_another(exposed: Exposed, framing: bytes) 
     )  # fmt: skip
     assert re.match(rb"HTTP/1.[01] 400 ", said), said[:200]
     assert said.count(b"HTTP/1.") == 1
+
+
+def test_tls_has_no_cbc_and_no_answer_is_without_its_headers(exposed: Exposed) -> None:
+    context = ssl._create_unverified_context()
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers("ECDHE+AES:!AESGCM:!AESCCM:@SECLEVEL=0")
+    assert all("CBC" in one["description"] or "SHA" in one["name"] for one in context.get_ciphers())
+    with (
+        socket.create_connection(("127.0.0.1", exposed.port), DEADLINE) as plain,
+        pytest.raises(ssl.SSLError),
+    ):
+        context.wrap_socket(plain)
+    for said in (
+        ask(exposed, "/"),
+        ask(exposed, "/v1/fdb"),
+        exposed.say(b"GET / HTTP/1.1\r\n\r\n"),
+    ):
+        assert b"X-Content-Type-Options: nosniff" in said
+        assert b"Strict-Transport-Security: max-age=" in said
 
 
 def test_a_huge_body_is_not_read(exposed: Exposed) -> None:
@@ -431,10 +459,10 @@ def test_what_is_exposed_is_told_once(
     running.wait_for("listening for switches")
     assert running.text().count("WARNING ofapp: switches connect to 0.0.0.0 without TLS") == 1
     if how == "insecure":
-        assert "is open to whoever reaches it" in running.text()
+        assert "is open to any client" in running.text()
         assert httpx.get(f"http://127.0.0.1:{api}/v1/bridges").status_code == 200
     else:
-        assert "nobody can use the REST API at 0.0.0.0 yet: make a token" in running.text()
+        assert "the REST API at 0.0.0.0 refuses all clients: make a token" in running.text()
         answer = httpx.get(f"https://127.0.0.1:{api}/v1/bridges", verify=False)
         assert answer.status_code == 401
 
@@ -445,7 +473,7 @@ def test_what_is_exposed_is_told_once(
         (["--api-cert", "/nowhere"], "needs both --api-privkey and --api-cert"),
         (["--api-cert", "/nowhere", "--api-privkey", "/nowhere"], "cannot read --api-privkey"),
         (["--api-operators", "no-such-group"], "no such group"),
-        (["--api-socket", "/dev/null"], "something that is no socket"),
+        (["--api-socket", "/dev/null"], "a file that is no socket"),
         (["--api-socket", f"/tmp/{'x' * 120}"], "more than 107 octets"),
     ],
 )

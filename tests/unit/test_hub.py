@@ -63,6 +63,42 @@ def test_an_event_that_is_set_and_cleared_at_once_lets_go_all_the_same() -> None
     assert len(log) == 1
 
 
+def test_what_fails_in_a_pass_keeps_nothing_else_from_being_called() -> None:
+    log: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("a test")
+
+    hub.call_soon(lambda: log.append("first"))
+    hub.call_soon(fail)
+    hub.call_soon(lambda: log.append("second"))
+    passes(2)
+    assert log == ["first", "second"]
+    hub.call_soon(lambda: hub.call_soon(lambda: log.append("later")))
+    passes(3)
+    assert log[2:] == ["later"]
+
+
+def test_who_pauses_and_is_ended_meanwhile_is_not_woken_up() -> None:
+    log: list[str] = []
+
+    def run() -> None:
+        try:
+            hub.pause()
+        finally:
+            hub.sleep(0.02)
+            log.append("over")
+
+    pausing = hub.spawn(run)
+    hub.sleep(0)
+    hub.kill(pausing)
+    hub.call_soon(lambda: log.append("others"))
+    hub.pause()
+    assert log == ["others"]
+    hub.sleep(0.05)
+    assert log == ["others", "over"]
+
+
 def test_what_is_sent_leaves_in_the_next_pass_and_what_there_is_no_room_for_later() -> None:
     ours, theirs = connection()
     made = Channel(ours, ("192.0.2.1", 1), lambda _channel, _dpid: True)

@@ -292,7 +292,7 @@ class TestState:
         net.changes.mdb.remove_permanent(bridge, gone).wait()
         net.changes.fdb.add_static(bridge, 7, 0x02000000000A, "eth0").wait()
         net.changes.fdb.add_static(bridge, 0, 0x02000000000B, "eth0").wait()
-        net.changes.fdb.remove_static(bridge, 0, 0x02000000000B).wait()
+        net.changes.fdb.remove(bridge, 0, 0x02000000000B).wait()
         with pytest.raises(InputError, match="has no port 'eth9'"):
             net.changes.mdb.add_permanent(bridge, kept._replace(port="eth9"))
         net = make(State(tmp_path))

@@ -31,7 +31,7 @@ from tests.unit.told import Told
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
-GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
+GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1", proto="zebra")
 ASKED = Kept((ENTRY,), (GROUP,), asked=True)
 FILE = "entries-0000000000000001.json"
 
@@ -186,7 +186,7 @@ class TestDamage:
             ("[]", "version 2"),
             ("[" * 100_000, "nested too deeply"),
             (of_bridge(version=9), "version 2"),
-            (of_bridge(asked="yes"), "whether somebody has asked"),
+            (of_bridge(asked="yes"), "whether a user has asked"),
             (of_bridge(static=7), "no list of static entries"),
             (of_bridge(static=[7]), "an entry is none"),
             (of_bridge(static=[entry(more=1)]), "an entry is none"),
@@ -321,7 +321,7 @@ class TestDisksThatFail:
                 hub.sleep(0)
 
         hub.spawn(others)
-        with pytest.raises(NotSavedError, match="has not answered"):
+        with pytest.raises(NotSavedError, match="nothing was answered"):
             state.remember(1, ASKED).wait()
         told.wait_for("state.unsaved")
         assert turns > 10

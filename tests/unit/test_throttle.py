@@ -25,6 +25,9 @@ class Session:
         seen = {3: self.seen} if self.seen else {}
         return Load(seconds, seen, seen, 0)
 
+    def tell_of_drops(self, now: float) -> None:
+        pass
+
     def apply(self, effects: list[Effect]) -> None:
         self.applied += effects
 

@@ -21,6 +21,7 @@ from ofapp.controller.state.snapshots import MAX_BYTES
 from ofapp.controller.tree_memory import TreeMemory
 
 STP = BridgeParams(stp=StpParams())
+ADDRESS = 0x020000000001
 
 
 class Switch:
@@ -45,7 +46,7 @@ class Kept:
         self.state = State(directory)
         self.snapshots = self.state.snapshots
         self.memory = TreeMemory(self.snapshots, {1: self.bridge}, self.sessions)
-        local = Port(LOCAL_PORT, "br1", 0x020000000001, True)
+        local = Port(LOCAL_PORT, "br1", ADDRESS, True)
         self.told(self.bridge.set_ports([local, *map(port, range(1, ports + 1))], 0.0))
 
     def told(self, effects: list[Effect]) -> list[Effect]:
@@ -81,7 +82,7 @@ def port(number: int, up: bool = True) -> Port:
 class TestTreeMemory:
     def test_a_tree_is_written_when_it_rests_and_the_switch_says_so(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
-        assert kept.document == {"behind": {}}
+        assert kept.document == {"behind": {}, "address": ADDRESS}
         assert kept.memory.confirm_settled()  # it has just moved
         assert not kept.switch.asked
         assert kept.memory.confirm_settled()
@@ -149,7 +150,7 @@ class TestTreeMemory:
         assert isinstance(effects[0], Unsettled)
         assert any(isinstance(effect, SetPortState) for effect in effects)
         kept.told(effects)
-        assert kept.document == {"behind": {"p1": 0, "p2": 0}}
+        assert kept.document == {"behind": {"p1": 0, "p2": 0}, "address": ADDRESS}
 
     def test_a_hello_is_no_move(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
@@ -190,7 +191,7 @@ class TestTreeMemory:
         kept.told(kept.bridge.tick(3.5))
         kept.rest()
         kept.told(kept.bridge.set_stp(None, 9.0))
-        assert kept.document == {"behind": {}}
+        assert kept.document == {"behind": {}, "address": ADDRESS}
         assert not kept.memory.confirm_settled()
 
     def test_the_bridges_of_which_there_are_snapshots(self, tmp_path: Path) -> None:

@@ -189,13 +189,37 @@ def test_a_storm_by_one_member_leaves_the_other_alone(
     assert taken_in(controller) - before < 200
     assert controller.alive
     assert neighbour.changes(1) == changes
+    about_the_storm(controller)
+
+
+def about_the_storm(controller: Controller) -> None:
+    """What was held back is told and counted of the member, with its name."""
+    for hashed in ("layer2", "layer2+3"):  # a reload looks at the switch's counters
+        controller.configure(file(hash=hashed))
+        assert controller.api("POST", "/v1/config/reload").status == 200
+    (event,) = wait_for(
+        lambda: controller.get("/v1/events?kind=lacp.limited")["events"], "the event"
+    )
+    held_back = event["data"]["held_back"]
+    assert held_back > 0
+    assert event["message"].startswith(f"port m2 (2): {held_back} LACPDUs and markers were too")
+    counted = [
+        metric(controller, "ofapp_port_held_back_total", f'kind="lacp",port="{name}"')
+        for name in ("m1", "m2")
+    ]
+    assert counted == [0, held_back]
 
 
 def taken_in(controller: Controller) -> int:
     """LACPDUs that have come to the controller."""
+    return metric(controller, "ofapp_packet_ins_total", 'kind="lacp"')
+
+
+def metric(controller: Controller, name: str, label: str) -> int:
+    """Of the one bridge."""
     with urllib.request.urlopen(f"http://127.0.0.1:{controller.api_port}/metrics") as answer:
         text = answer.read().decode()
-    return int(float(re.findall(r'ofapp_packet_ins_total{.*kind="lacp".*} (\S+)', text)[0]))
+    return int(float(re.findall(rf"{name}{{.*{label}.*}} (\S+)", text)[0]))
 
 
 @pytest.mark.thorough

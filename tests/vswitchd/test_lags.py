@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -292,3 +293,29 @@ def test_a_controller_that_starts_again_changes_nothing(
     assert {flow.identity for flow in bridge.flows()} == before
     assert controller.where(bridge, A) == LAG
     assert controller.bridge(bridge)["counters"].get("mended", 0) == 0
+
+
+@pytest.mark.thorough  # a member has to be silent for half a minute
+def test_a_partner_that_sends_by_one_member_alone_is_told_of(
+    bridge: Bridge, controller: Controller
+) -> None:
+    """It may be active-backup, and take nothing by the others."""
+    ages = itertools.count(301)
+
+    many = [frames.ethernet(B, A).hex()] * 50
+
+    def go_on() -> None:
+        """The partner sends, and the controller looks at what the switch has counted."""
+        bridge.switch.appctl("netdev-dummy/receive", "m2", *many)
+        bridge.switch.step()
+        configure(controller, bridge, file(ageing_time=next(ages)))
+
+    for member in sorted(MEMBERS):
+        learn(controller, bridge, member, frames.host(100 + member))
+    events = wait_for(
+        lambda: controller.get("/v1/events?kind=lag.one-sided")["events"],
+        "the event",
+        seconds=60,
+        tick=go_on,
+    )
+    assert {event["data"]["port_name"] for event in events} == {"m1", "m3"}

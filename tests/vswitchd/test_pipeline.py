@@ -25,6 +25,7 @@ FIELDS = {
     "vlan_tci": {"vlan_vid"},
     "dl_vlan": {"vlan_vid"},
     "dl_type": {"eth_type"},
+    "arp": {"eth_type"},
     "ip": {"eth_type"},
     "ipv6": {"eth_type"},
     "icmp6": {"eth_type", "ip_proto"},
@@ -37,7 +38,7 @@ FIELDS = {
     "nw_dst": {"ipv4_dst"},
     "ipv6_src": {"ipv6_src"},
     "ipv6_dst": {"ipv6_dst"},
-} | {f"reg{number}": {f"reg{number}"} for number in range(4)}
+} | {f"reg{number}": {f"reg{number}"} for number in range(5)}
 A, B, S = (frames.host(number) for number in (1, 2, 3))
 
 

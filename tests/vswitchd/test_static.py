@@ -56,6 +56,47 @@ def test_a_static_entry_does_not_age(static: Bridge, controller: Controller) -> 
     assert static.send(1, frames.ethernet(S, A)) == {2}
 
 
+def test_an_entry_of_a_program_does_not_age_but_moves(
+    static: Bridge, controller: Controller
+) -> None:
+    path, host = f"/v1/bridges/{static.dpid16}/fdb/0/{C}", 3
+    body = {"port": static.port_name(2), "type": "extern_learn"}
+    assert controller.api("PUT", path, body).status == 201
+    wait_for(lambda: halves(static, C) == (1, 1), "the flows of the entry")
+    static.switch.warp(100_000)
+    wait_forgotten(controller, static, A)
+    assert static.send(1, frames.ethernet(C, A)) == {2}
+    (entry,) = controller.fdb(static, mac=C)
+    assert (entry["type"], entry["flags"]) == ("learned", ["extern_learn"])
+    learn(controller, static, host, port=3)
+    (entry,) = controller.fdb(static, mac=C)
+    assert (entry["type"], entry["flags"]) == ("learned", [])
+    assert static.send(1, frames.ethernet(C, B)) == {3}
+    static.switch.warp(100_000)
+    wait_forgotten(controller, static, C)
+    assert controller.api("PUT", path, body).status == 201
+    wait_for(lambda: halves(static, C) == (1, 1), "the flows of the entry")
+    assert controller.api("DELETE", path).status == 204
+    wait_for(lambda: halves(static, C) == (0, 0), "its flows to go")
+
+
+def test_an_entry_of_a_program_is_learned_again_after_a_restart(
+    static: Bridge, controller: Controller
+) -> None:
+    path = f"/v1/bridges/{static.dpid16}/fdb/0/{C}"
+    body = {"port": static.port_name(2), "type": "extern_learn"}
+    assert controller.api("PUT", path, body).status == 201
+    wait_for(lambda: halves(static, C) == (1, 1), "the flows of the entry")
+    static.disconnect()
+    controller.connect(static)
+    assert controller.where(static, C) == 2
+    controller.restart()
+    controller.wait_ready(static)
+    wait_for(lambda: halves(static, C) == (0, 0), "its flows to go")
+    assert controller.where(static, C) is None
+    learn(controller, static, 3, port=2)
+
+
 def test_a_learned_entry_becomes_static(bridge: Bridge, controller: Controller) -> None:
     learn(controller, bridge, 1, port=1)
     put_static(controller, bridge, A, 3)

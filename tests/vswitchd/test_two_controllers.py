@@ -1,4 +1,4 @@
-"""Two controllers that know nothing of each other, on one switch: one looks after it."""
+"""Two controllers that know nothing of each other, on one switch: one is its master."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def status(controller: Controller, bridge: Bridge) -> dict[str, object]:
 
 
 def standby(controller: Controller, bridge: Bridge) -> object:
-    """Who else looks after the bridge, as a controller tells."""
+    """The other controller that is master of the bridge, as a controller reports."""
     return status(controller, bridge).get("standby")
 
 
 def wait_for_standby(controller: Controller, bridge: Bridge) -> None:
-    """Wait until this controller says that it holds still."""
+    """Wait until this controller says that it is on standby."""
     wait_for(
         lambda: standby(controller, bridge) is not None,
         "standby",
@@ -63,7 +63,7 @@ def test_the_second_holds_still_and_says_so(pair: tuple[Bridge, Controller, Cont
     assert status(first, bridge)["in_line"]
     assert standby(first, bridge) is None
     (event,) = second.events("bridge.standby")
-    assert "another controller at 127.0.0.1 looks after the switch" in event["message"]
+    assert "another controller at 127.0.0.1 is master of the switch" in event["message"]
     text = second.api("GET", "/metrics").body
     assert f'ofapp_bridge_standby{{bridge="{bridge.dpid16}"' in text
     # A static entry is what they fought over: each took the other's flows for stale ones.

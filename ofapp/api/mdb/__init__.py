@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/mdb: multicast groups and the ports that get them, read and set."""
+"""/v1/bridges/{dpid}/mdb: read and change multicast groups and the ports that get them."""
 
 from ofapp.api.mdb.routes import NAME, blueprint
 

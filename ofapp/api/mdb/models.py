@@ -1,4 +1,4 @@
-"""What is asked of an MDB, and answered."""
+"""Models of requests to an MDB, and of answers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ofapp.api.base import PAGE, BridgePath, Input, PageSize, PortRef, PortText,
 from ofapp.bridge.multicast import parse, parse_group
 from ofapp.bridge.multicast.address import is_host
 from ofapp.bridge.patterns import GROUP4, HOST4, ipv6_pattern
-from ofapp.bridge.permanent_entries import MAX_EXCLUDED, check_addresses
+from ofapp.bridge.permanent_entries import MAX_EXCLUDED, PROTOCOLS, check_addresses, protocol
 
 EntryType = Literal["temp", "permanent"]
 FilterMode = Literal["include", "exclude"]
 
 
 def _plain(value: object) -> str:
-    """Text without a zone, which no address in a frame has."""
+    """Check that an address has no zone: addresses in frames have none."""
     if not isinstance(value, str) or "%" in value:
         raise ValueError(f"{value!r} is not an address")
     return value
@@ -84,7 +84,7 @@ Exclude = Annotated[
             "type": "string",
             "pattern": f"^{_HOST}(,{_HOST}){{0,{MAX_EXCLUDED - 1}}}$",
             "not": {"pattern": "(^|,)[0:]+[01](,|$)"},
-            "description": "hosts' addresses with commas between",
+            "description": "hosts' addresses, separated by commas",
             "example": "10.0.0.1,10.0.0.2",
         }
     ),
@@ -93,7 +93,7 @@ MdbCursor = Annotated[str, Field(pattern="^([A-Za-z0-9_-]{4}){14,100}$")]
 
 
 class MdbListing(Input):
-    """Which entries, all that is given must fit, and which page of them."""
+    """Filter of entries, of which all given fields must match, and the page."""
 
     vlan: Vid | None = None
     group: Group | None = None
@@ -104,7 +104,7 @@ class MdbListing(Input):
 
 
 class MdbPath(BridgePath):
-    """Which group, on which port."""
+    """Path of a group on a port."""
 
     vlan: Vid
     group: Group
@@ -112,28 +112,44 @@ class MdbPath(BridgePath):
 
 
 class MdbSource(Input):
-    """From whom."""
+    """Source of a group."""
 
     source: Source | None = Field(None, description="only from this source; without it, from all")
 
 
-class MdbAddition(MdbSource):
-    """What kind of an entry."""
+_NAMES = "|".join(PROTOCOLS.values())
+Proto = Annotated[
+    str,
+    BeforeValidator(protocol),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": f"^({_NAMES}|[4-9]|[1-9][0-9]|1[0-9]{{2}}|2[0-4][0-9]|25[0-5])$",
+            "description": "a protocol of rtnetlink, by its name in iproute2 or its number",
+            "example": "zebra",
+        }
+    ),
+]
 
-    exclude: Exclude | None = Field(None, description="from all but these")
+
+class MdbAddition(MdbSource):
+    """Type, origin and sources of a new entry."""
+
+    proto: Proto | None = Field(None, description="origin of a permanent entry; without it, static")
+    exclude: Exclude | None = Field(None, description="from all sources but these")
     type: EntryType = Field(
         "permanent", description="temp: as if a host had joined, so it ages as others do"
     )
 
 
 class MdbRemoval(MdbSource):
-    """Which entry; without a type whatever there is."""
+    """Source and type of the entry; without a type, entries of both types."""
 
     type: EntryType | None = None
 
 
 class MdbFilter(Input):
-    """Which entries; all that is given must fit."""
+    """Filter of entries; all given fields must match."""
 
     vlan: Vid | None = None
     group: Group | None = None
@@ -142,15 +158,15 @@ class MdbFilter(Input):
 
 
 class MdbSourceItem(BaseModel):
-    """A source that a port has named."""
+    """A source in the filter of a port."""
 
     address: str
     timer: float = Field(description="seconds left")
-    blocked: bool = Field(description="not forwarded: the port wants all but this one")
+    blocked: bool = Field(description="not forwarded: the port excludes it")
 
 
 class MdbEntry(BaseModel):
-    """A group on a port.  What was reported is one entry, what was set is one a source."""
+    """A group on a port.  Reports make one entry; permanent entries are one per source."""
 
     vlan: int = Field(description="VID, 0 = untagged")
     group: str
@@ -160,8 +176,9 @@ class MdbEntry(BaseModel):
     filter_mode: FilterMode = Field(
         description="include: only from `sources`; exclude: from all but the blocked ones"
     )
+    proto: str = Field(description="origin of the entry: kernel for those reported by hosts")
     timer: float | None = Field(
-        description="seconds left of the group; null where only sources have timers, or nothing"
+        description="seconds left of the group; null if only sources have timers, or none"
     )
     sources: list[MdbSourceItem]
     hosts: list[str] = Field(description="MAC addresses of the members, where they are tracked")

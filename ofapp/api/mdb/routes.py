@@ -1,4 +1,4 @@
-"""Listed a page at a time, set, removed and forgotten."""
+"""Routes that list, set and remove multicast entries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import has_permanent, permanent_entries
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import text
-from ofapp.bridge.permanent_entries import PermanentEntry
+from ofapp.bridge.permanent_entries import STATIC, PermanentEntry
 from ofapp.controller.network import Network
 
 NAME = "mdb"
@@ -65,15 +65,21 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def put(path: MdbPath, query: MdbAddition) -> Response:
-        """Forward a group to a port, for good or as a member: 201, or 200 when it was so before.
+        """Forward a group to a port, permanently or as a member: 201, or 200 if it existed.
 
-        409: a source is not of the group's address family, or the port may have no more groups.
+        By the time of the answer the switch does so, if it is connected and replies within two
+        seconds.
+        409: a source is not of the group's address family, or a member's version of IGMP or MLD
+        has no sources, or the port has reached its limit of groups.
         503, 507: it is in force, but not saved yet.
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
         exclude = query.exclude or ()
-        entry = PermanentEntry(path.vlan, path.group, port.name, query.source, exclude)
+        if query.proto is not None and query.type == "temp":
+            raise field_problem(409, "proto", "only a permanent entry has a protocol")
+        proto = query.proto or STATIC
+        entry = PermanentEntry(path.vlan, path.group, port.name, query.source, exclude, proto)
         known = {row.key: row for row in _all(network, bridge)}
         row = permanent_row(entry, port.number)
         with refused(409):
@@ -83,6 +89,7 @@ def blueprint(network: Network) -> APIBlueprint:
                 network.changes.mdb.join(bridge, entry)
                 saved, row = None, _learned(_all(network, bridge), row)
         told = plain(_entry(row), 200 if row.key in known else 201)
+        network.dispatcher.carried_out(bridge)
         if saved is not None:
             saved.wait()
         return told
@@ -90,7 +97,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404, 409), **UNSAVED})
     @operator
     def delete(path: MdbPath, query: MdbRemoval) -> Response:
-        """Remove a permanent entry, and forget what hosts have reported, until they do again.
+        """Remove a permanent entry, and what hosts have reported, until they report again.
 
         The port may be away, and is then given by its name.  503, 507: as for PUT.
         """
@@ -115,9 +122,9 @@ def blueprint(network: Network) -> APIBlueprint:
     @api.delete("", responses={200: Flushed, **documented(404, 409), **UNSAVED})
     @operator
     def flush(path: BridgePath, query: MdbFilter) -> Response:
-        """Forget the entries that fit all that is given; without a filter, all of one type.
+        """Remove the entries that match all given fields; without a filter, all of one type.
 
-        Hosts that still want a group say so when they are asked next.
+        Hosts that still want a group report it after the next query.
         """
         bridge = find_bridge(network, path.dpid)
         name, number = _port(bridge, query.port)
@@ -164,7 +171,7 @@ def _learned(rows: list[Row], like: Row) -> Row:
 
 
 def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
-    """The name and number of a port that is there, or has permanent entries; else 404."""
+    """The name and number of a port that exists or has permanent entries; else 404."""
     if given is None:
         return None, None
     port = known_port(bridge, given)
@@ -188,6 +195,7 @@ def _entry(row: Row) -> dict[str, Any]:
         "group": group,
         "source": source,
         "port": {"number": row.number, "name": row.name},
+        "proto": row.proto,
     }
     if member is None:
         mode = "exclude" if source is None else "include"

@@ -1,8 +1,8 @@
 """The multicast entries of a bridge in the order in which they are listed, a page at a time.
 
-As for the forwarding database a page is what comes after a key, which the cursor holds, so an
-entry that stays is told exactly once.  An MDB is small (`mcast_hash_max`), so it is sorted anew
-for every page.
+As for the forwarding database a page starts after a key, which is in the cursor, so an entry
+that stays is listed exactly once.  An MDB is small (`mcast_hash_max`), so it is sorted for
+every page.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SIZE = 42  # at least, and in threes: no padding in base64
 
 
 class Row(NamedTuple):
-    """member: what was reported; None for a permanent entry, from all but those in `exclude`.
+    """member: reported membership; None for a permanent entry, for all sources not in `exclude`.
 
-    number None: the port is away.
+    number None: the port is away.  proto: origin of the entry; kernel if hosts reported it.
     """
 
     vlan: int
@@ -36,10 +36,11 @@ class Row(NamedTuple):
     name: str
     member: MemberInfo | None
     exclude: tuple[bytes, ...] = ()
+    proto: str = "kernel"
 
     @property
     def key(self) -> Key:
-        """The row's place in the order."""
+        """The sort key."""
         octets = len(self.group)
         return (
             self.vlan,
@@ -71,17 +72,17 @@ def rows(bridge: Bridge, snapshot: Snapshot | None) -> list[Row]:
 
 def permanent_row(entry: PermanentEntry, number: int | None) -> Row:
     """The row of a permanent entry."""
-    vid, group, name, source, exclude = entry
-    return Row(vid, group, source, number, name, None, exclude)
+    vid, group, name, source, exclude, proto = entry
+    return Row(vid, group, source, number, name, None, exclude, proto)
 
 
 def row_text(row: Row) -> tuple[str, str | None]:
-    """Group and source as people write them."""
+    """Group and source as text."""
     return text(row.group), None if row.source is None else text(row.source)
 
 
 def encode_cursor(row: Row) -> str:
-    """A cursor behind that entry."""
+    """Make a cursor after that entry."""
     *fixed, name = row.key
     packed = _FIXED.pack(*fixed) + name
     size = max(_SIZE, len(packed) + -len(packed) % 3)
@@ -89,7 +90,7 @@ def encode_cursor(row: Row) -> str:
 
 
 def decode_cursor(cursor: str) -> Key:
-    """The key of the last entry that was given; `models.MdbCursor` has checked it."""
+    """The key of the last entry of the page before; `models.MdbCursor` has checked the text."""
     packed = base64.urlsafe_b64decode(cursor)
     vlan, octets, group, number, permanent, source = _FIXED.unpack_from(packed)
     return vlan, octets, group, number, permanent, source, packed[_FIXED.size :].rstrip(b"\0")

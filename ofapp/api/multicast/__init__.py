@@ -1,4 +1,4 @@
-"""/v1/bridges/{dpid}/multicast: multicast snooping, seen and administered."""
+"""/v1/bridges/{dpid}/multicast: monitoring and control of multicast snooping."""
 
 from ofapp.api.multicast.routes import blueprint
 

@@ -1,4 +1,4 @@
-"""What is asked of multicast snooping, and answered.  Parameters are those of the file."""
+"""Models of multicast snooping.  Parameters are those of the configuration file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from ofapp.api.base import BridgePath, DatapathId, PortRef, Vid, json_number
+from ofapp.api.base import BridgePath, DatapathId, PortPath, PortRef, Vid, json_number
 from ofapp.api.changes import Change, changes_of
-from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
+from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastPortVlan, MulticastVlan
 
 RouterReason = Literal[
     "permanent", "query", "pim_hello", "mrd_advertisement", "restored", "topology-change"
@@ -16,13 +16,13 @@ RouterReason = Literal[
 
 
 class MulticastVlanPath(BridgePath):
-    """Which VLAN of which bridge."""
+    """Path of a VLAN of a bridge."""
 
     vlan: Vid
 
 
 class MulticastVlanChange(Change, changes_of(MulticastVlan)):  # type: ignore[misc]
-    """Parameters of a VLAN; what is not given stays as it is."""
+    """Parameters of a VLAN; omitted ones keep their values."""
 
 
 class MulticastVlanPart(MulticastVlanChange):
@@ -33,7 +33,7 @@ class MulticastVlanPart(MulticastVlanChange):
     )
 
     def values(self) -> dict[str, Any]:
-        """What is given of it."""
+        """The parameters that are given."""
         return {name: value for name, value in super().values().items() if name != "vlan"}
 
 
@@ -41,42 +41,55 @@ class MulticastBridgeChange(
     Change,
     changes_of(MulticastBridge, leave_out=("vlans",)),  # type: ignore[misc]
 ):
-    """Parameters of a bridge and of its VLANs; what is not given stays as it is."""
+    """Parameters of a bridge and of its VLANs; omitted ones keep their values."""
 
     vlans: list[MulticastVlanPart] = Field(  # null is refused, as for the others
         default=cast(Any, None),
-        description="of VLANs, for what only goes together with the bridge's",
+        description="parameters of VLANs that must change together with the bridge's",
     )
 
 
-class MulticastPortChange(Change, changes_of(MulticastPort)):  # type: ignore[misc]
-    """Parameters of a port; what is not given stays as it is."""
+class MulticastPortChange(
+    Change,
+    changes_of(MulticastPort, leave_out=("vlans",)),  # type: ignore[misc]
+):
+    """Parameters of a port; omitted ones keep their values."""
 
 
-# What is answered
+class MulticastPortVlanPath(PortPath):
+    """Path of a VLAN of a port."""
+
+    vlan: Vid
+
+
+class MulticastPortVlanChange(Change, changes_of(MulticastPortVlan)):  # type: ignore[misc]
+    """Parameters of a port in one VLAN; omitted ones keep their values."""
+
+
+# Answers
 
 
 class EntryCounts(BaseModel):
-    """Entries that hosts have caused in the datapath."""
+    """Entries in the datapath for groups that hosts have joined."""
 
     used: int
     limit: int = Field(description="mcast_hash_max")
 
 
 class QuerierStatus(BaseModel):
-    """Who asks for members."""
+    """The querier."""
 
-    enabled: bool = Field(description="this bridge asks unless another querier does")
+    enabled: bool = Field(description="this bridge sends queries unless another querier does")
     state: Literal["none", "self", "other"]
     address: str | None
     version: int = Field(description="of IGMP or MLD")
     port: PortRef | None = Field(description="where another querier is heard")
     timer: float | None = Field(
-        description="seconds until another counts as gone, or until this bridge asks next"
+        description="seconds until another querier times out, or until this bridge's next query"
     )
     proxies: list[PortRef] = Field(
-        description="where somebody asks from 0.0.0.0 or ::, while nobody better asks: no router"
-        " ports, but they get every report and group as well"
+        description="ports with queries from 0.0.0.0 or ::, without a querier that has an address:"
+        " not router ports, but they get every report and group as well"
     )
 
 
@@ -85,21 +98,21 @@ class RouterPort(BaseModel):
 
     port: PortRef
     reasons: list[RouterReason] = Field(
-        description="restored: the switch had it so; topology-change: a router may have moved"
+        description="restored: found in the switch; topology-change: a router may have moved"
     )
     timer: float | None = Field(description="seconds left; null for a permanent one")
-    routers: list[str] = Field(description="addresses heard here")
+    routers: list[str] = Field(description="addresses of the routers")
 
 
 class FamilyStatus(BaseModel):
     """IPv4 or IPv6 in one VLAN."""
 
     forwarding: Literal["flood", "restrict"] = Field(
-        description="whether groups go to all ports or to those that want them"
+        description="whether groups go to all ports or only to those with members"
     )
     reason: str = Field(description="why")
     unregistered: list[PortRef] | None = Field(
-        description="ports that get groups nobody joined; null = all"
+        description="ports that get unregistered groups; null = all"
     )
     groups: int = Field(description="groups with members or permanent entries")
     querier: QuerierStatus
@@ -107,7 +120,7 @@ class FamilyStatus(BaseModel):
 
 
 class MulticastVlanStatus(BaseModel):
-    """A VLAN that is looked after."""
+    """A VLAN with multicast snooping."""
 
     vlan: int = Field(description="VID, 0 = untagged")
     ipv4: FamilyStatus
@@ -122,17 +135,17 @@ class MulticastPortStatus(BaseModel):
     name: str
     groups: int = Field(description="memberships that hosts have reported here")
     counters: dict[str, int] = Field(
-        description="rx_ and tx_: messages by kind; drop_: messages not heeded, by reason;"
-        " limit_: what was refused, by limit"
+        description="rx_ and tx_: messages by kind; drop_: messages ignored, by reason;"
+        " limit_: refusals, by limit"
     )
     parameters: MulticastPort
 
 
 class TopologyChanges(BaseModel):
-    """Topology changes that snooping was told of."""
+    """Topology changes that snooping was notified of."""
 
     heard: int
-    delayed: int = Field(description="too soon after others to be asked about at once")
+    delayed: int = Field(description="with delayed queries, as they followed others too soon")
 
 
 class MulticastStatus(BaseModel):
@@ -143,7 +156,7 @@ class MulticastStatus(BaseModel):
     enabled: bool
     entries: EntryCounts
     vlans_refused: int = Field(
-        description="messages in VLANs that are not looked after: there are too many"
+        description="messages in VLANs without snooping, as there are too many VLANs"
     )
     topology_changes: TopologyChanges
     parameters: MulticastBridge

@@ -1,8 +1,8 @@
-"""What can be seen and set."""
+"""Routes of multicast snooping."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from flask import Response
@@ -16,6 +16,8 @@ from ofapp.api.multicast.models import (
     MulticastBridgeChange,
     MulticastPortChange,
     MulticastPortStatus,
+    MulticastPortVlanChange,
+    MulticastPortVlanPath,
     MulticastStatus,
     MulticastVlanChange,
     MulticastVlanPath,
@@ -25,7 +27,12 @@ from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_proble
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import ParamError
-from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
+from ofapp.config.multicast import (
+    MulticastBridge,
+    MulticastPort,
+    MulticastPortVlan,
+    MulticastVlan,
+)
 from ofapp.controller.network import Network
 
 TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
@@ -47,6 +54,13 @@ def blueprint(network: Network) -> APIBlueprint:
         views = port_views(network, bridge, by_number(bridge))
         return long(bridge_view(network, bridge), views)
 
+    def set_port(path: PortPath, values: Callable[[MulticastPort], Mapping[str, Any]]) -> Response:
+        bridge = find_bridge(network, path.dpid)
+        port = find_port(bridge, path.port)
+        old = network.running.port(bridge, port).multicast
+        network.changes.multicast.set_port(bridge, port, _changed(old, values(old))).wait()
+        return answer(next(port_views(network, bridge, [port])))
+
     @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
     @viewer
     def status(path: BridgePath, query: NoQuery) -> Response:
@@ -62,10 +76,9 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a bridge, or turn snooping on or off.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  All that is given takes effect at once.
-        409: the values do not go together with each other, with those that stay, or with those of a
-        VLAN.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  All given values take effect together.
+        409: the values contradict each other, those that stay, or those of a VLAN.
         """
         bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
@@ -81,11 +94,11 @@ def blueprint(network: Network) -> APIBlueprint:
         query: NoQuery,
         body: MulticastVlanChange,
     ) -> Response:
-        """Set parameters of a VLAN, in which it differs from its bridge.
+        """Set parameters of a VLAN that differ from those of its bridge.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.  409: the values do not go together with each
-        other or with those that stay.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
+        or those that stay.
         """
         bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
@@ -98,11 +111,11 @@ def blueprint(network: Network) -> APIBlueprint:
     )
     @operator
     def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
-        """Let a VLAN have the parameters of its bridge again."""
+        """Reset a VLAN to the parameters of its bridge."""
         bridge = find_bridge(network, path.dpid)
         settings = network.running.of(bridge.datapath_id).snooping()
         if path.vlan not in settings.vlans:
-            raise field_problem(404, "vlan", f"VLAN {path.vlan} has no parameters of its own")
+            raise field_problem(404, "vlan", f"VLAN {path.vlan} has no separate parameters")
         vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
         network.changes.multicast.set(bridge, settings.changed({"vlans": vlans})).wait()
         return done(bridge)
@@ -116,14 +129,30 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         """Set parameters of a port.
 
-        It holds until the configuration file changes the same value, or a reload with `reset` takes
-        it back; 503, 507: it holds, but is not saved.
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.
         """
-        bridge = find_bridge(network, path.dpid)
-        port = find_port(bridge, path.port)
-        settings = network.running.port(bridge, port).multicast
-        network.changes.multicast.set_port(bridge, port, _changed(settings, body.values())).wait()
-        return answer(next(port_views(network, bridge, [port])))
+        return set_port(path, lambda _settings: body.values())
+
+    @api.patch("/ports/<port>/vlans/<vlan>", responses={200: MulticastPortStatus, **CHANGE})
+    @operator
+    def change_port_vlan(
+        path: MulticastPortVlanPath,
+        query: NoQuery,
+        body: MulticastPortVlanChange,
+    ) -> Response:
+        """Set parameters of a port in one VLAN, which override the port's; null: the port's apply.
+
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.
+        """
+
+        def values(settings: MulticastPort) -> dict[str, Any]:
+            own = settings.vlans.get(path.vlan, MulticastPortVlan())
+            new = own.model_copy(update=body.values())
+            return {"vlans": {**settings.vlans, path.vlan: new}}
+
+        return set_port(path, values)
 
     return api
 
@@ -131,7 +160,7 @@ def blueprint(network: Network) -> APIBlueprint:
 def _vlans(
     settings: MulticastBridge, changes: Mapping[int, MulticastVlanChange]
 ) -> dict[int, MulticastVlan]:
-    """The VLANs with parameters of their own, some of them with others than before."""
+    """The VLANs with separate parameters, after the changes."""
     vlans = dict(settings.vlans)
     for vid, change in changes.items():
         own = settings.vlan(vid).model_dump(exclude_unset=True)
@@ -140,7 +169,7 @@ def _vlans(
 
 
 def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with other values; 409 for a combination, as each alone was checked before."""
+    """The settings with new values; 409 for a combination, as single values are checked before."""
     try:
         return settings.changed(values)
     except ParamError as error:

@@ -1,4 +1,4 @@
-"""Multicast snooping as the API tells it."""
+"""Answers of the API about multicast snooping."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def bridge_view(network: Network, bridge: Bridge) -> MulticastStatus:
 def port_views(
     network: Network, bridge: Bridge, ports: Iterable[Port]
 ) -> Iterator[MulticastPortStatus]:
-    """Multicast snooping of ports, as all of them are now."""
+    """State of multicast snooping on ports."""
     snapshot = network.multicast_snapshot(bridge)
     members: Sequence[MemberInfo] = () if snapshot is None else snapshot.members
     groups = Counter(own.port for own in members if not own.permanent)
@@ -112,7 +112,7 @@ def _vlans(bridge: Bridge, snapshot: Snapshot) -> list[MulticastVlanStatus]:
 
 
 def _forwarding(params: VlanParams | None, querier: QuerierInfo) -> tuple[bool, str]:
-    """Whether groups go only to those that want them, and why."""
+    """Whether groups go only to ports with members, and why."""
     if params is None or not params.mcast_snooping:
         return False, "snooping is off in this VLAN"
     if querier.state == "none":
@@ -121,9 +121,9 @@ def _forwarding(params: VlanParams | None, querier: QuerierInfo) -> tuple[bool, 
     if not querier.active:
         return False, f"{asks} since a moment, answers are awaited"
     if querier.proxies:
-        asks += "; who has no address to ask from gets every report and group"
+        asks += "; ports of queriers without an address get every report and group"
     if params.mcast_flood_unregistered:
-        asks += "; groups that nobody joined flood by mcast_flood_unregistered"
+        asks += "; unregistered groups flood by mcast_flood_unregistered"
     return True, asks
 
 
@@ -140,7 +140,7 @@ def _querier(bridge: Bridge, info: QuerierInfo) -> QuerierStatus:
 
 
 def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int]) -> list[RouterPort]:
-    """`ports`: those that get every group; where no router is known, one may have moved there."""
+    """Router ports.  ports: those that get every group; a router may have moved to one of them."""
     told = [
         RouterPort(
             port=port_ref(bridge, info.port),

@@ -1,14 +1,13 @@
-"""The web page, at `/`: files that are served as they are, and nothing else.
+"""The web page, at `/`: static files only.
 
-The page is static.  It is let in where the API is, by the session's cookie, and knows of the
-network only what /v1 tells whoever is logged in; so its files are for anybody, as a login has to be
-shown to somebody.  There is no build step: a browser loads the ES modules in `js/`, a module a
-view, and the libraries in `vendor/`, whose versions, hashes and licences `vendor/manifest.json`
-keeps (see `vendored`).
+The page gets all data from /v1 with the session's cookie, so its files need no authentication: the
+login form must be visible before the login.  There is no build step: a browser loads the ES modules
+in `js/`, one module per view, and the libraries in `vendor/`, whose versions, hashes and licences
+are in `vendor/manifest.json` (see `vendored`).
 
-What a switch, a host or a neighbour says is hostile text.  The modules put it into the page as text
-alone, and should one forget to, the policy (CSP) that goes with each file lets nothing run that is
-not a file of this folder, takes no markup from a string (Trusted Types) and asks no other host.
+Text from switches, hosts and neighbours is untrusted.  The modules insert it only as text.  Should
+one fail to, the policy (CSP) of each file allows only scripts from this folder, no markup from
+strings (Trusted Types) and no requests to other hosts.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from pydantic import Field
 from ofapp.api import docs
 from ofapp.api.base import Input
 from ofapp.api.problems import field_problem
-from ofapp.api.roles import anybody
+from ofapp.api.roles import anybody, local
 from ofapp.api.transfer import packed
 
 INDEX = "index.html"
@@ -38,7 +37,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",  # asked for each time, and sent when it has changed
+    "Cache-Control": "no-cache",  # revalidated each time, and sent when it has changed
 }
 
 _TYPES = {
@@ -53,7 +52,7 @@ _FOLDERS = ("js", "style", "vendor")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it is sent: in clear or packed, which is done once; tag: of what it says."""
+    """A file as it is sent: plain, or compressed once in advance; tag: hash of its content."""
 
     content_type: str
     data: bytes
@@ -62,21 +61,23 @@ class File:
 
 
 class FilePath(Input):
-    """Which file of the page."""
+    """Path of a file of the page."""
 
     name: str = Field(max_length=128)
 
 
 def install(app: OpenAPI) -> None:
-    """The page and its files, which are not in the document of the API."""
+    """Add the page and its files, which are not in the OpenAPI document."""
 
     @app.get("/", doc_ui=False)
     @anybody
+    @local
     def page() -> Response:
         return _sent(INDEX)
 
     @app.get("/page/<path:name>", doc_ui=False)
     @anybody
+    @local
     def page_file(path: FilePath) -> Response:
         if path.name not in names():
             raise field_problem(404, "name", "the page has no such file")
@@ -85,7 +86,7 @@ def install(app: OpenAPI) -> None:
 
 @cache
 def names() -> frozenset[str]:
-    """The files that are served, by their path from here; there are no others."""
+    """The files that are served, by their relative paths."""
     found = [INDEX]
     folders = [PurePosixPath(name) for name in _FOLDERS]
     while folders:

@@ -1,11 +1,11 @@
-"""The libraries that others wrote: where each file is from, and whether it is that file.
+"""Check third-party libraries of the page against their manifest.
 
     python -m ofapp.api.page.vendored              # checks what is here, without a network
     python -m ofapp.api.page.vendored --fetch      # against npm's packages of those versions, too
 
 `manifest.json` in the folder (the page's own `vendor/`, or the one that is given as an argument)
 says for each library its version, its licence, and for each file the path in npm's package and the
-SHA-256.  A file that the manifest does not know is a fault, as is one that differs.  To renew a
+SHA-256.  A file that is not in the manifest is a fault, as is one that differs.  To renew a
 library: change its version, run this with `--renew`, read what has changed, and commit.
 """
 
@@ -31,7 +31,7 @@ def manifest(folder: Path = VENDOR) -> dict[str, Any]:
 
 
 def faults(folder: Path = VENDOR) -> list[str]:
-    """What is not as the manifest says, in words; none = all is."""
+    """Differences from the manifest, in words; empty = none."""
     found = []
     known = set()
     for name, library in manifest(folder).items():
@@ -48,7 +48,7 @@ def faults(folder: Path = VENDOR) -> list[str]:
 
 
 def fetch(name: str, version: str) -> dict[str, bytes]:
-    """The files of a package of npm, by their path in it."""
+    """Download the files of a package of npm, by their path in it."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             ["npm", "pack", "--silent", f"{name}@{version}"],
@@ -67,7 +67,7 @@ def fetch(name: str, version: str) -> dict[str, bytes]:
 
 
 def differing(folder: Path = VENDOR) -> list[str]:
-    """What differs from npm's packages, in words."""
+    """Differences from npm's packages, in words."""
     found = []
     for name, library in manifest(folder).items():
         package = fetch(name, library["version"])
@@ -78,7 +78,7 @@ def differing(folder: Path = VENDOR) -> list[str]:
 
 
 def renew(folder: Path = VENDOR) -> None:
-    """Take the files of the versions that the manifest names, and write down what they are."""
+    """Download the files of the manifest's versions, and write their hashes to the manifest."""
     libraries = manifest(folder)
     for name, library in libraries.items():
         package = fetch(name, library["version"])
@@ -95,7 +95,7 @@ def _digest(data: bytes) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status."""
+    """Run the command; returns its exit status."""
     folder = next((Path(given) for given in arguments if not given.startswith("-")), VENDOR)
     if "--renew" in arguments:
         renew(folder)

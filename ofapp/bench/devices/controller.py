@@ -1,4 +1,4 @@
-"""ofapp itself, as a process of its own that all its bridges share in turn."""
+"""ofapp itself, as a separate process that all its bridges share in turn."""
 
 from __future__ import annotations
 

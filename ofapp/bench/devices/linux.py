@@ -26,7 +26,7 @@ class Wire(Device):
 
 
 class External(Device):
-    """Whatever somebody else has put between the given interfaces."""
+    """A device that exists already between the given interfaces."""
 
     label = "external"
 

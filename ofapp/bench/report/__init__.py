@@ -18,7 +18,7 @@ from ofapp.bench.report.tables import PEERS, Filled, Table, chapters, comparison
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is told of one run; plots: file name and SVG by the plot's name."""
+    """The report of one run; plots: file name and SVG by the plot's name."""
 
     results: Results
     devices: list[str]

@@ -1,4 +1,4 @@
-"""What is told of each test: its figures, in which unit, and how they stand in a table."""
+"""The report of each test: its figures, in which unit, and how they stand in a table."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """Of a comparison: what is told of a datapath, by row."""
+    """The column of a datapath in a comparison, by row."""
 
     datapath: str
     title: str

@@ -1,11 +1,11 @@
 """LACP: IEEE 802.1AX clause 6, one actor an aggregation.
 
-    actor         the face: `Actor`
-    effects       what comes back
-    status        how it stands, for an API
+    actor         the interface: `Actor`
+    effects       results of its methods
+    status        the state, for an API
     reasons       why a member is not in use
-    slow          frames: LACPDUs, markers, what is none of them
-    information   what an end of a link says of itself; keys
+    slow          frames: LACPDUs, markers, and others that are refused
+    information   information of one end of a link; keys
     port, core    the variables of a member and of the aggregation (6.4.5 to 6.4.8)
     receive       Receive machine (6.4.12)
     periodic      Periodic Transmission machine (6.4.13)
@@ -13,12 +13,12 @@
     mux           Mux machine (6.4.15)
     transmit      Transmit machine (6.4.16), Marker Responder (6.5)
     churn         Churn Detection machines (6.4.17)
-    absence       going on after the controller was away, and for how long it may be
+    absence       resuming after the controller was away, and for how long it may be
     dump          to plain data and back
 
-What is set is `lag.params.LagParams`.  Clauses of 6.4 are by 802.1AX-2014, whose machines are those
-that neighbours have; 802.1AX-2020 has them two numbers earlier (Mux is 6.4.13 there).  LACPDUs are
-sent in version 1, and later versions are read as such.  Across two switches: MULTI_CHASSIS.md.
+The parameters are `lag.params.LagParams`.  Clauses of 6.4 are by 802.1AX-2014, whose machines
+neighbours have; 802.1AX-2020 has them two numbers earlier (Mux is 6.4.13 there).  LACPDUs are sent
+in version 1, and later versions are read as such.  Across two switches: MULTI_CHASSIS.md.
 """
 
 from ofapp.bridge.lacp.actor import MAX_PORT, Actor

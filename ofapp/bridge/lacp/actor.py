@@ -1,13 +1,13 @@
-"""The actor of one aggregation: the face that the rest of `ofapp` sees.
+"""The actor of one aggregation: the interface for the rest of `ofapp`.
 
 Every method that takes `now` first brings the actor to that time, then applies its input, runs all
-machines to rest, and returns what there is to do, in an order safe to carry out (see `effects`).
+machines to rest, and returns the effects, in an order safe to carry out (see `effects`).
 
 Time is in seconds from any origin and does not go back: an earlier `now` counts as the last one.
 The caller calls `tick` at `next_wakeup()`, or later; nothing is lost by calling it too often.
 
-One object an aggregation, and not one for the bridge: a link can be in one aggregation alone, which
-the configuration says, so no two of them have anything to decide together.
+There is one object for each aggregation, and not one for the bridge: the configuration puts a link
+into one aggregation only, so no two of them have anything to decide together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ofapp.bridge.event import Severity
 from ofapp.bridge.lacp.absence import come_back
 from ofapp.bridge.lacp.churn import churn_machines
 from ofapp.bridge.lacp.core import Core
-from ofapp.bridge.lacp.effects import Effect, in_safe_order
-from ofapp.bridge.lacp.information import MAX_ADMIN_KEY
+from ofapp.bridge.lacp.effects import Effect, SendPdu, in_safe_order
+from ofapp.bridge.lacp.information import MAX_ADMIN_KEY, System
 from ofapp.bridge.lacp.mux import mux_machine
 from ofapp.bridge.lacp.periodic import periodic_machine
 from ofapp.bridge.lacp.port import PAUSED, AggregationPort, Receive, Selected
@@ -28,21 +28,21 @@ from ofapp.bridge.lacp.receive import receive_machine
 from ofapp.bridge.lacp.selection import select
 from ofapp.bridge.lacp.slow import Lacpdu, SlowError, decode
 from ofapp.bridge.lacp.status import AggregationStatus, aggregation_status
-from ofapp.bridge.lacp.transmit import answer_marker, transmit_machine
+from ofapp.bridge.lacp.transmit import answer_marker, last_words, transmit_machine
 from ofapp.bridge.stp.params import Link
 
 if TYPE_CHECKING:
     from ofapp.bridge.lag.params import LagParams
 
 MAX_PORT = 0xFFFF
-"""An LACPDU has 16 bits for a port's number; Open vSwitch gives no greater ones."""
+"""An LACPDU has 16 bits for a port's number; Open vSwitch assigns no greater ones."""
 
 
 class Actor:
     """LACP on one aggregation.
 
-    address: of this system, 48 bit. admin_key: 1 to 4095, another one for each aggregation of the
-    system. name: for events.
+    address: of this system, 48 bit. admin_key: 1 to 4095, unique among the system's aggregations.
+    name: for events.
     """
 
     def __init__(self, name: str, params: LagParams, address: int, admin_key: int) -> None:
@@ -55,11 +55,11 @@ class Actor:
     # -- members -------------------------------------------------------------------------------
 
     def add(self, port_no: int, address: int, link: Link, now: float) -> list[Effect]:
-        """Take in a member, which neither collects nor distributes.
+        """Add a member, which neither collects nor distributes yet.
 
-        address: the source of what is sent from there.
+        address: the source of frames that are sent from there.
 
-        Raises ValueError for a member there is already, or a number that LACP has no room for.
+        Raises ValueError for a port that is a member already, or a number beyond `MAX_PORT`.
         """
         core = self._core
         if port_no in core.ports:
@@ -71,7 +71,7 @@ class Actor:
         return self._finish()
 
     def remove(self, port_no: int, now: float) -> list[Effect]:
-        """Let a member go; the partner is told that it is out. Raises KeyError for no member."""
+        """Remove a member, with a last LACPDU to the partner. Raises KeyError for no member."""
         core = self._core
         port = core.ports[port_no]
         self._start(now)
@@ -82,14 +82,14 @@ class Actor:
         return self._finish()
 
     def set_link(self, port_no: int, link: Link, now: float) -> list[Effect]:
-        """The switch says something new of a link. Raises KeyError for no member.
+        """Set the state of a member's link. Raises KeyError for no member.
 
-        A link that went down and up between two calls must be told as down, then up.
+        A link that went down and up between two calls must be set down, then up.
         """
         core = self._core
         port = core.ports[port_no]
         self._start(now)
-        if link.full_duplex is not port.link.full_duplex:  # LACP begins anew, or ends
+        if link.full_duplex is not port.link.full_duplex:  # LACP restarts, or ends
             port.link = Link(False, link.speed_mbps, link.full_duplex)
             core.mark(port)
             self._run_machines()
@@ -103,9 +103,9 @@ class Actor:
     def set_params(self, params: LagParams, now: float) -> list[Effect]:
         """Administer the aggregation. Raises ValueError if it is to be a static one from now on.
 
-        Another rate may give a partner more time at once, but less only from its next LACPDU on, as
-        current_while_timer is started by one (6.4.12): Open vSwitch looks at the new rate when it
-        sends again, up to 30 s later, and would be taken for silent after 3 s until then.
+        A new rate may give a partner more time at once, but less only from its next LACPDU on,
+        which starts current_while_timer (6.4.12): Open vSwitch applies the new rate when it sends
+        again, up to 30 s later, and would be considered silent after 3 s until then.
         """
         if params.lacp == "off":
             raise ValueError("a static aggregation has no actor")
@@ -125,7 +125,7 @@ class Actor:
         return self._finish()
 
     def go_on(self, now: float) -> list[Effect]:
-        """Hear and be heard again after a time of being deaf and dumb: see `absence`."""
+        """Send and receive again after the controller was away: see `absence`."""
         core = self._core
         core.now = max(core.now, now)
         for port in core.ports.values():
@@ -134,7 +134,7 @@ class Actor:
         return self._finish()
 
     def speak(self, now: float) -> list[Effect]:
-        """Say how all members stand, as nothing may be said for a while: see `absence`."""
+        """Send the state of all members before a time of silence: see `absence`."""
         core = self._core
         self._start(now)
         for port in core.ports.values():
@@ -142,10 +142,14 @@ class Actor:
             core.mark(port)
         return self._finish()
 
+    def last_words(self) -> list[SendPdu]:
+        """The LACPDUs that were sent last, to be repeated: see `absence`."""
+        return last_words(self._core)
+
     # -- what happens ----------------------------------------------------------------------------
 
     def receive(self, port_no: int, frame: bytes, now: float) -> list[Effect]:
-        """A Slow Protocols frame came in by a member. Takes any bytes and any port number."""
+        """Handle a Slow Protocols frame of a member. Takes any bytes and any port number."""
         port = self._core.ports.get(port_no)
         self._start(now)
         if port is not None:
@@ -158,7 +162,7 @@ class Actor:
         return self._finish()
 
     def next_wakeup(self) -> float | None:
-        """The instant of the next `tick`, None if nothing is due ever."""
+        """The instant of the next `tick`, None if nothing is due."""
         wake = min((port.wake for port in self._core.ports.values()), default=PAUSED)
         return None if wake == PAUSED else wake
 
@@ -170,18 +174,24 @@ class Actor:
 
     @property
     def members(self) -> Mapping[int, tuple[bool, bool]]:
-        """What each member does (collecting, distributing), by port number."""
+        """What the switch does with each member (collecting, distributing), by port number."""
         ports = self._core.ports
-        return {number: (port.collecting, port.distributing) for number, port in ports.items()}
+        return {number: port.does for number, port in ports.items()}
+
+    @property
+    def partner(self) -> tuple[System, int] | None:
+        """The partner's system and key."""
+        lag_id = self._core.lag_id
+        return None if lag_id is None else (lag_id.partner, lag_id.partner_key)
 
     @property
     def up(self) -> bool:
-        """Is the aggregation of use: do as many members distribute as `min_links` asks for?"""
+        """Whether the aggregation is up: at least `min_links` members distribute."""
         return self._core.up
 
     @property
     def revision(self) -> int:
-        """Another one when something has changed that `dump` keeps."""
+        """A number that changes with everything that `dump` keeps."""
         return self._core.revision
 
     # -- how it works ----------------------------------------------------------------------------
@@ -207,7 +217,7 @@ class Actor:
     def _drop(self, port: AggregationPort, reason: str) -> None:
         port.drops[reason] += 1
         if reason not in port.drops_told:
-            # Once a reason until the link goes down: anybody can send a million of these.
+            # Once a reason until the link goes down: any host can send a million of these.
             port.drops_told.add(reason)
             told = f"Slow Protocols frame dropped: {reason}"
             self._core.tell("lacp.dropped", told, port, Severity.WARNING, reason=reason)
@@ -222,7 +232,7 @@ class Actor:
         self._run_machines()
 
     def _finish(self) -> list[Effect]:
-        """Let every machine come to rest and hand over the effects."""
+        """Let every machine come to rest and return the effects."""
         core = self._core
         self._run_machines()
         looked_at, core.looked_at = core.looked_at, set()
@@ -238,9 +248,9 @@ class Actor:
         return in_safe_order(effects, before)
 
     def _run_machines(self) -> None:
-        """All but those that only look on, until they rest.
+        """Run all machines but those that follow in `_finish`, until they rest.
 
-        The Selection Logic comes last: whoever was unselected has left its aggregation by then.
+        The Selection Logic comes last: an unselected member has left the aggregation by then.
         """
         core = self._core
         looks, bound = 0, 8 * (len(core.ports) + 1)

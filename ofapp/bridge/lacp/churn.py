@@ -1,6 +1,6 @@
 """The Churn Detection machines (802.1AX, 6.4.17): an end that does not get in sync in a minute.
 
-One for the actor and one for the partner.  They decide nothing: churn is for people to see.
+One for the actor and one for the partner.  They only report; nothing depends on churn.
 """
 
 from __future__ import annotations
@@ -47,6 +47,6 @@ def churn_machine(
 
 
 def _tell(core: Core, port: AggregationPort, side: str, text: str) -> None:
-    """Nobody has to hear of churn on a member that stands by, or where nobody speaks LACP."""
+    """Report churn, but not on a standby member, nor where no partner speaks LACP."""
     if port.selected is not Selected.STANDBY and core.heard(port):
         core.tell("lacp.churn", text, port, Severity.WARNING, side=side)

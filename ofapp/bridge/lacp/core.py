@@ -1,4 +1,4 @@
-"""The variables of one aggregation (802.1AX, 6.4.5 and 6.4.6) and what every machine may do to it.
+"""Variables of one aggregation (802.1AX, 6.4.5 and 6.4.6) and the operations for its machines.
 
 The machines are functions of a `Core` and an `AggregationPort`.  They change variables, and through
 the methods here they emit effects and mark the members whose conditions may have changed.
@@ -27,10 +27,10 @@ if TYPE_CHECKING:  # `bridge.lag` is made of this package, apart from its parame
 
 
 class LagId(NamedTuple):
-    """What links must have in common to be one aggregation (6.3.6).
+    """The values that links of one aggregation share (6.3.6).
 
-    The actor's system is always this one. port: of an individual link, which has nothing in common
-    with any other; 0 otherwise.
+    The actor's system is always this one. port: of an individual link, which can be in no
+    aggregation with others; 0 otherwise.
     """
 
     key: int
@@ -42,9 +42,9 @@ class LagId(NamedTuple):
 class Core:
     """State of one aggregation; only the functions of this package write it.
 
-    lag_id: whom the aggregation is with; None: nobody.
-    fallback: the member that is used although nobody speaks LACP.
-    strangers: members that another partner is connected to than to the aggregation.
+    lag_id: the partner and keys in use; None without a partner.
+    fallback: the member that is used although no partner speaks LACP.
+    strangers: members whose partner is another one than the aggregation's.
     """
 
     def __init__(self, name: str, params: LagParams, address: int, admin_key: int) -> None:
@@ -65,7 +65,7 @@ class Core:
         self.configure(params)
 
     def configure(self, params: LagParams) -> None:
-        """Take parameters; the system identifier follows."""
+        """Set the parameters and the system identifier."""
         self.params = params
         self.system = System(params.system_priority, self.address)
 
@@ -76,17 +76,21 @@ class Core:
 
     @property
     def timeout(self) -> float:
-        """Seconds after which what a partner has said is no longer good (current_while_timer)."""
+        """Seconds after which a partner's information expires (current_while_timer)."""
         return SHORT_TIMEOUT_TIME if self.params.rate == "fast" else LONG_TIMEOUT_TIME
 
+    def given_up(self, port: AggregationPort) -> float:
+        """The instant at which a partner that is silent on all members is given up."""
+        return port.current_while + LONG_TIMEOUT_TIME - self.timeout
+
     def add(self, port: AggregationPort) -> None:
-        """Take in a member, new or revived."""
+        """Add a member, new or restored."""
         self.ports[port.port_no] = port
         port.key = operational_key(self.admin_key, port.link.speed_mbps)
         self.mark(port)
 
     def remove(self, port: AggregationPort) -> None:
-        """Let a member go."""
+        """Remove a member."""
         del self.ports[port.port_no]
         self.marked.discard(port.port_no)
         self.revision += 1
@@ -94,7 +98,7 @@ class Core:
         self.mark_all()
 
     def rekey(self, port: AggregationPort) -> None:
-        """The link may have another speed: then it may be of another aggregation (6.3.5)."""
+        """Set the key by the link's speed; with another key the member is unselected (6.3.5)."""
         key = operational_key(self.admin_key, port.link.speed_mbps)
         if key != port.key:
             port.key = key
@@ -102,7 +106,7 @@ class Core:
             port.ntt = self.reselect = True
 
     def actor(self, port: AggregationPort) -> Information:
-        """What this system says of itself on a member."""
+        """The actor information that this system sends on a member."""
         state = State.AGGREGATION | port.own_state
         if self.active:
             state |= State.ACTIVITY
@@ -111,13 +115,13 @@ class Core:
         return Information(self.system, port.key, self.params.port_priority, port.port_no, state)
 
     def lag_id_of(self, port: AggregationPort) -> LagId:
-        """Of a member's link, as its two ends speak now."""
+        """The LAG ID of a member's link, by the current information of its two ends."""
         partner = port.partner
         individual = 0 if partner.aggregatable else port.port_no
         return LagId(port.key, partner.system, partner.key, individual)
 
     def runs_out(self, timer: float) -> bool:
-        """Has a timer expired?"""
+        """Whether a timer has expired."""
         return timer <= self.now
 
     def mark(self, port: AggregationPort) -> None:
@@ -128,7 +132,7 @@ class Core:
         """Have the machines of every member run again."""
         self.marked.update(self.ports)
 
-    # -- what is told --------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------
 
     def tell(
         self,
@@ -144,9 +148,9 @@ class Core:
             self._emit(kind, text, port, severity, data)
 
     def tell_left_out(self, port: AggregationPort) -> None:
-        """Tell how many events were not, once there may be some again."""
+        """Report how many events were suppressed, once some are allowed again."""
         if count := port.told.left_out(self.now):
-            text = f"{count} more events were not told"
+            text = f"{count} more events were suppressed"
             self._emit("lacp.untold", text, port, Severity.WARNING, {"count": count})
 
     def _emit(
@@ -162,24 +166,26 @@ class Core:
         self.effects.append(Event(kind, words, severity, port.port_no, data))
 
     def set_mux(self, port: AggregationPort, mux: Mux) -> None:
-        """Emit what a member does in another state of the Mux machine."""
-        self.before.setdefault(port.port_no, (port.collecting, port.distributing))
+        """Set the state of a member's Mux machine and emit what the member does in it."""
+        self.before.setdefault(port.port_no, port.does)
         if port.distributing:
             port.flaps += 1
         port.mux = mux
-        self.effects.append(SetMember(port.port_no, port.collecting, port.distributing))
+        self.effects.append(SetMember(port.port_no, *port.does))
 
     def note(self, port: AggregationPort) -> None:
-        """Count `revision` on when what is kept of a member has changed."""
+        """Increment `revision` when what a dump keeps of a member has changed."""
         stance = (port.receive, port.mux, port.partner, port.link, port.key, port.defaulted)
         if stance != port.stance:
             port.stance = stance
             self.revision += 1
 
     def next_of(self, port: AggregationPort) -> float:
-        """The earliest instant at which something is due at a member, PAUSED if nothing is."""
+        """The earliest timer of a member, PAUSED if none runs."""
         timers = [port.actor_churn.timer, port.partner_churn.timer]
         timers += [port.current_while, port.periodic_timer, port.openings.free_at]
+        if port.silent:
+            timers.append(self.given_up(port))
         if port.mux is Mux.WAITING:
             timers += [port.wait_while, port.wait_while + AGGREGATE_WAIT_TIME]
         if port.mux is Mux.COLLECTING:
@@ -197,10 +203,10 @@ class Core:
 
     @property
     def up(self) -> bool:
-        """Is the aggregation of use? A fallback member is, however many links there should be."""
+        """Whether the aggregation is up; one fallback member is enough, despite `min_links`."""
         count = len(self.distributing)
         return count >= (1 if self.fallback is not None else self.params.min_links)
 
     def heard(self, port: AggregationPort) -> bool:
-        """Is what is known of the partner what a partner has said, lately or not long ago?"""
+        """Whether the partner's information was received, and is current or expired."""
         return not port.defaulted and port.receive in (Receive.CURRENT, Receive.EXPIRED)

@@ -1,7 +1,7 @@
 """An actor to plain data and back, for a controller that is restarted: see `absence`.
 
-What each end of a link says is kept, and where the Receive and the Mux machine stand; that is all
-an LACPDU says.  Timers begin anew (`Actor.go_on`), and so do counters.
+A dump has the information of each end of a link and the states of the Receive and Mux machines;
+an LACPDU says no more.  Timers (`Actor.go_on`) and counters restart.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ATTACHED = (Mux.ATTACHED, Mux.COLLECTING, Mux.DISTRIBUTING)
 
 
 class OtherIdentityError(ValueError):
-    """It is a dump, but of what the partner would take for another system or aggregation."""
+    """A dump that would be another system or aggregation to the partner."""
 
 
 def dump(actor: Actor) -> dict[str, Any]:
@@ -42,14 +42,13 @@ def dump(actor: Actor) -> dict[str, Any]:
 
 
 def revive(name: str, params: LagParams, admin_key: int, data: Mapping[str, Any]) -> Actor:
-    """The actor that was dumped, with the members and links that it had then; to be told of what
-    has changed since by `Actor.remove`, `add` and `set_link`, and to go on (`Actor.go_on`).
+    """Restore the actor with the members and links of the dump. The caller applies later changes
+    by `Actor.remove`, `add` and `set_link`, and resumes it by `Actor.go_on`.
 
-    Members that may be used are those that were, and the system's address is what it was: a bridge
-    may have another one since. Parameters may have changed, but for the priorities.
+    The members in use and the system's address are those of the dump, although the bridge may have
+    another address now. Parameters may have changed, except for the priorities.
 
-    Raises ValueError when the data are not a dump of this version's, whatever else they are, and
-    OtherIdentityError.
+    Raises ValueError for any data that are not a dump of this version, and OtherIdentityError.
     """
     try:
         if data["format"] != _FORMAT:
@@ -101,7 +100,7 @@ def _revive_port(item: Mapping[str, Any]) -> AggregationPort:
     if port.enabled is (port.receive is Receive.PORT_DISABLED):
         raise ValueError(f"port {port_no}: its link and its state do not go together")
     mux = Mux(item["mux"])
-    if mux in _ATTACHED:  # whoever waited waits anew
+    if mux in _ATTACHED:  # a member that waited waits again
         port.mux, port.selected = mux, Selected.SELECTED
     return port
 

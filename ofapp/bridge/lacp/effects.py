@@ -1,8 +1,8 @@
-"""What an actor asks its shell to do, besides telling `Event`s.
+"""What an actor asks its shell to do, besides `Event`s.
 
-A list of effects is carried out in its order.  A member that may do less comes first, then those
-that may do more, then what is sent: an LACPDU may promise that the member collects, and then the
-partner sends at once, so it must not overtake that; the shell puts a barrier between.
+A list of effects is carried out in its order: members that do less, then members that do more, then
+frames. An LACPDU may promise that the member collects, and then the partner sends at once; so the
+shell puts a barrier before it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ofapp.bridge.event import Event
 class SetMember:
     """What a member does from now on (6.4.15): both are False for one that was just added.
 
-    collecting: frames that come in here come in by the aggregation; otherwise they are dropped.
+    collecting: frames received here are the aggregation's; otherwise they are dropped.
     distributing: frames of the aggregation may leave here.
     """
 
@@ -27,7 +27,7 @@ class SetMember:
 
 @dataclass(frozen=True, slots=True)
 class SendPdu:
-    """Send a complete Ethernet frame, without FCS, out of a member, whatever its state."""
+    """Send a complete Ethernet frame, without FCS, out of a member in any state."""
 
     port: int
     frame: bytes
@@ -39,7 +39,7 @@ Effect = SetMember | SendPdu | Event
 def in_safe_order(effects: list[Effect], before: dict[int, tuple[bool, bool]]) -> list[Effect]:
     """Reorder one step's effects.
 
-    before: what those members did (collecting, distributing) that a SetMember is about.
+    before: (collecting, distributing), before the step, of each member with a SetMember.
 
     Only the last SetMember of a member is kept: nothing happens between two of one step.
     """

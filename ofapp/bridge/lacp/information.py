@@ -1,6 +1,6 @@
-"""What a system says of itself and of its partner, port by port (802.1AX, 6.4.7).
+"""Information of a system and of its partner, for each port (802.1AX, 6.4.7).
 
-Both sides of a link speak with the same seven values, so there is one type for them.
+Both sides of a link have the same values, so there is one type for them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class State(IntFlag):
 
     @property
     def names(self) -> list[str]:
-        """Of the bits that are set, in wire order."""
+        """The names of the bits that are set, in wire order."""
         return [str(bit.name).lower() for bit in State if bit & self]
 
 
@@ -42,7 +42,7 @@ NO_STATE = State(0)
 
 
 class System(NamedTuple):
-    """A system identifier: the priority first, so that the lower one compares as the better."""
+    """A system identifier: the priority first, so that the better one compares as lower."""
 
     priority: int
     address: int
@@ -52,9 +52,9 @@ class System(NamedTuple):
 
 
 class Information(NamedTuple):
-    """One end of a link, as it is said in an LACPDU.
+    """One end of a link, as in an LACPDU.
 
-    port_priority, port: the port identifier, the lower one is the better.
+    port_priority, port: the port identifier; a lower one is better.
     """
 
     system: System
@@ -65,12 +65,12 @@ class Information(NamedTuple):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes it another port or another aggregation: all but how the port stands."""
+        """What identifies the port and the aggregation: all but the rest of the state."""
         return (*self[:4], self.state & State.AGGREGATION)
 
     @property
     def aggregatable(self) -> bool:
-        """May the link be one of several? Otherwise it is an individual link."""
+        """Whether the link may be one of several; otherwise it is an individual link."""
         return bool(self.state & State.AGGREGATION)
 
 
@@ -81,10 +81,10 @@ NO_PARTNER = Information(
     0,
     State.TIMEOUT | State.SYNCHRONIZATION | State.COLLECTING | State.DISTRIBUTING,
 )
-"""The Partner_Admin values (6.4.7): whoever does not speak LACP is an individual link, which takes
-what it is sent.  Whether such a link is used at all is for the Selection Logic to say.  Its timeout
-is the short one: who does not answer is asked each second, and a link that works again is in use
-two seconds later and not half a minute."""
+"""The Partner_Admin values (6.4.7): a partner without LACP is an individual link, which accepts
+what it is sent.  The Selection Logic decides whether such a link is used at all.  Its timeout is
+the short one: LACPDUs are sent each second, so a link that works again is in use two seconds
+later and not half a minute."""
 
 
 def operational_key(admin_key: int, speed_mbps: int) -> int:

@@ -1,14 +1,18 @@
 """The Mux machine (802.1AX, 6.4.15), with independent control of collecting and distributing.
 
-Independent, because the switch can do both by themselves, collecting by a rule and distributing by
-a group: a member takes frames in before its partner may send any, and sends none before its partner
-takes them in, so no frame is lost when a member comes up.  With a partner of coupled control, which
-does both at once, it is the same: that one says Collecting in the same breath as Distributing.
+Independent, because the switch can do both separately, collecting by a rule and distributing by a
+group: a member accepts frames before its partner may send any, and sends none before its partner
+accepts them, so no frame is lost when a member comes up.  The same holds with a partner of coupled
+control, which does both at once and signals Collecting together with Distributing.
+
+The switch itself collects earlier than the machine, from the state ATTACHED on. A partner of
+coupled control, such as Linux's bonding driver, sends as soon as this end signals in that state
+that it is in sync, and does not wait for Collecting.
 
 Three things are not in the standard. A member waits at most one Aggregate_Wait_Time for others that
-are to be attached with it, so that one whose partner changes all the time does not hold them up.
+will be attached with it, so that one whose partner changes all the time does not delay them.
 A member that has begun to collect or to distribute too often lately is held back for a while.
-And while others are in use it gives its partner PARTNER_GRACE to do what it says.
+And while others are in use it gives its partner PARTNER_GRACE to do what it signals.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ def mux_machine(core: Core, port: AggregationPort) -> bool:
 
 
 def next_mux(core: Core, port: AggregationPort) -> Mux | None:
-    """Where the machine goes from here, None if it rests."""
+    """The machine's next state, None if it rests."""
     selected = port.selected is Selected.SELECTED
     synchronized = selected and port.partner_says(State.SYNCHRONIZATION)
     collected = synchronized and port.partner_says(State.COLLECTING)
@@ -63,7 +67,7 @@ def next_mux(core: Core, port: AggregationPort) -> Mux | None:
 
 
 def is_ready(core: Core, port: AggregationPort) -> bool:
-    """Ready (6.4.8): have all that wait to be attached waited for their time?"""
+    """Ready (6.4.8): whether wait_while has expired for all that wait to be attached."""
     if not core.runs_out(port.wait_while):
         return False
     return core.runs_out(port.wait_while + AGGREGATE_WAIT_TIME) or all(
@@ -74,7 +78,7 @@ def is_ready(core: Core, port: AggregationPort) -> bool:
 
 
 def is_held_back(core: Core, port: AggregationPort) -> bool:
-    """Is a member kept from opening, as it has too often lately?"""
+    """Whether a member is held back because it has come into use too often lately."""
     return not core.runs_out(port.held_until)
 
 
@@ -102,7 +106,7 @@ def _may_enter(core: Core, port: AggregationPort, state: Mux) -> bool:
 
 
 def _partner_is_ready(core: Core, port: AggregationPort) -> bool:
-    """Has the partner had the time to do what it says, or is there nothing to lose by haste?"""
+    """Whether PARTNER_GRACE is over, or the aggregation is down and must not wait."""
     if port.grace == PAUSED:
         port.grace = core.now + PARTNER_GRACE
     return core.runs_out(port.grace) or not core.up
@@ -119,4 +123,4 @@ def _enter(core: Core, port: AggregationPort, state: Mux) -> None:
             port.wait_while = core.now + AGGREGATE_WAIT_TIME
     if before is Mux.WAITING:
         port.wait_while = PAUSED
-        core.mark_all()  # who waits for all that wait
+        core.mark_all()  # the others may be ready now

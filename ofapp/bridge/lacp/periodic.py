@@ -1,6 +1,7 @@
-"""The Periodic Transmission machine (802.1AX, 6.4.13): when to speak although nothing is new.
+"""The Periodic Transmission machine (802.1AX, 6.4.13): when to send although nothing is new.
 
-The partner says how often it wants to hear.  Two passive ends say nothing at all.
+The partner says how often it wants LACPDUs; where that is each second, they leave twice as often.
+Two passive ends send nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.information import State
 from ofapp.bridge.lacp.port import (
-    FAST_PERIODIC_TIME,
+    KEEPALIVE_TIME,
     PAUSED,
     SLOW_PERIODIC_TIME,
     AggregationPort,
@@ -23,9 +24,9 @@ def periodic_machine(core: Core, port: AggregationPort) -> None:
 
 
 def next_periodic(core: Core, port: AggregationPort) -> Periodic | None:
-    """Where the machine goes from here, None if it rests.
+    """The machine's next state, None if it rests.
 
-    PERIODIC_TX is left at once, so it has no state of its own: see `_enter`.
+    PERIODIC_TX is left at once, so it has no state here: see `_enter`.
     """
     speaks = core.active or port.partner_says(State.ACTIVITY)
     if not (port.enabled and port.lacp_enabled and speaks):
@@ -45,15 +46,16 @@ def _enter(core: Core, port: AggregationPort, state: Periodic) -> None:
             port.periodic_timer = PAUSED
             return
         case Periodic.FAST_PERIODIC:
-            # By PERIODIC_TX, be it that the timer has run out, be it that the partner wants it so
+            # By PERIODIC_TX, because of the timer or of the partner's timeout
             port.ntt = port.ntt or before is not Periodic.NO_PERIODIC
-            port.periodic_timer = core.now + FAST_PERIODIC_TIME
+            port.periodic_timer = core.now + KEEPALIVE_TIME
         case Periodic.SLOW_PERIODIC:
-            # From FAST_PERIODIC without PERIODIC_TX, unless its time was over as well
-            port.ntt = port.ntt or core.runs_out(port.periodic_timer)
+            # The standard's machine sends nothing when it comes from FAST_PERIODIC. A partner that
+            # was fast before would time out in three seconds.
+            port.ntt = True
             port.periodic_timer = core.now + SLOW_PERIODIC_TIME
 
 
 def _wanted(port: AggregationPort) -> Periodic:
-    fast = port.partner_says(State.TIMEOUT)
+    fast = port.partner_says(State.TIMEOUT) or port.asks
     return Periodic.FAST_PERIODIC if fast else Periodic.SLOW_PERIODIC

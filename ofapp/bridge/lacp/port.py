@@ -25,22 +25,30 @@ LONG_TIMEOUT_TIME = 90.0
 CHURN_DETECTION_TIME = 60.0
 AGGREGATE_WAIT_TIME = 2.0
 
+KEEPALIVE_TIME = 0.5
+"""Not in 802.1AX: seconds between LACPDUs for a partner with the short timeout, which expects one a
+second (Fast_Periodic_Time). So a controller that is killed may be away for half a second more."""
+
+SILENCE = 2 * FAST_PERIODIC_TIME
+"""Not in 802.1AX: with rate fast a silent member is given up alone only if another one was heard
+for this long after it fell silent: see `receive`."""
+
 PARTNER_GRACE = 0.5
-"""Not in 802.1AX: seconds that a partner may take to do what it says. Open vSwitch tells that a
-member collects before its datapath does, and lost up to a tenth of a second of a stream that came
-by it at once; while other members distribute, waiting costs nothing."""
+"""Not in 802.1AX: seconds that a partner may take to do what it signals. Open vSwitch signals that
+a member collects before its datapath does, and lost up to a tenth of a second of a stream that was
+sent there at once. While other members distribute, waiting costs nothing."""
 
 MAX_LACPDUS = 3
-"""In any Fast_Periodic_Time (6.4.16)."""
+"""Most LACPDUs in any Fast_Periodic_Time (6.4.16)."""
 MAX_MARKERS = 5
-"""Markers answered a second: with the LACPDUs fewer than the ten a second that 57A.3 allows."""
+"""Markers answered a second; with the LACPDUs fewer than the ten frames a second of 57A.3."""
 MAX_OPENINGS = 10
 OPENINGS_PERIOD = 10.0
-"""Not in 802.1AX: so often in so many seconds a member may begin to collect or to distribute.
-A partner that says yes and no in turns would have the switch changed with each of its frames."""
+"""Not in 802.1AX: how often a member may begin to collect or to distribute in OPENINGS_PERIOD
+seconds. Otherwise a partner with alternating state would change the switch with each frame."""
 MAX_TOLD = 20
 TOLD_PERIOD = 60.0
-"""Events a minute of a member; how many more there were is told."""
+"""Most events of a member in TOLD_PERIOD seconds; an event reports how many more there were."""
 
 
 class Receive(Enum):
@@ -104,12 +112,14 @@ class AggregationPort:
     __slots__ = (
         "actor_churn",
         "address",
+        "asks",
         "current_while",
         "defaulted",
         "drops",
         "drops_told",
         "flaps",
         "grace",
+        "heard_from",
         "held_back",
         "held_until",
         "key",
@@ -130,6 +140,7 @@ class AggregationPort:
         "selected",
         "sending",
         "sent",
+        "silent",
         "stance",
         "told",
         "wait_while",
@@ -149,6 +160,9 @@ class AggregationPort:
         self.defaulted = True
         self.port_moved = False
         self.pdu: Lacpdu | None = None
+        self.silent = False  # in use although the partner's information has expired
+        self.heard_from = EXPIRED  # the instant at which the last such silence ended
+        self.asks = False  # the partner must answer at once: see `absence`
         # 6.4.13 and 6.4.16: periodic, transmit
         self.periodic = Periodic.NO_PERIODIC
         self.periodic_timer = PAUSED
@@ -165,7 +179,7 @@ class AggregationPort:
         # 6.4.17
         self.actor_churn = ChurnDetection()
         self.partner_churn = ChurnDetection()
-        # 6.5, and what is counted
+        # 6.5, and counters
         self.markers = Pace(MAX_MARKERS, 1.0)
         self.told = Telling(MAX_TOLD, TOLD_PERIOD)
         self.flaps = 0
@@ -187,7 +201,7 @@ class AggregationPort:
 
     @property
     def synchronization(self) -> bool:
-        """Actor_Oper_Port_State.Synchronization, which the Mux machine's state says."""
+        """Actor_Oper_Port_State.Synchronization, by the Mux machine's state."""
         return self.mux in (Mux.ATTACHED, Mux.COLLECTING, Mux.DISTRIBUTING)
 
     @property
@@ -199,6 +213,11 @@ class AggregationPort:
     def distributing(self) -> bool:
         """Actor_Oper_Port_State.Distributing."""
         return self.mux is Mux.DISTRIBUTING
+
+    @property
+    def does(self) -> tuple[bool, bool]:
+        """What the switch does with it (collecting, distributing): see `mux`."""
+        return self.synchronization, self.distributing
 
     @property
     def expired(self) -> bool:

@@ -1,4 +1,4 @@
-"""Why a member is not in use, in one sentence for people."""
+"""The reason why a member is not in use, in one sentence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _of_link(port: AggregationPort) -> str | None:
     if not port.enabled:
         return "The link is down."
     if not port.lacp_enabled:
-        return "The link is half duplex, and LACP is spoken on full duplex links alone."
+        return "The link is half duplex, and LACP runs on full duplex links only."
     return None
 
 
@@ -43,7 +43,7 @@ def _of_partner(core: Core, port: AggregationPort) -> str | None:
             return f"{who}, and this system is passive: it waits for the partner to begin."
         if core.fallback is not None:
             return f"{who}, and one member alone is used as long as none does."
-        return f"{who}, or nothing of it arrives here."
+        return f"{who}, or its LACPDUs do not arrive here."
     if port.partner.system == core.system:
         return "This same system is at the other end: the link is a loop."
     if port.receive is Receive.EXPIRED:
@@ -80,7 +80,7 @@ def _of_mux(core: Core, port: AggregationPort) -> str:
             " the member waits until that is over."
         )
     if port.partner_says(State.EXPIRED) or port.partner_says(State.DEFAULTED):
-        return "The partner hears nothing from here: what this system sends it gets lost."
+        return "The partner receives no LACPDUs from here: what this system sends it is lost."
     if not port.partner_says(State.SYNCHRONIZATION):
         return "The partner says that it does not use this link: it is not in sync."
     return "The partner does not collect here yet."

@@ -1,16 +1,16 @@
 """The Selection Logic (802.1AX, 6.4.14), for one Aggregator.
 
-Links that have the same LAG ID (6.3.6) can be one aggregation.  This one is with one partner: with
-whom it already is, as long as that has a link in use, and otherwise with whom most can be had from.
-Members that somebody else is behind are not selected, and their status says so.
+Links that have the same LAG ID (6.3.6) can be one aggregation.  This one has one partner: the
+current one while it has a link in use, and otherwise the one with the most bandwidth.  Members that
+are connected to another partner are not selected, and their status says so.
 
-Of more links than `max_links` the best are selected and the others stand by; which these are is for
-the system with the better identifier to say, by its own port identifiers (6.7.1), so that both ends
-come to the same.  Fewer than `min_links` stand by all together: a partner that went on sending by
-them would send into the void.
+Of more links than `max_links` the best are selected and the others are on standby. The system with
+the better identifier decides by its port identifiers which these are (6.7.1), so that both ends
+select the same.  Fewer than `min_links` are all on standby, so that the partner does not send
+frames that would be lost.
 
-A member whose partner has just fallen silent is the last to be selected: another one takes its
-place at once, and not three seconds later.
+A member whose partner has just fallen silent is selected last: another one replaces it at once, and
+not three seconds later.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _Groups = dict[LagId, list[AggregationPort]]
 
 
 def select(core: Core) -> None:
-    """Decide anew for every member.
+    """Select again among all members.
 
-    A member that is to be selected anew has been unselected before, and its Mux machine has left
-    DETACHED only after that: `actor` runs it in between.
+    A member to be selected again was unselected before, and its Mux machine has passed DETACHED
+    since: `actor` runs it in between.
     """
     core.reselect = False
     groups = _groups(core)
@@ -55,7 +55,7 @@ def _groups(core: Core) -> _Groups:
 
 
 def _choose(core: Core, groups: _Groups) -> None:
-    """lag_id: stays with whom it is, unless only another one has the links that are needed."""
+    """Choose `lag_id`: keep the partner, unless only another one has enough links."""
     if not groups:
         core.lag_id = None
         return
@@ -101,8 +101,8 @@ def _rank(core: Core, port: AggregationPort) -> tuple[bool, int, int]:
 
 
 def _fallback(core: Core) -> AggregationPort | None:
-    """Not in 802.1AX, where each link that nobody speaks LACP on is an aggregation of its own: one
-    of them is this one, and the same as long as it can be."""
+    """The member to use without LACP, the same one while it can be. Not in 802.1AX, where each link
+    without LACP is a separate aggregation."""
     if not core.params.fallback:
         return None
     silent = {no: port for no, port in core.ports.items() if port.receive is Receive.DEFAULTED}
@@ -116,7 +116,7 @@ def _tell_strangers(core: Core, others: _Groups) -> None:
         port.port_no
         for ports in others.values()
         for port in ports
-        if port.receive is Receive.CURRENT  # and not who was here before, and is silent
+        if port.receive is Receive.CURRENT  # and not a silent former partner
     )
     for number in sorted(strangers - core.strangers):
         port = core.ports[number]
@@ -131,7 +131,7 @@ def _tell_strangers(core: Core, others: _Groups) -> None:
 
 
 def stranger_reason(core: Core, port: AggregationPort) -> str:
-    """Why a member's link cannot be of the aggregation, which has a partner."""
+    """Why a member's link cannot be in the aggregation, which has a partner."""
     chosen = core.lag_id
     assert chosen is not None
     here = core.lag_id_of(port)

@@ -1,12 +1,12 @@
-"""Slow Protocols frames (802.3-2018 annex 57A) and the two of them that are answered here.
+"""Slow Protocols frames (802.3-2018 annex 57A) and the two of them that are handled here.
 
-LACPDUs (802.1AX, 6.4.2) and Marker PDUs (6.5.3).  `decode` takes any bytes at all; what it does not
-accept it refuses with the kind under which 6.3.3 of the management clause counts it: *illegal* is
-badly formed, *unknown* is a protocol that is not spoken here.
+LACPDUs (802.1AX, 6.4.2) and Marker PDUs (6.5.3).  `decode` takes any bytes; it refuses others with
+the kind under which 6.3.3 of the management clause counts them: *illegal* is badly formed,
+*unknown* is a protocol that is not supported here.
 
-A receiver looks neither at the version nor at the types of the TLVs nor at reserved octets
-(6.4.12), so that of what is to come the first 110 octets are read.  Lengths it may look at: they
-are the standard's in version 1, and may only grow in a later one.
+A receiver ignores the version, the types of the TLVs and reserved octets (6.4.12), so of later
+versions the first 110 octets are read.  It may check lengths: they are the standard's in version 1,
+and may only grow in a later one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _MARKER_INFORMATION, _MARKER_RESPONSE = 1, 2
 
 
 class SlowError(ValueError):
-    """A frame that nothing is done with.
+    """A frame that is dropped.
 
-    kind: illegal or unknown; reason: what is wrong with it, one of a few words.
+    kind: illegal or unknown; reason: the error, one of a few words.
     """
 
     def __init__(self, kind: str, reason: str) -> None:
@@ -47,7 +47,7 @@ class SlowError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Lacpdu:
-    """version: as received; what is sent has 1."""
+    """An LACPDU.  version: as received; 1 is sent."""
 
     actor: Information
     partner: Information
@@ -56,7 +56,7 @@ class Lacpdu:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """6.5.3.3. Who asks: its port, its system's address, and the number of its question."""
+    """A Marker PDU (6.5.3.3): the requester's port, system address and transaction number."""
 
     port: int
     system: int
@@ -65,7 +65,7 @@ class Marker:
 
 
 def decode(frame: bytes) -> Lacpdu | Marker:
-    """Read an Ethernet frame. Raises SlowError."""
+    """Decode an Ethernet frame. Raises SlowError."""
     if len(frame) < _HEADER + 1:
         raise SlowError("illegal", "truncated")
     if frame[:6] != SLOW_PROTOCOLS_ADDRESS or frame[12:_HEADER] != SLOW_PROTOCOLS_TYPE:
@@ -87,7 +87,7 @@ def encode_lacpdu(actor: Information, partner: Information, source: int) -> byte
         + bytes((2, _INFORMATION_LENGTH))
         + _pack(partner)
         + bytes((3, _COLLECTOR_LENGTH))
-        + bytes(_COLLECTOR_LENGTH - 2)  # CollectorMaxDelay 0: what comes in is passed on at once
+        + bytes(_COLLECTOR_LENGTH - 2)  # CollectorMaxDelay 0: frames are forwarded at once
     )
     return _frame(pdu, source)
 
@@ -118,7 +118,7 @@ def _length(version: int, frame: bytes, tlv: int) -> int:
     length = frame[tlv + 1]
     if length != _INFORMATION_LENGTH and (version <= VERSION or length < _INFORMATION_LENGTH):
         raise SlowError("illegal", "length")
-    if len(frame) < tlv + length + _INFORMATION_LENGTH:  # and what follows has to fit
+    if len(frame) < tlv + length + _INFORMATION_LENGTH:  # the next TLV has to fit as well
         raise SlowError("illegal", "truncated")
     return length
 

@@ -1,4 +1,4 @@
-"""Frozen values that tell an API how an aggregation stands (802.1AX clause 7.3)."""
+"""Frozen values with the state of an aggregation, for an API (802.1AX clause 7.3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ofapp.bridge.stp.params import Link
 
 
 class MemberState(Enum):
-    """How a member stands: the Mux machine's state, or why it has none to speak of."""
+    """The state of a member: the Mux machine's, or the reason that keeps it out of use."""
 
     DOWN = "down"
     DEFAULTED = "defaulted"
@@ -33,8 +33,8 @@ class MemberStatus:
     """One member.
 
     reason: why it is not in use, one sentence; None for one that distributes.
-    individual: it is used alone, for its partner says so or does not speak LACP.
-    actor, partner: what the two ends say; partner is what is presumed while defaulted.
+    individual: it is used alone, as its partner asks for that or does not speak LACP.
+    actor, partner: information of the two ends; partner is the default one while defaulted.
     sent, received: frames by kind (lacpdu, marker, marker_response, unknown, illegal).
     drops: refused ones by reason. flaps: how often it ceased to distribute.
     held_back: how often it was kept from changing too often.
@@ -63,12 +63,12 @@ class MemberStatus:
 
     @property
     def collecting(self) -> bool:
-        """Does what comes in here come in by the aggregation?"""
+        """Whether frames received here are the aggregation's."""
         return self.mux in (Mux.COLLECTING, Mux.DISTRIBUTING)
 
     @property
     def distributing(self) -> bool:
-        """May frames of the aggregation leave here?"""
+        """Whether frames of the aggregation may leave here."""
         return self.mux is Mux.DISTRIBUTING
 
 
@@ -76,7 +76,7 @@ class MemberStatus:
 class AggregationStatus:
     """The aggregation and its members, by port number.
 
-    partner, partner_key: None while it is with nobody.
+    partner, partner_key: None without a partner.
     key: the operational key of the members in use, or of all if none is.
     speed_mbps: of all members that distribute together.
     """

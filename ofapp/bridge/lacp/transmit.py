@@ -1,7 +1,7 @@
 """The Transmit machine (802.1AX, 6.4.16), and the answers to markers (6.5.4).
 
 It runs after all other machines have come to rest, so that one step sends at most one LACPDU from a
-member, and that one tells the truth.  No more than three leave in a second, as up to 802.1AX-2014;
+member, with the final state.  No more than three leave in a second, as up to 802.1AX-2014;
 802.1AX-2020 would allow ten.
 """
 
@@ -11,24 +11,40 @@ from dataclasses import replace
 
 from ofapp.bridge.lacp.core import Core
 from ofapp.bridge.lacp.effects import SendPdu
+from ofapp.bridge.lacp.information import Information, State
 from ofapp.bridge.lacp.port import AggregationPort, Periodic
 from ofapp.bridge.lacp.slow import Marker, encode_lacpdu, encode_marker
 
 
 def transmit_machine(core: Core, port: AggregationPort) -> None:
-    """Say what is to be said, as soon as it may be."""
-    if port.periodic is Periodic.NO_PERIODIC:  # nobody speaks here, or nobody may
+    """Send an LACPDU if one is needed and the rate allows it."""
+    if port.periodic is Periodic.NO_PERIODIC:  # LACP is off on the link, or both ends are passive
         port.ntt = False
     if not port.ntt or not port.sending.take(core.now):
         return
     port.ntt = False
     port.sent["lacpdu"] += 1
-    frame = encode_lacpdu(core.actor(port), port.partner, port.address)
-    core.effects.append(SendPdu(port.port_no, frame))
+    partner = port.partner
+    if port.asks:  # the partner answers wrong information at once (update_NTT, 6.4.9)
+        partner = partner._replace(state=partner.state ^ State.TIMEOUT)
+    core.effects.append(_lacpdu(core, port, partner))
+
+
+def last_words(core: Core) -> list[SendPdu]:
+    """The LACPDUs that were sent last, to be repeated while nothing may change."""
+    return [
+        _lacpdu(core, port, port.partner)
+        for port in core.ports.values()
+        if port.periodic is not Periodic.NO_PERIODIC
+    ]
+
+
+def _lacpdu(core: Core, port: AggregationPort, partner: Information) -> SendPdu:
+    return SendPdu(port.port_no, encode_lacpdu(core.actor(port), partner, port.address))
 
 
 def answer_marker(core: Core, port: AggregationPort, marker: Marker) -> None:
-    """The Marker Responder (6.5.4.2): give a marker back, and do nothing about a response."""
+    """The Marker Responder (6.5.4.2): answer a marker, and ignore a response."""
     if marker.response:
         port.received["marker_response"] += 1
         return

@@ -1,6 +1,6 @@
 """Link aggregation: several physical ports that are one logical port of the bridge.
 
-    params    what can be set
+    params    the parameters
 
 LACP itself (IEEE 802.1AX-2020 clause 6) is `ofapp.bridge.lacp`, which knows nothing of bridges.
 """

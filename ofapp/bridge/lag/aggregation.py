@@ -1,8 +1,8 @@
-"""One aggregation: its members as far as they are there, and the logical port that they make.
+"""One aggregation: its members that are present, and the logical port that they make.
 
-Which of them are used is for LACP to say (`negotiation`).  A static aggregation (`lacp: off`) uses
-each member whose link is up and which the switch calls live: Open vSwitch does not call a member of
-one of its own bonds so which its LACP has not enabled.
+LACP decides which of them are used (`negotiation`).  A static aggregation (`lacp: off`) uses each
+member whose link is up and which the switch calls live. Open vSwitch does not call a member of one
+of its bonds live that its LACP has not enabled.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports import Port
 
 SETTLE = 1.0
-"""Seconds that a member which was another port before is kept out: so long the datapath may still
-forward some of its frames as it did (see `openflow.switch.grace`)."""
+"""Seconds for which a member that was another port before is not used: the datapath may still
+forward some of its frames as before (see `openflow.switch.grace`)."""
 
 
 @dataclass(slots=True)
 class Member:
-    """port: as the switch tells of it; opens: the instant from which on it may be used."""
+    """One member.  port: as the switch reports it; opens: the instant at which it may be used."""
 
     port: Port
     opens: float
@@ -41,10 +41,10 @@ class Member:
 
 
 class Aggregation:
-    """members: those that are there, by port number.
+    """One aggregation.  members: those that are present, by port number.
 
-    told: the logical port as the bridge knows it, None before it has heard of it; programmed: what
-    the datapath was told.  Whoever looks after aggregations keeps both.
+    told: the logical port as the bridge knows it, None before it knows it; programmed: what was
+    sent to the datapath.  `Aggregations` sets both.
     """
 
     def __init__(self, name: str, number: int, params: LagParams) -> None:
@@ -53,12 +53,13 @@ class Aggregation:
         self.params = params
         self.members: dict[int, Member] = {}
         self.negotiation: Negotiation | None = None
-        self._left: list[Member] = []  # in use, and that it was is the last that was told
+        self._partner: tuple[object, ...] | None = None  # when it was last of use
+        self._left: list[Member] = []  # members that are gone and were reported as in use
         self.told: Port | None = None
         self.programmed = DesiredLag(number, params.hash)
 
     def put(self, port: Port, opens: float) -> None:
-        """A member is there, or something about it has changed; opens: for one that is new."""
+        """Add a member or update it; opens: for a new one."""
         known = self.members.get(port.number)
         if known is None:
             self.members[port.number] = Member(port, opens)
@@ -66,16 +67,16 @@ class Aggregation:
             known.port = port
 
     def drop(self, number: int) -> None:
-        """A member is gone."""
+        """Remove a member."""
         gone = self.members.pop(number, None)
         if gone is not None and gone.distributing:
             gone.collecting = gone.distributing = False
             self._left.append(gone)
 
     def negotiate(self, address: int, time: float) -> list[SendFrame]:
-        """Have an actor, as the parameters say, or none; gives what the partner is told at the end.
+        """Create, update or end the actor by the parameters; gives the last frames of an ended one.
 
-        address: the system's, for one that begins; time: LACP's.
+        address: the system's, for a new actor; time: LACP's.
         """
         if self.params.lacp == "off":
             ended, self.negotiation = self.negotiation, None
@@ -87,8 +88,8 @@ class Aggregation:
         return []
 
     def decide(self, now: float, lacp: PausableTime) -> list[tuple[Member, bool]]:
-        """Which members are used from now on; gives those of which this is news, and whether they
-        are.  lacp: the time of the negotiation, which knows all members only once it runs."""
+        """Decide which members are used; gives those for which that changes, and whether they are
+        used.  lacp: the time of the negotiation, which knows all members only once it runs."""
         does = self._static(now) if self.negotiation is None else self._negotiated(now, lacp)
         changed = [(gone, False) for gone in self._left]
         self._left = []
@@ -114,7 +115,7 @@ class Aggregation:
         return min((m.opens for m in self.members.values() if m.opens > now), default=None)
 
     def logical(self) -> Port | None:
-        """The logical port; None as long as no member is there."""
+        """The logical port; None while no member is present."""
         members = self._ordered()
         if not members:
             return None
@@ -122,6 +123,8 @@ class Aggregation:
         enough = len(used) >= self.params.min_links
         if self.negotiation is not None:
             enough = bool(used) and self.negotiation.actor.up
+            if enough:
+                self._partner = self.negotiation.actor.partner
         return Port(
             self.number,
             self.name,
@@ -129,6 +132,7 @@ class Aggregation:
             enough,
             sum(port.speed_mbps for port in used),
             all(port.full_duplex for port in used),
+            partner=None if self.negotiation is None else self._partner,
         )
 
     def desired(self) -> DesiredLag:
@@ -147,11 +151,11 @@ class Aggregation:
         )
 
     def nothing(self) -> DesiredLag:
-        """What the datapath should do when the aggregation is no more."""
+        """What the datapath should do when the aggregation is removed."""
         return DesiredLag(self.number, self.params.hash)
 
     def status(self, now: float) -> LagStatus:
-        """How it stands."""
+        """The aggregation's status."""
         by_name = {member.port.name: member for member in self.members.values()}
         port = self.logical()
         status = LagStatus(
@@ -167,7 +171,7 @@ class Aggregation:
         return status if self.negotiation is None else negotiated(status, self.negotiation.actor)
 
     def _ordered(self) -> list[Member]:
-        """As the configuration lists them."""
+        """The members in the order of the configuration."""
         place = {name: at for at, name in enumerate(self.params.members)}
         return sorted(self.members.values(), key=lambda member: place[member.port.name])
 
@@ -184,13 +188,13 @@ def _status(name: str, member: Member | None, now: float) -> MemberStatus:
 
 
 def _state(member: Member, now: float) -> tuple[str, str]:
-    """What a static member is, and why it is not used."""
+    """The state of a static member, and why it is not used."""
     if member.distributing:
         return "distributing", ""
     if not member.port.up:
         return "down", "The link is down."
     if not member.port.live:
-        return "down", "The switch does not call it live: its own LACP has not enabled it."
+        return "down", "The switch does not report it live: the switch's LACP has not enabled it."
     if now < member.opens:
         return "waiting", "It was another port a moment ago."
     return "standby", "It stands by: as many members are in use as max_links says."

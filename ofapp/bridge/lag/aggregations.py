@@ -1,11 +1,11 @@
 """All aggregations of a bridge: physical ports go in, and the bridge's own ports come out.
 
-A member is no port of the bridge.  One logical port is there in the place of all members of an
-aggregation, as long as one of them is, and everything else (relay, learning, spanning tree, VLANs,
-policies) knows of that one alone.  A port that is in no aggregation passes as it is.
+A member is no port of the bridge.  One logical port stands for all members of an aggregation while
+at least one is present. Everything else (relay, learning, spanning tree, VLANs, policies) knows
+only the logical port.  A port that is in no aggregation passes unchanged.
 
-What was another port a moment before is closed first: who leaves an aggregation is taken out of it,
-confirmed by a barrier, before it opens elsewhere; who comes into one waits for `SETTLE` seconds.
+A port that changes its role is closed first. One that leaves an aggregation is taken out of it,
+confirmed by a barrier, before it opens elsewhere; one that joins waits for `SETTLE` seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SetLag
+from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SendFrame, SetLag
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
 from ofapp.bridge.lag.desired import DesiredLag
@@ -28,10 +28,10 @@ from ofapp.bridge.ports import LOCAL_PORT, Port
 
 @dataclass(slots=True)
 class Folded:
-    """What a change of physical ports is to the bridge, in this order.
+    """The effect on the bridge of a change of physical ports, in this order.
 
-    effects: about the aggregations themselves; gone: ports of the bridge, by number, that it has no
-    more, if it had them; ports: those that are new or have changed; said: what partners are told.
+    effects: about the aggregations themselves; gone: numbers of ports that the bridge loses, if it
+    had them; ports: those that are new or have changed; said: frames for the partners.
     """
 
     effects: list[Effect] = field(default_factory=list)
@@ -41,14 +41,14 @@ class Folded:
 
 
 class Aggregations:
-    """numbers: of the logical ports, whether they are there or not.
+    """All aggregations of a bridge.  numbers: of the logical ports, present or not.
 
-    left_out: ports that cannot be, since an aggregation has their number or their name.
+    left_out: ports that are not used, since an aggregation has their number or their name.
     clock: LACP's time.
     """
 
     def __init__(self, params: Mapping[str, LagParams], address: int) -> None:
-        """address: LACP's, of a bridge without a LOCAL port, whose address is taken else."""
+        """address: LACP's until the bridge has a LOCAL port, whose address is used then."""
         self.numbers: frozenset[int] = frozenset()
         self.clock = PausableTime()
         self._address = address
@@ -68,15 +68,15 @@ class Aggregations:
         return tuple(lag.desired() for lag in self._lags.values())
 
     def status(self, now: float) -> tuple[LagStatus, ...]:
-        """How they stand, in the order of the configuration."""
+        """The status of each, in the order of the configuration."""
         return tuple(lag.status(now) for lag in self._lags.values())
 
     def members(self) -> dict[int, list[int]]:
-        """The physical ports that are members and there, by the logical port."""
+        """The physical ports that are present members, by the logical port."""
         return {lag.number: [*lag.members] for lag in self._lags.values()}
 
     def has(self, name: str) -> bool:
-        """Whether a port of that name is a member, should it be there."""
+        """Whether a port of that name is a member, present or not."""
         return name in self._home
 
     def of_member(self, number: int) -> str | None:
@@ -84,14 +84,19 @@ class Aggregations:
         lag = self._of.get(number)
         return None if lag is None else lag.name
 
+    def member(self, number: int) -> Port | None:
+        """The member that has a number, if there is one."""
+        lag = self._of.get(number)
+        return None if lag is None else lag.members[number].port
+
     def physical(self, ports: Iterable[Port]) -> list[Port]:
-        """What the switch has, if these are the bridge's ports."""
+        """The switch's ports, given the bridge's."""
         members = [m.port for lag in self._lags.values() for m in lag.members.values()]
         ordinary = [port for port in ports if port.number not in self.numbers]
         return [*ordinary, *members, *self.left_out.values()]
 
     def names(self, ports: Iterable[Port]) -> dict[int, str]:
-        """The bridge's ports, by number, if the switch has these."""
+        """The names of the bridge's ports by number, given the switch's."""
         found = {}
         for port in ports:
             lag = self._member_of(port)
@@ -106,7 +111,7 @@ class Aggregations:
     ) -> tuple[tuple[DesiredLag, ...], list[Port]]:
         """What the datapath should do for other aggregations, and the bridge's ports then.
 
-        ports: the bridge's, as they are.  What a partner will say is not foreseen.
+        ports: the bridge's, as they are.  What a partner will answer is not predicted.
         """
         made = Aggregations({}, self._address)
         made._lags = {
@@ -122,7 +127,7 @@ class Aggregations:
     # What happens
 
     def put(self, ports: Iterable[Port], now: float) -> Folded:
-        """Ports are new, or have changed."""
+        """Add or update ports of the switch."""
         if not self._lags:
             return Folded(ports=list(ports))
         folded, touched = Folded(), dict[str, Aggregation]()
@@ -133,7 +138,7 @@ class Aggregations:
         return self._settled(touched.values(), folded, now)
 
     def remove(self, numbers: Iterable[int], now: float) -> Folded:
-        """Ports are gone."""
+        """Remove ports of the switch."""
         folded, touched = Folded(), dict[str, Aggregation]()
         for number in numbers:
             lag = self._of.pop(number, None)
@@ -147,7 +152,7 @@ class Aggregations:
     def configure(
         self, params: Mapping[str, LagParams], ports: Iterable[Port], now: float
     ) -> Folded:
-        """Other aggregations, or others' parameters; ports: the bridge's, as they are."""
+        """Apply other aggregations or parameters; ports: the bridge's, as they are."""
         everything, old = self.physical(ports), dict(self._lags)
         self._take_address(everything)
         before, folded = dict(self._of), Folded()
@@ -200,10 +205,10 @@ class Aggregations:
     # LACP
 
     def hear(self, frames: Iterable[tuple[int, bytes]], now: float) -> Folded:
-        """Slow Protocols frames came in, by members; all are heard before any is answered.
+        """Handle Slow Protocols frames of members; all are read before any is answered.
 
-        One that waits, as it was another port a moment before, does not hear yet: its partner,
-        unanswered, says it again.
+        A member that still waits because it was another port before ignores its frames: its
+        partner, unanswered, repeats them.
         """
         touched = dict[str, Aggregation]()
         for port, frame in frames if self.clock.runs else ():
@@ -216,14 +221,14 @@ class Aggregations:
         return self._settled(touched.values(), Folded(), now)
 
     def dump(self) -> dict[str, Any]:
-        """What LACP knows, by the aggregations' names, as JSON-serialisable data."""
+        """The state of LACP by aggregation, as JSON-serialisable data."""
         lags = self._lags.values()
         return {lag.name: lag.negotiation.dump() for lag in lags if lag.negotiation is not None}
 
     def revive(self, data: Any) -> list[str]:
-        """Know what was dumped, before any port is there, and wait for `go_on`.
+        """Restore a dump before any port is present, and wait for `go_on`.
 
-        Gives why some aggregations begin anew.
+        Gives the reasons why some aggregations start without it.
         """
         self.clock = PausableTime(paused=0.0)
         wrong = []
@@ -238,17 +243,21 @@ class Aggregations:
         return wrong
 
     def go_on(self, now: float) -> Folded:
-        """The switch does as it was told: hear and be heard."""
+        """Run LACP again: the switch has the flows that LACP assumes."""
         self.clock.resume(now)
         for negotiation in self._negotiations():
             negotiation.go_on(self.clock.at(now))
         return self._settled(self._lags.values(), Folded(), now)
 
     def speak(self, now: float) -> Folded:
-        """Nothing may be said for a while: partners wait from now on."""
+        """Send the state of all members once more before a time of silence."""
         for negotiation in self._negotiations() if self.clock.runs else ():
             negotiation.speak(self.clock.at(now))
         return self._settled(self._lags.values(), Folded(), now)
+
+    def last_words(self) -> list[SendFrame]:
+        """The LACPDUs that were sent last, to be repeated while nothing may change."""
+        return [frame for own in self._negotiations() for frame in own.last_words()]
 
     def _negotiations(self) -> list[Negotiation]:
         lags = self._lags.values()
@@ -306,12 +315,15 @@ class Aggregations:
         if self.left_out.get(port.number) != port:
             self.left_out[port.number] = port
             what = "number" if port.number in self.numbers else "name"
-            text = f"port {port.name} ({port.number}) is left out: an aggregation has its {what}"
+            text = (
+                f"port {port.name} ({port.number}) is left out and carries no traffic: an"
+                f" aggregation has its {what}. Give the aggregation another name under lags:"
+            )
             data = {"name": port.name, "number": port.number, "because": what}
             folded.effects.append(Event("lag.conflict", text, Severity.ERROR, data=data))
 
     def _settled(self, lags: Iterable[Aggregation], folded: Folded, now: float) -> Folded:
-        """What follows for these aggregations; each is told once."""
+        """Decide for each of these aggregations once, and collect the effects."""
         for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
             spoke = lag.negotiation is not None
             folded.said += lag.negotiate(self._address, self.clock.at(now))
@@ -337,15 +349,15 @@ class Aggregations:
         return folded
 
     def _say(self, lag: Aggregation, opened: bool, folded: Folded) -> None:
-        """What LACP has brought about; opened: the partner may be told that a member collects, so
-        the switch has to do so before."""
+        """Collect the events and frames of LACP; opened: an LACPDU may say that a member collects,
+        so the switch has to collect before."""
         if lag.negotiation is None:
             return
         folded.effects += lag.negotiation.take_events()
         if lag.negotiation.moved():
             folded.effects.append(LacpMoved())
         frames = lag.negotiation.take_frames()
-        if frames and self.clock.runs:  # else it is said when it goes on
+        if frames and self.clock.runs:  # else it is sent after `go_on`
             folded.said += [Barrier(), *frames] if opened else frames
 
 

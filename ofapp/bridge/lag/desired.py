@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DesiredLag:
-    """number: of its logical port.
+    """The flows of one aggregation.  number: of its logical port.
 
-    hash: what of a frame chooses the member that it leaves by, as in `LagParams`.
-    members: those that frames leave by (distributing), each in its own place, 0 in the place of one
-    that does not: so the flows of the others stay where they are when one comes or goes.
+    hash: the header fields that choose the member for a frame, as in `LagParams`.
+    members: those that distribute, each in its place, 0 in the place of one that does not: so the
+    flows of the others stay on their members when one comes or goes.
     collecting: those whose frames enter as the logical port's.
     lacp: those whose LACPDUs and markers are for the controller.
     """

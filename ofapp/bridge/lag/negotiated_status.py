@@ -1,4 +1,4 @@
-"""How an aggregation stands that speaks LACP, for people: what its actor says, in their words."""
+"""Status of an aggregation that runs LACP, from its actor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COUNTED = {
 
 
 def negotiated(status: LagStatus, actor: lacp.Actor) -> LagStatus:
-    """The status, with what LACP adds to it."""
+    """The status, with LACP's part added."""
     whole = actor.status()
     members = {member.port: member for member in whole.members}
     partner = next((m for m in whole.members if m.distributing and not m.defaulted), None)

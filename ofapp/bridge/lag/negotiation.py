@@ -1,9 +1,8 @@
-"""LACP on one aggregation of a bridge: its actor follows the members that are there, and what it
-wants is carried out.
+"""LACP on one aggregation of a bridge: its actor follows the members that are present.
 
-The actor knows ports by numbers and people by names, so its events are worded here.  What it wants
-sent waits until the aggregation's flows are as it says (`Aggregations`): an LACPDU may promise that
-the member collects, and then its partner sends at once.
+The actor knows ports by number, so its events get the members' names here.  Its frames wait until
+the aggregation's flows are in force (`Aggregations`): an LACPDU may promise that the member
+collects, and then its partner sends at once.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ofapp.bridge.stp import Link
 
 
 class Negotiation:
-    """events, frames: what the actor has brought about since somebody took it."""
+    """The actor of one aggregation.  events, frames: produced since they were last taken."""
 
     def __init__(
         self, actor: lacp.Actor, number: int, params: LagParams, names: Mapping[int, str]
@@ -38,7 +37,7 @@ class Negotiation:
 
     @classmethod
     def revive(cls, name: str, number: int, params: LagParams, data: Any) -> Self:
-        """The one that was dumped, to go on; ValueError when it does not fit."""
+        """Restore a dump; ValueError when it does not fit."""
         try:
             names = {int(port): str(named) for port, named in data["names"]}
             actor = lacp.revive(name, params, number, data["actor"])
@@ -49,16 +48,16 @@ class Negotiation:
         return cls(actor, number, params, names)
 
     def dump(self) -> dict[str, Any]:
-        """As JSON-serialisable data."""
+        """The actor and its members' names as JSON-serialisable data."""
         return {"names": [*self._names.items()], "actor": lacp.dump(self.actor)}
 
     def moved(self) -> bool:
-        """Whether something has changed, since this was asked last, that a dump has."""
+        """Whether a dump would differ from that at the last call."""
         before, self._revision = self._revision, self.actor.revision
         return before != self._revision
 
     def follow(self, members: Iterable[tuple[Port, bool]], complete: bool, now: float) -> None:
-        """These ports are members, and may carry traffic or not; complete: there are no others."""
+        """Set the members and whether each may carry traffic; complete: there are no others."""
         there = {port.number: (port, usable) for port, usable in members}
         for number, name in [*self._names.items()]:
             if number in there and there[number][0].name == name:
@@ -85,7 +84,7 @@ class Negotiation:
             self._take(self.actor.set_params(params, now))
 
     def hear(self, port: int, frame: bytes, now: float) -> None:
-        """A Slow Protocols frame came in by a member."""
+        """Handle a Slow Protocols frame of a member."""
         self._take(self.actor.receive(port, frame, now))
 
     def tick(self, now: float) -> None:
@@ -93,41 +92,49 @@ class Negotiation:
         self._take(self.actor.tick(now))
 
     def go_on(self, now: float) -> None:
-        """Hear and be heard: see `lacp.absence`."""
+        """Run again after an absence: see `lacp.absence`."""
         self._take(self.actor.go_on(now))
 
     def speak(self, now: float) -> None:
-        """Say how all members stand, before a time of silence."""
+        """Send the state of all members before a time of silence."""
         self._take(self.actor.speak(now))
 
+    def last_words(self) -> list[SendFrame]:
+        """The LACPDUs that were sent last, to be repeated."""
+        return [_frame(pdu) for pdu in self.actor.last_words()]
+
     def end(self, now: float) -> list[SendFrame]:
-        """The aggregation is no more: gives what its partner is told."""
+        """Remove all members; gives the last frames for the partner."""
         self.follow((), complete=True, now=now)
         return self.take_frames()
 
     def take_events(self) -> list[Event]:
-        """Those that nobody has taken yet."""
+        """Return and clear the pending events."""
         events, self.events = self.events, []
         return events
 
     def take_frames(self) -> list[SendFrame]:
-        """Those that nobody has taken yet."""
+        """Return and clear the pending frames."""
         frames, self.frames = self.frames, []
         return frames
 
     def _take(self, effects: Iterable[lacp.Effect]) -> None:
-        """What members do is asked of the actor; the rest is kept."""
+        """Keep frames and events; what members do is read from the actor."""
         for effect in effects:
             if isinstance(effect, lacp.SendPdu):
-                self.frames.append(SendFrame(frozenset({effect.port}), effect.frame))
+                self.frames.append(_frame(effect))
             elif isinstance(effect, Event):
                 self.events.append(self._worded(effect))
 
     def _worded(self, event: Event) -> Event:
-        """Of the logical port, with the member's name."""
+        """The event as one of the logical port, with the member's name."""
         assert event.port is not None
         name = self._names[event.port]
         parts = (event.text,) if isinstance(event.text, str) else event.text
         text = "".join(f"member {name}" if isinstance(p, PortNumber) else p for p in parts)
         data = {**event.data, "member": name}
         return replace(event, text=text, port=self._number, data=data)
+
+
+def _frame(pdu: lacp.SendPdu) -> SendFrame:
+    return SendFrame(frozenset({pdu.port}), pdu.frame)

@@ -1,9 +1,9 @@
 """The numbers of logical ports: the same after a restart and after a reload.
 
 Spanning tree numbers ports in 12 bits (802.1D-2004 9.2.7), so they come from the top of that range,
-where switches have no ports of their own.  `lag0` is 4095, `bond1` 4094: a name's own number counts
-down from there, and a name without one has what its letters make of it.  Two that want the same are
-served in the order of the file; a running aggregation keeps what it has.
+where switches number no ports.  `lag0` is 4095, `bond1` 4094: the number in a name counts down from
+there, and a name without one is hashed.  Names with the same preference are numbered in the order
+of the file; a running aggregation keeps its number.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from zlib import crc32
 from ofapp.bridge.ports import MAX_PORTS
 
 MOST = 512
-"""Aggregations of one bridge."""
+"""Most aggregations of one bridge."""
 
 
 def numbered(names: Iterable[str], taken: Mapping[str, int]) -> dict[str, int]:
-    """A number for each name; taken: those that some of them have already.
+    """A number for each name; taken: numbers that some of them have already.
 
-    There are `MOST` of them: who comes after those gets none.
+    There are `MOST` numbers: further names get none.
     """
     wanted = list(names)
     found = {name: taken[name] for name in wanted if name in taken}

@@ -1,4 +1,4 @@
-"""How aggregations stand, for people: what the API and the command line read.
+"""Status of aggregations, for the API and the command line.
 
 Counts and states of LACP are None, or empty, for a member of a static aggregation.
 """
@@ -12,14 +12,14 @@ STATE_BITS = (
     *("activity", "timeout", "aggregation", "synchronization"),
     *("collecting", "distributing", "defaulted", "expired"),
 )
-"""What a state octet says, from bit 0 on (IEEE 802.1AX-2020 6.4.2.3)."""
+"""Names of the bits of a state octet, from bit 0 on (IEEE 802.1AX-2020 6.4.2.3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartyStatus:
-    """One side of a link as LACP tells of it: we ourselves (the actor) or the partner.
+    """One side of a link by LACP: this system (the actor) or the partner.
 
-    system: the address in its system identifier; key, port: as it numbers them.
+    system: the address in its system identifier; key, port: as that side numbers them.
     state: those of `STATE_BITS` that are set.
     """
 
@@ -35,8 +35,7 @@ class PartyStatus:
 class MemberStatus:
     """One member.
 
-    number: None while there is no port of that name; link: it is up, and live as the switch sees
-    it.
+    number: None while there is no port of that name; link: up, and live according to the switch.
     state: away, down, waiting, attached, collecting, distributing; standby, individual, defaulted.
     reason: why it carries no traffic; empty where it does.
     counters: PDUs and markers sent and received, illegal and unknown ones, churns, flaps, by name.
@@ -61,10 +60,10 @@ class MemberStatus:
 class LagStatus:
     """One aggregation.
 
-    number: of its logical port, which has it whether the port is there or not.
-    lacp, hash: as configured; up: enough members carry traffic; speed_mbps: theirs together.
-    system, key: what it tells its partner that it is; partner: who that is, None as long as nobody
-    speaks.  All three are None for a static aggregation.
+    number: of its logical port, present or not.
+    lacp, hash: as configured; up: enough members carry traffic; speed_mbps: their sum.
+    system, key: as sent to the partner; partner: None while none sends LACP.  All three are None
+    for a static aggregation.
     """
 
     name: str

@@ -1,9 +1,8 @@
-"""Bonds that nobody has named: two ports on which the same addresses are heard in turn.
+"""Bonds that are not configured: two ports on which the same addresses are heard in turn.
 
-A host that sends by both ports of a bond is heard on both, and the guard over moves holds its
-addresses down: that is loud, but it says nothing of bonds. So it is told that two ports look like
-one, once for each two, until no address is held down for them any more. A loop looks the same from
-here, which is told, too.
+A host that sends by both ports of a bond is heard on both, and the move guard holds its addresses
+down without mentioning bonds. So an event reports that two ports look like one bond, once for each
+pair, until no address is held down for them any more. A loop looks the same; the event says so.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ Two = tuple[int, int]
 
 
 class UnnamedBonds:
-    """told: the ports of which it was told."""
+    """Detection of such bonds.  told: the pairs of ports that were reported."""
 
     def __init__(self) -> None:
         self.told: set[Two] = set()
 
     def heard(self, two: Two, address: str) -> list[Effect]:
-        """An address was heard on two ports in turn, and on no others, until it was held down."""
+        """Report two ports on which alone an address was heard in turn until it was held down."""
         if two in self.told:
             return []
         self.told.add(two)
@@ -38,7 +37,7 @@ class UnnamedBonds:
         return [Event("lag.unnamed", text, Severity.WARNING, data=data)]
 
     def still(self, held: Iterable[Two]) -> list[Effect]:
-        """For these ports addresses are held down, and for no others any more."""
+        """Clear the reports of pairs for which no address is held down any more."""
         gone = self.told - set(held)
         self.told -= gone
         return [

@@ -5,15 +5,15 @@
     tlv           TLVs: the blocks of which an LLDPDU consists (8.4, 8.5, annex D)
     pdu           frames: made, and read as 9.2.7.7 wants it
     transmit      when an agent sends (9.2.8, 9.2.10)
-    receive       who is heard on a port, and for how long (9.2.9)
+    receive       the neighbours of a port, and how long each is remembered (9.2.9)
     agent         a port's agent, from both
-    agents        the face: all agents of a bridge
-    own           how the bridges of one controller know each other's frames from copies
-    status        how it stands, for an API
+    agents        the interface: all agents of a bridge
+    own           how the bridges of one controller distinguish each other's frames from copies
+    status        the state, for an API
 
-What is sent is told to everybody behind a port: a name, an address, VLANs. Most ports of a virtual
-switch have guests behind them, whom that is nobody's business; the map of the network is drawn
-from spanning tree without it. So LLDP is off unless somebody turns it on.
+An LLDPDU shows every host behind a port a name, an address and VLANs. LLDP is off by default, so
+that virtual machines, which are behind most ports of a virtual switch, do not learn these. The map
+of the network is drawn from spanning tree without it.
 """
 
 from ofapp.bridge.lldp.agents import Agents

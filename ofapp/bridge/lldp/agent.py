@@ -1,7 +1,7 @@
-"""The LLDP agent of one port (802.1AB-2016 clause 9): what it sends, whom it hears, what it tells.
+"""The LLDP agent of one port (802.1AB-2016 clause 9): sent frames, neighbours and events.
 
-Other than in the standard, where a neighbour is remembered until its time is over, those of a port
-whose link goes down are forgotten at once: a cable that is pulled is no link on a map.
+In the standard a neighbour is remembered until its TTL expires. Here those of a port whose link
+goes down are forgotten at once: a cable that is pulled is no link on a map.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ofapp.bridge.lldp.transmit import Transmitter
 from ofapp.bridge.pace import Telling
 
 TOLD, TOLD_PERIOD = 10, 60.0
-"""Events of one port about its neighbours: so many in so many seconds, the others are counted."""
+"""Most events of one port about its neighbours, in so many seconds; the others are counted."""
 COUNTED = (
     *("sent", "received", "discarded", "errors", "tlvs_discarded", "tlvs_unrecognized"),
     *("ageouts", "too_many", "forged", "stale", "untold"),
 )
-"""What is counted: by 9.2.6, but for the last four."""
+"""Counters: those of 9.2.6, but for the last four."""
 _WORDS = 64
 
 
 class Agent:
-    """wake: when `tick` is due, and counted: how many neighbours there are, as `Agents` knows it.
+    """The agent of one port; a bridge may have thousands.
 
-    A bridge may have thousands.
+    wake: when `tick` is due; counted: number of neighbours as `Agents` last counted it.
     """
 
     __slots__ = (
@@ -63,11 +63,11 @@ class Agent:
 
     @property
     def sender(self) -> Sender:
-        """As other bridges of this controller know it."""
+        """Its identity towards other bridges of this controller."""
         return Sender(self._system.datapath_id, self.local.number)
 
     def neighbours(self, now: float) -> list[Neighbour]:
-        """Those whose time is not over."""
+        """Neighbours whose TTL has not expired."""
         known = self._receiver.neighbours.values()
         return [neighbour for neighbour in known if neighbour.expires > now]
 
@@ -80,13 +80,13 @@ class Agent:
         return self._receiver.crowded_until is not None
 
     def known(self) -> int:
-        """How many are remembered."""
+        """Number of remembered neighbours."""
         return len(self._receiver.neighbours)
 
     # What happens
 
     def follow(self, system: System, local: Local, now: float) -> list[Effect]:
-        """The port, or the bridge, is another one than before."""
+        """Handle changed values of the port or the bridge."""
         if (system, local) == (self._system, self.local):
             return []
         was, self._system, self.local, self._pdu = self.local, system, local, b""
@@ -100,23 +100,23 @@ class Agent:
         return []
 
     def restart(self, now: float) -> None:
-        """The switch is back: say something, and see who is still there."""
+        """Send again after the switch has reconnected; neighbours expire as usual."""
         self._transmitter.restart(now)
 
     def shut(self, now: float) -> list[Effect]:
-        """The end: the neighbours are told (9.1.2.2)."""
+        """Stop, and send the neighbours a shutdown LLDPDU (9.1.2.2)."""
         if not self.local.up:
             return self.end(now)
         return [*self.end(now), self._send(pdu.shutdown(self._system, self.local))]
 
     def end(self, now: float) -> list[Effect]:
-        """The port is gone: nobody is heard here any more, and nothing that was sent counts."""
+        """Forget the neighbours of a port that is gone, and the serials of what it has sent."""
         self._own.leave(self.sender)
         gone = self._receiver.clear()
         return self._tell_gone(gone, "LLDP is off there or the link is down", now) if gone else []
 
     def hear(self, frame: bytes, room: bool, now: float) -> list[Effect]:
-        """A frame to the nearest bridge came in; room: for one more neighbour."""
+        """Handle a frame to the nearest bridge; room: one more neighbour can be remembered."""
         self.counters["received"] += 1
         if not self.local.up:
             return []
@@ -127,7 +127,7 @@ class Agent:
         said, sender = heard.information, None
         if not said.ttl:
             gone = self._receiver.forget(said.identity)
-            return [] if gone is None else self._tell_gone([gone], "it has said so", now)
+            return [] if gone is None else self._tell_gone([gone], "it sent a shutdown", now)
         if heard.proof is not None:
             found = self._own.recognise(heard.proof, heard.covered)
             if isinstance(found, Doubt):
@@ -181,7 +181,7 @@ class Agent:
         return [] if told else [self._event("lldp.limit", text, Severity.WARNING)]
 
     def _tell_forged(self, now: float) -> list[Effect]:
-        text = "somebody there poses as a bridge of this controller"
+        text = "a host there impersonates a bridge of this controller"
         return self._limited(self._event("lldp.forged", text, Severity.WARNING), now)
 
     def _tell_gone(self, gone: Iterable[Neighbour], why: str, now: float) -> list[Effect]:
@@ -205,7 +205,7 @@ class Agent:
         severity: Severity = Severity.INFO,
         data: Mapping[str, object] = MappingProxyType({}),
     ) -> Event:
-        """Of the switch's port, which the bridge may know as a part of another one alone."""
+        """An event of the switch's port, which the bridge may know only as a member of a LAG."""
         name, number = self.local.name, self.local.number
         return Event(
             kind, f"port {name} ({number}): {text}", severity, number, {"name": name, **data}

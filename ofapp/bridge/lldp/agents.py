@@ -19,11 +19,11 @@ from ofapp.bridge.lldp.transmit import REINIT_DELAY
 MOST = 1024
 """Neighbours of a bridge that are remembered, beyond the first one of each port."""
 PORTION = 64
-"""Agents that are looked at in one go; others are next."""
+"""Agents that one call of `tick` handles; the others follow with the next."""
 
 
 class Agents:
-    """Of one bridge.  own: what the bridges of a controller know of each other's frames."""
+    """All agents of one bridge.  own: for recognising frames of this controller's bridges."""
 
     def __init__(self, own: OwnAgents) -> None:
         self._own = own
@@ -43,13 +43,13 @@ class Agents:
         return tuple(sorted(self._agents))
 
     def status(self, now: float) -> tuple[AgentStatus, ...]:
-        """How each stands, by number."""
+        """The status of each agent, by port number."""
         return tuple(agent_status(self._agents[port], now) for port in self.ports)
 
     # What happens
 
     def set_system(self, system: System | None, now: float) -> list[Effect]:
-        """The bridge is another one, or (None) runs no LLDP."""
+        """Set the bridge's values; None: it runs no LLDP."""
         if system is None:
             effects = self.remove(self.ports, now)
             self._system = None
@@ -78,8 +78,8 @@ class Agents:
         return effects
 
     def remove(self, ports: Iterable[int], now: float) -> list[Effect]:
-        """LLDP does not run on these any more: neighbours are told, and it may be turned on again
-        after a while."""
+        """Stop LLDP on these ports and send their neighbours a shutdown; it starts again only
+        after reinitDelay."""
         effects: list[Effect] = []
         for number in ports:
             agent = self._agents.get(number)
@@ -89,7 +89,7 @@ class Agents:
         return effects
 
     def lose(self, ports: Iterable[int], now: float) -> list[Effect]:
-        """There are no such ports any more."""
+        """Forget ports that are gone."""
         effects: list[Effect] = []
         for number in ports:
             self._resting.pop(number, None)
@@ -99,7 +99,7 @@ class Agents:
         return effects
 
     def hear(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Frames to the nearest bridge came in, by port."""
+        """Handle frames to the nearest bridge, each with its port."""
         effects: list[Effect] = []
         for port, frame in frames:
             agent = self._agents.get(port)
@@ -136,7 +136,7 @@ class Agents:
                 self._own.leave(Sender(self._system.datapath_id, number))
 
     def resume(self, now: float) -> None:
-        """The switch is back."""
+        """Run again after the switch has reconnected."""
         if self._away:
             self._away = False
             for agent in self._agents.values():
@@ -152,7 +152,7 @@ class Agents:
         return [SetLldp(agent.local.number, False)]
 
     def _looked_at(self, agent: Agent, effects: list[Effect]) -> list[Effect]:
-        """Something has happened to an agent: it may be due at another time, or know others."""
+        """Update the timer and the neighbour count after an agent has handled something."""
         self._known += agent.known() - agent.counted
         agent.counted = agent.known()
         due = agent.due()

@@ -1,6 +1,6 @@
-"""What one side says of itself (802.1AB-2016 8.5, 802.1Q-2018 annex D): values.
+"""What an LLDPDU says of its sender (802.1AB-2016 8.5, 802.1Q-2018 annex D): values.
 
-Of neighbours all of it is hostile: an identifier is octets, and text is what they made of it.
+Nothing that a neighbour sends is trusted: an identifier is octets, and text may be anything.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import NamedTuple
 from ofapp.bridge.mac import format_mac
 
 MAC_CHASSIS, MAC_PORT, INTERFACE_NAME = 4, 3, 5
-"""Of the subtypes of identifiers (tables 8-2 and 8-3) those that are looked at here."""
+"""Subtypes of identifiers (tables 8-2 and 8-3) that are used here."""
 _ADDRESS_SUBTYPE = {"chassis": 5, "port": 4}
 _IPV4, _IPV6, _ALL802 = 1, 2, 6
-"""Of IANA's address family numbers."""
+"""Address family numbers of IANA."""
 
 CAPABILITIES = (
     *("other", "repeater", "bridge", "wlan-access-point", "router", "telephone"),
     *("docsis-cable-device", "station-only", "c-vlan", "s-vlan", "two-port-mac-relay"),
 )
-"""By bit (table 8-4)."""
+"""Names of the capabilities, by bit (table 8-4)."""
 
 
 class Identifier(NamedTuple):
@@ -31,7 +31,7 @@ class Identifier(NamedTuple):
     octets: bytes
 
     def spoken(self, of: str) -> str:
-        """For people; of: `chassis` or `port`, whose subtypes are not the same."""
+        """The identifier as text; of: `chassis` or `port`, whose subtypes are not the same."""
         mac = MAC_CHASSIS if of == "chassis" else MAC_PORT
         if self.subtype == mac and len(self.octets) == 6:
             return format_mac(int.from_bytes(self.octets, "big"))
@@ -75,7 +75,7 @@ class Information:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What all ports of a bridge say alike.
+    """What all ports of a bridge send alike.
 
     datapath_id: by which the bridges of one controller know each other; address: the bridge's;
     interval: seconds between frames; management: an address as text, empty for none.
@@ -90,9 +90,9 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """One port that speaks and hears.
+    """One port that sends and receives LLDP.
 
-    number: of OpenFlow; mac: the source of its frames; up: its link is; link: see `PortParams`.
+    number: OpenFlow's; mac: the source of its frames; up: its link is; link: see `PortParams`.
     pvid, vlans: None and none on a port that passes frames as they are.
     """
 
@@ -122,5 +122,5 @@ def spoken_address(family: int, octets: bytes) -> str:
 
 
 def capability_names(bits: int) -> list[str]:
-    """The names of the bits that are set; those that nobody has named are left out."""
+    """The names of the bits that are set; those without a name are left out."""
     return [name for bit, name in enumerate(CAPABILITIES) if bits >> bit & 1]

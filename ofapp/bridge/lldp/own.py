@@ -1,26 +1,26 @@
-"""How the bridges of one controller know each other's LLDP frames from what a host made up.
+"""How the bridges of one controller distinguish each other's LLDP frames from forged ones.
 
-What LLDP says anybody can say. So the last TLV of what is sent tells which port of which bridge it
+LLDP is not authenticated. So the last TLV of a sent frame names the port and the bridge that it
 left by, with a serial number and a digest (BLAKE2, keyed) of all the LLDPDU before it. The key is
-random for each run of the controller, and known to nobody else. Then
+random for each run of the controller, and secret. Then
 
-- a frame that somebody made up, or has changed, proves nothing;
+- a frame that a host has forged or changed proves nothing;
 - a copy of an older frame proves nothing: the last four that a port has sent count (which are the
   frames of a fast start, and two minutes otherwise), and none of a port whose switch is away;
 - a frame that comes back by the port that it left by is no neighbour.
 
-A copy that is passed on at once does prove something, to whoever gets it: who has two ports, or two
-hosts together, and passes LLDP on between them both ways, is a cable to what looks at frames alone,
-and so is an unmanaged switch. Who has one port cannot make a link, as both ends have to hear each
-other (`topology`). Where hosts are not to appear as cables, turn LLDP off on their ports: nothing
-is sent then that could be copied, and nothing that comes is heard. A goodbye proves nothing: on a
-shared segment anybody can have a port forgotten until its next frame.
+A copy that is forwarded at once is accepted. A host with two ports, or two hosts together, that
+forward LLDP both ways cannot be distinguished from a cable; the same holds for an unmanaged switch.
+A host with one port cannot make a link, as both ends have to hear each other (`topology`). Where
+hosts must not appear as cables, turn LLDP off on their ports: then nothing is sent that could be
+copied, and nothing is received. A shutdown LLDPDU proves nothing: on a shared segment any host can
+have a port forgotten until its next frame.
 
-Another controller has another key, so its bridges are neighbours; that is no forgery.  Whoever uses
-the number of this one's key and cannot make its digest is a forger, and is counted as one.
+Another controller has another key, so its bridges are ordinary neighbours and not forged. A frame
+with the number of this controller's key and a wrong digest is counted as forged.
 
-The members of a cluster have one key.  Whether a frame of another member's bridge is one of the
-last that its port has sent, that member knows: it is told by whoever puts the map together.
+The members of a cluster have one key.  Only the member that owns a bridge knows the last serials
+that its ports have sent; it compares them where the map is put together.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import NamedTuple
 from ofapp.bridge.lldp.tlv import organization
 
 OUI = b"\x02\x0f\xa9"
-"""Nobody's: one of those that administrators give out (IEEE 802c-2017), so no vendor has it."""
+"""Locally administered (IEEE 802c-2017), so no vendor has it."""
 _SUBTYPE = 1
 _BODY = struct.Struct("!8sQIQ")  # the key's number, datapath id, port, serial
 _DIGEST = 16
@@ -44,16 +44,16 @@ _VALUE = len(OUI) + 1 + _BODY.size + _DIGEST
 
 
 class Sender(NamedTuple):
-    """The port of this controller by which a frame has left.  port: of OpenFlow, not logical."""
+    """The port of this controller by which a frame has left.  port: physical, OpenFlow's number."""
 
     datapath_id: int
     port: int
 
 
 class Relative(NamedTuple):
-    """A port of another member of the cluster, by whose key a frame is sealed.
+    """A port of another cluster member, which sealed the frame with the common key.
 
-    serial: the frame's; the sender's owner knows whether it is fresh.
+    serial: the frame's; the member that owns the sender knows whether it is fresh.
     """
 
     sender: Sender
@@ -70,8 +70,8 @@ class Doubt(Enum):
 class OwnAgents:
     """The ports of one controller that send LLDP.
 
-    key: secret; without one nothing is sealed, and nothing proven.  life: another one for each run
-    of a controller whose key others have, too; None: nobody else has it.
+    key: secret; without one nothing is sealed, and nothing proven.  life: the run of a controller
+    that shares its key, different for each run; None: the key is not shared.
     """
 
     def __init__(self, key: bytes = b"", life: int | None = None) -> None:
@@ -91,9 +91,9 @@ class OwnAgents:
         return organization(OUI, _SUBTYPE, body + self._digest(body, pdu))
 
     def recognise(self, proof: bytes, pdu: bytes) -> Sender | Relative | Doubt | None:
-        """Whose frame it is, by the value of such a TLV and the octets before it.
+        """The sender of a frame, by the value of such a TLV and the octets before it.
 
-        None: it says nothing of this controller.
+        None: the TLV is not by this controller's key.
         """
         if not self._key or len(proof) != _VALUE or proof[3] != _SUBTYPE:
             return None
@@ -113,7 +113,7 @@ class OwnAgents:
         return self._sent.get(sender, ())
 
     def leave(self, sender: Sender) -> None:
-        """The port sends no more, or its switch is away: nothing that it has sent counts."""
+        """Forget the serials of a port that sends no more, or whose switch is away."""
         self._sent.pop(sender, None)
 
     def _digest(self, body: bytes, pdu: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What can be set of LLDP, in the words of IEEE 802.1AB-2016 where it has one.
+"""Parameters of LLDP, named as in IEEE 802.1AB-2016 where it has a name.
 
 Each parameter is declared here and nowhere else, see `bridge.parameter`.
 """
@@ -29,7 +29,7 @@ _ADDRESS = f"^({IPV4}|{IPV6}|)$"
 
 @dataclass(frozen=True, slots=True)
 class BridgeParams:
-    """A bridge's.  Raises InputError, which names the parameter, when a value is refused."""
+    """Parameters of a bridge.  Raises InputError, which names the parameter that is refused."""
 
     tx_interval: Annotated[
         int,
@@ -41,8 +41,8 @@ class BridgeParams:
         str,
         Form("an IPv4 or IPv6 address", _is_address, _ADDRESS),
         Doc(
-            "The address by which the switch is managed, which neighbours are told; without it they"
-            " are told its MAC address."
+            "Management address of the switch that is sent to neighbours; without it its MAC"
+            " address is sent."
         ),
     ] = ""
 
@@ -53,13 +53,13 @@ class BridgeParams:
 
 @dataclass(frozen=True, slots=True)
 class PortParams:
-    """A port's, where LLDP runs on the bridge; an aggregation's are those of its members."""
+    """Parameters of a port where the bridge runs LLDP; an aggregation's hold for its members."""
 
-    enabled: Annotated[bool, Doc("Send and hear LLDP here, where the bridge runs it.")] = True
+    enabled: Annotated[bool, Doc("Send and receive LLDP here, where the bridge runs it.")] = True
     link: Annotated[
         bool,
         Doc(
-            "Another switch of yours is behind the port: what it says of itself is believed for"
-            " the map."
+            "Another switch of yours is behind the port: what it says of itself is trusted for the"
+            " map."
         ),
     ] = False

@@ -1,8 +1,7 @@
-"""LLDPDUs in Ethernet frames: made (802.1AB-2016 9.1.2), and read as 9.2.7.7 wants it.
+"""LLDPDUs in Ethernet frames: encoded (802.1AB-2016 9.1.2) and decoded (9.2.7.7).
 
-What is wrong with the three TLVs that must be there, or with their order, discards the frame. What
-is wrong with any other discards that TLV, and the rest is heard. Either is counted as the
-standard's MIB counts it.
+An error in the three mandatory TLVs, or in their order, discards the frame. An error in any other
+TLV discards that TLV only. Either is counted as the standard's MIB counts it.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from ofapp.bridge.lldp.information import (
 from ofapp.bridge.lldp.tlv import Tlv, TlvError, Type
 
 NEAREST_BRIDGE = bytes.fromhex("0180c200000e")
-"""Which no bridge forwards, TPMRs among them (table 7-1)."""
+"""An address that no bridge forwards, TPMRs among them (table 7-1)."""
 ETHERTYPE = b"\x88\xcc"
 HOLD = 4
-"""msgTxHold (9.2.5.6): how many intervals a neighbour is to remember us."""
+"""msgTxHold (9.2.5.6): intervals for which a neighbour remembers this bridge."""
 MOST_OCTETS = 1500
 _HEADER = 14
 _LEAST = 46
@@ -39,10 +38,10 @@ class PduError(ValueError):
 
 
 class Heard(NamedTuple):
-    """A frame that was read.
+    """A decoded frame.
 
-    proof: the value of the last TLV of the organization that was asked for, and covered: the octets
-    of the LLDPDU before that one; None and nothing without one.
+    proof: the value of the last TLV of the organization that was asked for, None without one;
+    covered: the octets of the LLDPDU before that TLV.
     """
 
     information: Information
@@ -56,7 +55,7 @@ def time_to_live(interval: int) -> int:
 
 
 def encode(system: System, local: Local) -> bytes:
-    """An LLDPDU without its end, for a TLV that says who made it."""
+    """An LLDPDU without its end, so that a TLV that proves its sender can follow."""
     parts = [
         *_identity(system, local),
         tlv.tlv(Type.TTL, time_to_live(system.interval).to_bytes(2, "big")),
@@ -81,15 +80,15 @@ def shutdown(system: System, local: Local) -> bytes:
 
 
 def frame(local: Local, pdu: bytes) -> bytes:
-    """The Ethernet frame, without FCS, of an LLDPDU that has no end yet."""
+    """The Ethernet frame, without FCS, of an LLDPDU; adds its end."""
     header = NEAREST_BRIDGE + local.mac.to_bytes(6, "big") + ETHERTYPE
     return header + (pdu + _END).ljust(_LEAST, b"\0")
 
 
 def decode(octets: bytes, oui: bytes, counters: Counter[str]) -> Heard:
-    """Read a frame; PduError.  Any octets at all are taken.
+    """Decode a frame of any octets; raises PduError.
 
-    oui: of the organization whose TLV is wanted; counters: gets `discarded` and `errors` of frames,
+    oui: the organization whose TLV is wanted; counters: gets `discarded` and `errors` of frames,
     `tlvs_discarded` and `tlvs_unrecognized`, as in 9.2.6.
     """
     try:
@@ -114,7 +113,7 @@ def _decode(octets: bytes, oui: bytes, counters: Counter[str]) -> Heard:
     chassis, port = map(tlv.read_identifier, values[:2])
     known: dict[str, Any] = {"chassis": chassis, "port": port, "ttl": tlv.read_ttl(values[2])}
     proof, covered, at = None, b"", sum(2 + len(value) for value in values)
-    if known["ttl"]:  # after zero the rest is nobody's business (9.2.7.7.1)
+    if known["ttl"]:  # after zero the rest is ignored (9.2.7.7.1)
         faulty = False
         for one in found:
             if one.type in _MANDATORY:
@@ -129,7 +128,7 @@ def _decode(octets: bytes, oui: bytes, counters: Counter[str]) -> Heard:
 
 
 def _take(one: Tlv, known: dict[str, Any], counters: Counter[str]) -> bool:
-    """What an optional TLV says goes into `known`; gives whether it was discarded (9.2.7.7.2)."""
+    """Put the content of an optional TLV into `known`; whether it was discarded (9.2.7.7.2)."""
     try:
         if not one.whole:
             raise TlvError("its octets are not all there")

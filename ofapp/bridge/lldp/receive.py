@@ -1,8 +1,7 @@
-"""Who is heard on a port, and for how long (802.1AB-2016 9.2.9): its remote systems MIB.
+"""Neighbours of a port and how long each is remembered (802.1AB-2016 9.2.9): remote systems MIB.
 
-Most frames say what the last one said, so a neighbour is kept with the octets of its frame: what is
-the same need not be read again. There is room for MOST of them; a frame of one more is refused, and
-for as long as that frame was good there are too many neighbours (9.2.7.7.5).
+There is room for MOST neighbours. A frame of one more is refused, and until its TTL has expired
+there are too many neighbours (9.2.7.7.5).
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from ofapp.bridge.lldp.information import Identifier, Information
 from ofapp.bridge.lldp.own import Relative, Sender
 
 MOST = 8
-"""Neighbours of a port that are remembered: on most there is one, on a shared segment a few."""
+"""Most neighbours of a port: usually there is one, on a shared segment a few."""
 Identity = tuple[Identifier, Identifier]
 
 
 @dataclass(slots=True)
 class Neighbour:
-    """information: what it says; since, seen, expires: instants.
+    """One neighbour.  information: what it last sent; since, seen, expires: instants.
 
-    sender: the port of this controller that it has proven to be, or of its cluster.
+    sender: the port of this controller, or of its cluster, that it has proven to be.
     """
 
     information: Information
@@ -32,9 +31,9 @@ class Neighbour:
 
 
 class Receiver:
-    """neighbours: by what identifies them (MSAP identifier, 3.2.31).
+    """The neighbours of one port.  neighbours: by MSAP identifier (3.2.31).
 
-    crowded_until: until then there are too many neighbours; None: there are not.
+    crowded_until: until then there are too many neighbours; None: not too many.
     """
 
     __slots__ = ("_earliest", "crowded_until", "neighbours")
@@ -47,9 +46,9 @@ class Receiver:
     def hear(
         self, said: Information, sender: Sender | Relative | None, room: bool, now: float
     ) -> tuple[Neighbour | None, Neighbour | None]:
-        """A frame with a time to live came in: the neighbour before and now.
+        """Take a frame whose TTL is not zero; gives the neighbour before and after.
 
-        room: the bridge has room for one more; None now: there is none.
+        room: the bridge has room for one more.  None after: there is no room.
         """
         before = self.neighbours.get(said.identity)
         if before is None and (len(self.neighbours) >= MOST or not room):
@@ -62,26 +61,26 @@ class Receiver:
         return before, known
 
     def forget(self, identity: Identity) -> Neighbour | None:
-        """It has said that it goes; None when it was not known."""
+        """Forget a neighbour; gives it, None when it was not known."""
         self._earliest = None
         return self.neighbours.pop(identity, None)
 
     def clear(self) -> list[Neighbour]:
-        """The port hears no more; gives who was known."""
+        """Forget all neighbours; gives those that were known."""
         gone = [*self.neighbours.values()]
         self.neighbours.clear()
         self.crowded_until = self._earliest = None
         return gone
 
     def expire(self, now: float) -> list[Neighbour]:
-        """Take out those whose time is over (rxInfoTTL, 9.2.2.1)."""
+        """Take out neighbours whose TTL has expired (rxInfoTTL, 9.2.2.1)."""
         gone = [known for known in self.neighbours.values() if known.expires <= now]
         for known in gone:
             self.forget(known.information.identity)
         return gone
 
     def due(self) -> float | None:
-        """When somebody's time is over, or there are not too many any more."""
+        """When a TTL expires, or there are no longer too many neighbours."""
         if self._earliest is None and self.neighbours:
             self._earliest = min(known.expires for known in self.neighbours.values())
         due = [when for when in (self._earliest, self.crowded_until) if when is not None]

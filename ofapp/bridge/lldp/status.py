@@ -1,4 +1,4 @@
-"""Frozen values that tell an API how LLDP stands."""
+"""Frozen values with the state of LLDP, for an API."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ofapp.bridge.lldp.own import Relative, Sender
 
 @dataclass(frozen=True, slots=True)
 class NeighbourStatus:
-    """Somebody behind a port: what it says of itself, which anybody can say.
+    """A neighbour behind a port; what it says of itself is not authenticated.
 
-    sender: the port of this controller that it has proven to be, or of its cluster.
-    since, seen, expires: seconds: ago, ago, and left.
+    sender: the port of this controller, or of its cluster, that it has proven to be.
+    since, seen: seconds ago; expires: seconds left.
     """
 
     said: Information
@@ -27,9 +27,9 @@ class NeighbourStatus:
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """One port.
+    """The LLDP agent of one port.
 
-    number: of OpenFlow: a member's of an aggregation, and not the aggregation's; link: see
+    number: OpenFlow's; of a member, not of its aggregation; link: see
     `PortParams`; crowded: there are more neighbours than are remembered; sent: serial numbers of
     its last frames.
     """
@@ -45,7 +45,7 @@ class AgentStatus:
 
 
 def agent_status(agent: Agent, now: float) -> AgentStatus:
-    """Of now."""
+    """The agent's status at `now`."""
     return AgentStatus(
         number=agent.local.number,
         name=agent.local.name,

@@ -1,7 +1,7 @@
 """TLVs: the blocks of which an LLDPDU consists (802.1AB-2016 8.4).
 
 A header of 16 bits, seven of type and nine of length, and the octets. The octets of a basic TLV
-(8.5) and of 802.1's own (802.1Q-2018 annex D) are read here; what is malformed raises TlvError.
+(8.5) and of 802.1's TLVs (802.1Q-2018 annex D) are decoded here; malformed ones raise TlvError.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ofapp.bridge.lldp.information import Identifier, VlanName, spoken_address, 
 MAX_LENGTH = 511
 MAX_TEXT = 255
 MAX_ADDRESSES = 8
-"""Management addresses of a neighbour that are remembered."""
+"""Most management addresses that are kept of a neighbour."""
 MAX_VLANS = 16
-"""VLAN names likewise."""
+"""Most VLAN names that are kept of a neighbour."""
 MAX_VLAN_NAME = 32
 IEEE_8021 = b"\x00\x80\xc2"
 PORT_VLAN_ID, VLAN_NAME = 1, 3
@@ -28,7 +28,7 @@ _INTERFACE_UNKNOWN = 1
 
 
 class Type(IntEnum):
-    """Of basic TLVs (table 8-1)."""
+    """Types of basic TLVs (table 8-1)."""
 
     END = 0
     CHASSIS_ID = 1
@@ -47,7 +47,7 @@ class TlvError(ValueError):
 
 
 class Tlv(NamedTuple):
-    """One, as it stands in the frame; whole: all of its octets are there."""
+    """One TLV of a frame; whole: it is not cut off."""
 
     type: int
     value: bytes
@@ -55,7 +55,7 @@ class Tlv(NamedTuple):
 
 
 def tlvs(octets: bytes) -> Iterator[Tlv]:
-    """One after another up to the end of the LLDPDU TLV, or of the octets."""
+    """The TLVs up to the End Of LLDPDU TLV, or to the last octet."""
     at = 0
     while at + 2 <= len(octets):
         header = octets[at] << 8 | octets[at + 1]
@@ -68,7 +68,7 @@ def tlvs(octets: bytes) -> Iterator[Tlv]:
 
 
 def tlv(type_: int, value: bytes) -> bytes:
-    """On the wire."""
+    """A TLV on the wire."""
     return struct.pack("!H", type_ << 9 | len(value)) + value
 
 
@@ -88,12 +88,12 @@ def text(type_: int, words: str) -> bytes:
 
 
 def capabilities(bits: int) -> bytes:
-    """What the system can do, and does (8.5.8), on the wire."""
+    """System capabilities, supported and enabled alike (8.5.8), on the wire."""
     return tlv(Type.CAPABILITIES, struct.pack("!HH", bits, bits))
 
 
 def management_address(address: str, mac: int) -> bytes:
-    """8.5.9 on the wire: the address, or the MAC address without one."""
+    """A management address TLV (8.5.9) on the wire: the address, or the MAC address without one."""
     if address:
         ip = ip_address(address)
         own = bytes((_IPV4 if ip.version == 4 else _IPV6,)) + ip.packed
@@ -104,25 +104,25 @@ def management_address(address: str, mac: int) -> bytes:
 
 
 def port_vlan_id(vid: int) -> bytes:
-    """802.1Q-2018 D.2.1 on the wire."""
+    """A port VLAN ID TLV (802.1Q-2018 D.2.1) on the wire."""
     return organization(IEEE_8021, PORT_VLAN_ID, vid.to_bytes(2, "big"))
 
 
 def vlan_name(own: VlanName) -> bytes:
-    """802.1Q-2018 D.2.3 on the wire."""
+    """A VLAN name TLV (802.1Q-2018 D.2.3) on the wire."""
     name = own.name.encode()[:MAX_VLAN_NAME]
     return organization(IEEE_8021, VLAN_NAME, struct.pack("!HB", own.vid, len(name)) + name)
 
 
 def read_identifier(value: bytes) -> Identifier:
-    """8.5.2, 8.5.3: a subtype and 1 to 255 octets; TlvError."""
+    """Decode a chassis or port ID (8.5.2, 8.5.3), a subtype and 1 to 255 octets; TlvError."""
     if not 2 <= len(value) <= 256:
         raise TlvError(f"an identifier of {len(value) - 1} octets")
     return Identifier(value[0], value[1:])
 
 
 def read_ttl(value: bytes) -> int:
-    """8.5.4, in seconds; TlvError."""
+    """Decode the time to live (8.5.4), in seconds; TlvError."""
     if len(value) < 2:
         raise TlvError("a time to live of less than two octets")
     return value[0] << 8 | value[1]
@@ -135,7 +135,7 @@ def _text(value: bytes) -> str:
 
 
 def read_basic(type_: int, value: bytes, known: dict[str, Any]) -> None:
-    """Put what an optional basic TLV says (8.5.5 to 8.5.9) into `known`; TlvError.
+    """Put the content of an optional basic TLV (8.5.5 to 8.5.9) into `known`; TlvError.
 
     The first one of a type counts, except that there may be several management addresses.
     """
@@ -157,7 +157,7 @@ def read_basic(type_: int, value: bytes, known: dict[str, Any]) -> None:
 
 
 def read_8021(value: bytes, known: dict[str, Any]) -> bool:
-    """The same of one of 802.1's TLVs; False for one that is not understood here; TlvError."""
+    """The same for a TLV of 802.1; False for one that is not understood here; TlvError."""
     subtype, octets = value[3], value[4:]
     if subtype == PORT_VLAN_ID:
         if len(octets) != 2:

@@ -1,7 +1,7 @@
 """When an agent sends (802.1AB-2016 9.2.8, 9.2.10): a timer, a fast start, and a credit.
 
-The standard counts its timers down once a second; here they are instants, and the credit grows all
-the time instead of once a second.
+The standard counts its timers down once a second; here they are instants, and the credit grows
+continuously.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 FAST_TX = 1.0
 """msgFastTx (9.2.5.5), in seconds."""
 FAST_INIT = 4
-"""txFastInit (9.2.5.19): how many frames a new neighbour is worth."""
+"""txFastInit (9.2.5.19): frames that are sent at msgFastTx for a new neighbour."""
 CREDIT_MAX = 5
 """txCreditMax (9.2.5.17): frames that may leave one after another; one more each second."""
 REINIT_DELAY = 2.0
@@ -19,10 +19,10 @@ _GOLDEN = 0.618034
 
 
 class Transmitter:
-    """Of one port.
+    """The transmit timers of one port.
 
-    number: of the port: a bridge's ports do not all send at the same instant, but up to a tenth of
-    the interval earlier.
+    number: the port's, by which it sends up to a tenth of the interval earlier, so that a bridge's
+    ports do not all send at the same instant.
     """
 
     __slots__ = ("_credit", "_credit_at", "_early", "_fast", "_next", "_wanted", "interval")
@@ -36,21 +36,21 @@ class Transmitter:
         self._wanted = False
 
     def restart(self, at: float) -> None:
-        """The first frame is due then."""
+        """Start again, with the first frame at `at`."""
         self._next, self._wanted, self._fast = at, False, 0
 
     def changed(self) -> None:
-        """What is told is another thing now (localChange, 9.2.5.4)."""
+        """Send soon, as the local information has changed (localChange, 9.2.5.4)."""
         self._wanted = True
 
     def new_neighbour(self) -> None:
-        """Somebody is new and shall soon know us (newNeighbor, 9.2.5.12)."""
+        """Begin a fast start for a new neighbour (newNeighbor, 9.2.5.12)."""
         if not self._fast:
             self._fast = FAST_INIT - 1
             self._wanted = True
 
     def due(self) -> float:
-        """When `take` is to be called."""
+        """When to call `take`."""
         if not self._wanted:
             return self._next
         return self._credit_at + max(1 - self._credit, 0)

@@ -1,12 +1,11 @@
-"""IGMP and MLD snooping (RFC 4541), sans-IO. `Snooping` is the face; see `effects` for results.
+"""IGMP and MLD snooping (RFC 4541), sans-IO. Use `Snooping`; see `effects` for results.
 
 Layers, each knowing only those before it: `address`, `codec`, `message`; `igmp`, `mld`, `pim`,
 `decode`, `encode` (octets); `filter`, `hosts`, `quota`, `timers` (state without a network);
-`shared`, `scope` (what holds for the bridge, and for one VLAN and family); `routers`, `querier`,
-`member`, `group`, `snooped_vlan` (what is looked after there); `receive`, `restore`, `snapshot`,
-`snooping` (the bridge). `topology_changes` stands beside them. Nothing knows who looks after it: a
-group, say, is handed the `Scope` with each call, and answers whether the datapath's entries may
-differ now.
+`shared`, `scope` (common state of the bridge, and of one VLAN and family); `routers`, `querier`,
+`member`, `group`, `snooped_vlan` (the state there); `receive`, `restore`, `snapshot`, `snooping`
+(the bridge). `topology_changes` is separate. No object refers to its owner: a group, say, gets the
+`Scope` with each call, and returns whether the datapath's entries may differ now.
 """
 
 from ofapp.bridge.multicast.address import (
@@ -26,7 +25,13 @@ from ofapp.bridge.multicast.effects import (
     SetGroup,
     SetUnregistered,
 )
-from ofapp.bridge.multicast.params import ParamError, Params, PortParams, VlanParams
+from ofapp.bridge.multicast.params import (
+    ParamError,
+    Params,
+    PortParams,
+    PortVlanParams,
+    VlanParams,
+)
 from ofapp.bridge.multicast.snapshot import (
     MemberInfo,
     QuerierInfo,
@@ -45,6 +50,7 @@ __all__ = [
     "ParamError",
     "Params",
     "PortParams",
+    "PortVlanParams",
     "QuerierInfo",
     "RemoveGroup",
     "RouterInfo",

@@ -1,9 +1,9 @@
-"""Addresses as the snooping core holds them: raw octets in network order.
+"""Addresses in the snooping core: raw octets in network order.
 
 `bytes` because a slice of a frame is one already, it hashes fast, it goes into a match as it is,
 and its order is the numeric order that querier election needs. The length (4 or 16) tells the
-family, so nothing has to carry a family beside an address. 6 octets are the MAC address of a group
-that is not IP's: nobody reports those, but people may set entries for them.
+family, so an address needs no family beside it. 6 octets are the MAC address of a group that is not
+IP's: hosts do not report those, but administrators may set entries for them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def is_multicast(address: bytes) -> bool:
 
 
 def always_floods(group: bytes) -> bool:
-    """Whether traffic to a group floods whatever is known: 224.0.0.0/24 (RFC 4541 2.1.2(2)) and
+    """Whether traffic to a group floods in any case: 224.0.0.0/24 (RFC 4541 2.1.2(2)) and
     ff02::1. Every other link-scope IPv6 group is snooped, solicited-node groups included, as the
     Linux bridge does.
     """
@@ -91,8 +91,8 @@ def always_floods(group: bytes) -> bool:
 def is_snooped(group: bytes) -> bool:
     """Whether a group can have an entry.
 
-    Not one that always floods, nor one of IPv6 scope 0 or 1: nobody reports those (RFC 3810 6),
-    and nobody should send to them on a link.
+    Not one that always floods, nor one of IPv6 scope 0 or 1: hosts do not report those (RFC 3810
+    6), and should not send to them on a link.
     """
     if not is_multicast(group) or always_floods(group):
         return False
@@ -100,7 +100,7 @@ def is_snooped(group: bytes) -> bool:
 
 
 def why_no_entry(group: bytes) -> str | None:
-    """Why people cannot set entries for a group; None if they can."""
+    """The reason why a group cannot have permanent entries; None if it can."""
     if not is_mac_group(group):
         return None if is_snooped(group) else "not a multicast group that can have an entry"
     if not group[0] & 1:

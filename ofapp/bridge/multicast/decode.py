@@ -1,10 +1,10 @@
-"""From an Ethernet frame to a message: the headers under IGMP, MLD and PIM, checked.
+"""Decode an Ethernet frame to a message, with checks of the headers below IGMP, MLD and PIM.
 
-Any octets at all give an answer and none raises. What a host sent is believed only when whole:
-lengths and checksums. Three things the RFCs demand and deployed hosts and switches do not always
-do, the Router Alert option, a TTL or hop limit of 1 and the address a report is sent to, are
-demanded only in `strict`; the Linux bridge is the measure of lenient, and takes all three
-[measured with 6.18]. MLD still has to come from an address of the link.
+Any octets give a result and none raises. A message is accepted only with correct lengths and
+checksums. Three demands of the RFCs that deployed hosts and switches do not always meet apply only
+in `strict`: the Router Alert option, a TTL or hop limit of 1, and the destination address of a
+report. The Linux bridge takes messages without all three [measured with 6.18]. MLD still has to
+come from an address of the link.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HOP_BY_HOP, _ROUTING, _FRAGMENT, _ICMPV6, _DESTINATION, _PIM = 0, 43, 44, 58, 6
 
 
 def decode(frame: bytes, strict: bool = False) -> Message:
-    """Decode a frame with any number of VLAN tags; see the message types for what comes back."""
+    """Decode a frame with any number of VLAN tags; see the message types for the results."""
     at = 12
     while frame[at : at + 2] in _TAGS:
         at += 4
@@ -95,7 +95,7 @@ def _ipv6(frame: bytes, at: int, strict: bool) -> Message:
         header = frame[at]
         at = after
     if header == _FRAGMENT:
-        # Only the first fragment could be looked into, so none of a message is believed.
+        # Only the first fragment could be decoded, so no fragment of a message is accepted.
         return Malformed("ip_fragment") if hop_by_hop else Other()
     headers = (frame[6:12], source, dest, hop_limit, alert, strict)
     if header == _ICMPV6:

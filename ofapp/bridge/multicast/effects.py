@@ -1,7 +1,7 @@
-"""What the snooping core wants done: the desired state of the datapath, and frames to send.
+"""Results of the snooping core: the desired state of the datapath, and frames to send.
 
-Effects are differences to what was said before, in an order that loses no frame on the way:
-entries come before the restriction that needs them, and go after it.
+Effects are differences to earlier ones, in an order that loses no frame meanwhile: entries are set
+before the restriction that needs them, and removed after it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SetGroup(NamedTuple):
 
 
 class RemoveGroup(NamedTuple):
-    """The entry is gone: the next less specific one holds, at last `SetUnregistered`."""
+    """Remove the entry: the next less specific one applies, at last `SetUnregistered`."""
 
     vid: int
     group: bytes
@@ -34,9 +34,9 @@ class RemoveGroup(NamedTuple):
 
 
 class SetUnregistered(NamedTuple):
-    """Where multicast of a family without an entry goes; None: floods as without snooping.
+    """Ports that get multicast of a family without an entry; None: floods as without snooping.
 
-    A VLAN nothing was said about floods. Never holds for what `address.always_floods`.
+    A VLAN floods until it is set. Never applies to groups that `address.always_floods`.
     """
 
     vid: int
@@ -45,7 +45,7 @@ class SetUnregistered(NamedTuple):
 
 
 class SendFrame(NamedTuple):
-    """Send our own frame out of `ports`: given untagged, to be tagged as each port's egress is."""
+    """Send our own frame out of `ports`: given untagged, to be tagged by each port's VLANs."""
 
     vid: int
     ports: frozenset[int]
@@ -53,7 +53,7 @@ class SendFrame(NamedTuple):
 
 
 class ForwardTo(NamedTuple):
-    """Send the frame that was given to `receive` out of `ports`, never the one it came in by."""
+    """Forward the frame that was given to `receive` to `ports`, never to its ingress port."""
 
     vid: int
     ports: frozenset[int]

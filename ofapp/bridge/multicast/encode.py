@@ -16,7 +16,7 @@ _ALERT6 = b"\x3a\x00\x05\x02\x00\x00\x01\x00"  # next header ICMPv6; Router Aler
 
 
 class QuerySpec(NamedTuple):
-    """What a query says. Times in seconds; `group` is the unspecified address for a general one."""
+    """Fields of a query. Times in seconds; `group` is the unspecified address for a general one."""
 
     family: Family
     version: int

@@ -1,7 +1,7 @@
 """The filter of one port for one group: the router state tables of RFC 3376 6.4 and RFC 3810 7.4.
 
-Both RFCs have the same tables, so there is one engine. It knows nothing of ports, queries on the
-wire or who the querier is: it takes a record and says what the tables say to ask about.
+Both RFCs have the same tables, so there is one engine. It does not know ports, queries on the wire
+or the querier: it takes a record and returns the queries that the tables require.
 
 In INCLUDE mode `sources` are those wanted, with their timers. In EXCLUDE mode those with a running
 timer (X, the requested list) are forwarded and those `BLOCKED` (Y, a timer of zero) are not.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ofapp.bridge.multicast.message import RecordType
 
 BLOCKED = -inf
-"""Timer of a source in the exclude list: it has run out, and that is remembered."""
+"""Timer of a source in the exclude list: it has expired."""
 
 _IS_IN, _IS_EX, _TO_IN, _TO_EX, _ALLOW, _BLOCK = (int(kind) for kind in RecordType)
 
@@ -47,7 +47,7 @@ class Filter:
         return not self.exclude and not self.sources
 
     def view(self) -> tuple[bool, frozenset[bytes]]:
-        """What forwarding depends on: the mode, and the sources that are not like the rest."""
+        """The filter for forwarding: the mode, and the sources that differ from the rest."""
         if self.exclude:
             return True, frozenset(s for s, timer in self.sources.items() if timer == BLOCKED)
         return False, frozenset(self.sources)
@@ -59,7 +59,7 @@ class Filter:
         return source in self.sources
 
     def apply(self, kind: int, sources: tuple[bytes, ...], now: float, interval: float) -> Ask:
-        """One group record: change the state as the row says, and return what to ask about."""
+        """Apply one group record by its row of the table; returns the queries to send."""
         if self.exclude:
             return self._in_exclude(kind, sources, now, now + interval)
         return self._in_include(kind, sources, now + interval)
@@ -111,7 +111,7 @@ class Filter:
         return first
 
     def expire(self, now: float) -> None:
-        """Timers that have run out (RFC 3376 6.2.3, 6.3, 6.5)."""
+        """Handle timers that have expired (RFC 3376 6.2.3, 6.3, 6.5)."""
         if self.exclude and self.timer <= now:
             self.exclude = False
         if not self.exclude:
@@ -122,12 +122,12 @@ class Filter:
                 self.sources[source] = BLOCKED
 
     def lower_group(self, until: float) -> None:
-        """A group was asked about: it goes at `until` unless somebody answers."""
+        """Let the group expire at `until` unless a report answers the query that was sent."""
         if self.timer > until:
             self.timer = until
 
     def lower_sources(self, sources: Iterable[bytes], until: float) -> tuple[bytes, ...]:
-        """The same for sources; returns those it was news to."""
+        """Do the same for sources; returns those whose timers were lowered."""
         lowered = []
         for source in sources:
             if self.sources.get(source, BLOCKED) > until:

@@ -1,7 +1,7 @@
 """One multicast group on one VLAN: its members, permanent entries, and the datapath's entries.
 
-What changes members says whether the datapath's entries may differ now. A group without members and
-permanent entries is to be forgotten then.
+Methods that change members return whether the datapath's entries may differ now. A group without
+members and permanent entries is to be forgotten then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ofapp.bridge.multicast.shared import GROUPS, HOSTS, SOURCES, Shared, Snoope
 
 
 class Group:
-    """(VLAN, group). `sent` is what the datapath was told, by source, None for (*,G).
+    """State of (VLAN, group). `sent`: ports set in the datapath, by source, None for (*,G).
 
     static: permanent entries by port: the sources wanted, None for all but those in its value.
     """
@@ -34,14 +34,14 @@ class Group:
         self.source_owner: dict[bytes, int] = {}
         self.reported = -inf  # when routers last got an old host's report, for suppression
 
-    # What the datapath shall have.
+    # Desired entries of the datapath.
 
     def wanted(self, scope: Scope) -> dict[bytes | None, frozenset[int]]:
         """Ports by source.
 
-        A source has an entry of its own only where its ports are not those of (*,G). Ports that
-        do not forward are in none. Nobody is asked about MAC addresses, so they need no querier,
-        as on the Linux bridge.
+        A source has its own entry only where its ports are not those of (*,G). Ports that do not
+        forward are in none. No query asks for MAC addresses, so they need no querier, as on the
+        Linux bridge.
         """
         restricts = scope.enabled if is_mac_group(self.address) else scope.active
         if not (self.members or self.static) or not restricts:
@@ -72,7 +72,7 @@ class Group:
         return result
 
     def flush(self, scope: Scope) -> list[Effect]:
-        """The differences; sources first, so that a stream that becomes specific goes on."""
+        """The changed entries; sources first, so that a stream that becomes specific continues."""
         wanted, vid, address = self.wanted(scope), scope.vid, self.address
         effects: list[Effect] = [
             SetGroup(vid, address, source, ports)
@@ -89,11 +89,11 @@ class Group:
 
     @property
     def empty(self) -> bool:
-        """Whether nobody wants it."""
+        """Whether the group has no members and no permanent entries."""
         return not self.members and not self.static
 
     def join(self, scope: Scope, port: SnoopedPort) -> Member | None:
-        """A new member, or None if a limit forbids the group."""
+        """Add a member; None if a limit forbids the group."""
         if self.owner is None:
             if not scope.shared.charge(port):
                 return None
@@ -111,7 +111,7 @@ class Group:
         report: Report,
         now: float,
     ) -> bool:
-        """A member's port has reported."""
+        """Handle a record of a report from a member's port."""
         heard = member.report(scope, querier, record, report, now)
         if heard is None:
             return False
@@ -123,14 +123,14 @@ class Group:
         return changed
 
     def expire(self, scope: Scope, querier: Querier, member: Member, now: float) -> bool:
-        """Something of a member is due."""
+        """Handle a member's timers that are due."""
         changed = self.settle(scope.shared, member, member.expire(now))
         if member.alive:
             member.ask_again(scope, querier, now)
         return changed
 
     def settle(self, shared: Shared, member: Member, before: View) -> bool:
-        """A member's filter may have changed: pay for new sources, let go of old ones."""
+        """Follow a member's filter: charge new sources, release old ones."""
         self._charge_sources(shared, member)
         if member.state.empty:
             self.remove(shared, member)
@@ -138,7 +138,7 @@ class Group:
         return member.state.view() != before
 
     def remove(self, shared: Shared, member: Member) -> None:
-        """A port is a member no more."""
+        """Remove a member."""
         port = member.port
         member.alive = False
         member.track(False)
@@ -164,7 +164,7 @@ class Group:
         self._charge_sources(shared, member)
 
     def _charge_sources(self, shared: Shared, member: Member) -> None:
-        """Make the charges fit the member's sources; a source that is refused is left out."""
+        """Update the charges for the member's sources; a source that is refused is left out."""
         mine, owner = member.state.sources, self.source_owner
         if not mine and not owner:
             return
@@ -186,7 +186,7 @@ class Group:
     # Permanent entries.
 
     def keep(self, port: int, source: bytes | None, exclude: frozenset[bytes]) -> None:
-        """Add a permanent entry, or put it in the place of the one that there was."""
+        """Add or replace a permanent entry."""
         self.static.setdefault(port, {})[source] = exclude
 
     def unkeep(self, port: int, source: bytes | None) -> None:

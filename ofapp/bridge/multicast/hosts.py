@@ -1,7 +1,7 @@
-"""Explicit tracking of the hosts behind one port, so that fast leave harms nobody it knows of.
+"""Explicit tracking of the hosts behind one port, so that fast leave harms no host it knows of.
 
 A leave ends a stream at once only if no other host that reported the group still wants it. Hosts
-are told apart by Ethernet address (a report may come from 0.0.0.0 or ::).
+are distinguished by Ethernet address (a report may come from 0.0.0.0 or ::).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ofapp.bridge.multicast.message import RecordType
 
 
 class Host:
-    """What one host said last: its own filter, without timers but its own."""
+    """The filter of one host, by its last records, with one timer for all of it."""
 
     __slots__ = ("exclude", "sources", "until")
 
@@ -30,7 +30,7 @@ class Hosts:
         self.table: dict[bytes, Host] = {}
 
     def note(self, mac: bytes, kind: int, sources: tuple[bytes, ...], until: float) -> None:
-        """Follow a host through one record; a host that wants nothing more is forgotten."""
+        """Apply one record of a host; a host that wants nothing more is forgotten."""
         host = self.table.setdefault(mac, Host())
         said = frozenset(sources)
         if kind in (RecordType.TO_IN, RecordType.TO_EX, RecordType.IS_EX):
@@ -47,10 +47,10 @@ class Hosts:
             del self.table[mac]
 
     def prune(self, state: Filter, now: float, most: int) -> None:
-        """Take out of the port's filter what no known host wants any more.
+        """Remove from the port's filter what no known host wants any more.
 
-        EXCLUDE mode forgot the sources that hosts in INCLUDE mode asked for; they are known here,
-        and come back, no more than `most`.
+        EXCLUDE mode dropped the sources that hosts in INCLUDE mode want; they are known here and
+        restored, no more than `most`.
         """
         for mac in [mac for mac, host in self.table.items() if host.until <= now]:
             del self.table[mac]

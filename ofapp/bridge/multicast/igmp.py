@@ -1,6 +1,6 @@
 """IGMPv1, v2, v3 (RFC 1112, 2236, 3376) and IPv4 multicast router discovery (RFC 4286).
 
-Works on the IGMP octets alone; `decode` has checked the IPv4 header around them.
+Works on the IGMP octets alone; `decode` has checked the IPv4 header before them.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _decode_query(data: bytes, source: bytes, dest: bytes, strict: bool) -> Mess
 
 
 def decode_mrd(family: Family, advertisement: bool, data: bytes, headers: Headers) -> Message:
-    """Router discovery (RFC 4286 3, 4): the same layout in both families.
+    """Decode router discovery (RFC 4286 3, 4): the same layout in both families.
 
     A router counts as gone after three of its intervals, so that one lost message is no loss.
     """
@@ -143,7 +143,7 @@ def encode_igmp_query(
     qrv: int,
     qqi: float,
 ) -> bytes:
-    """Octets of a query. Versions 1 and 2 leave out what they cannot say.
+    """Octets of a query. Versions 1 and 2 leave out the fields that they do not have.
 
     max_resp, qqi: seconds; at least a tenth of a second is sent, since 0 would mean version 1.
     """

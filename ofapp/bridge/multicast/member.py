@@ -1,7 +1,7 @@
 """One port's membership of one group: its filter, older hosts, and the queries after a leave.
 
-RFC 3376 6.4.2, 6.6.3 and 7.3.2; RFC 3810 7.4.2, 7.6.3 and 8.3.2. What changes the filter tells what
-it was before, by which its group, which pays for sources, sees what has become of it.
+RFC 3376 6.4.2, 6.6.3 and 7.3.2; RFC 3810 7.4.2, 7.6.3 and 8.3.2. Methods that change the filter
+return the one before, by which the group, which charges for sources, detects the change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ofapp.bridge.multicast.shared import HOSTS, SOURCES, Shared, SnoopedPort
 from ofapp.bridge.multicast.timers import Place, Timed
 
 View = tuple[bool, frozenset[bytes]]
-"""What forwarding depends on of a filter (`Filter.view`)."""
+"""A filter as far as forwarding depends on it (`Filter.view`)."""
 
 _LEAVING = frozenset((RecordType.TO_IN, RecordType.BLOCK))
 
@@ -49,8 +49,8 @@ class Member(Timed):
         self.alive = True
         self.truncated = False
         self.hosts: Hosts | None = Hosts() if port.params.mcast_fast_leave else None
-        self.v1_until = -inf  # an IGMPv1 host is here: leaves are not to be believed
-        self.old_until = -inf  # a host of an old version is: neither are source lists
+        self.v1_until = -inf  # an IGMPv1 host is here: leaves do not count
+        self.old_until = -inf  # a host of an old version is here: nor do source lists
         self.query_left = 0
         self.query_at = inf
         self.source_left: dict[bytes, int] = {}
@@ -61,7 +61,7 @@ class Member(Timed):
     def report(
         self, scope: Scope, querier: Querier, record: Record, report: Report, now: float
     ) -> tuple[View, Ask] | None:
-        """Follow one record of a report of this port: what the filter was, and what to ask.
+        """Apply one record of a report of this port; gives the filter before, and queries to send.
 
         None when nothing changes.
         """
@@ -95,7 +95,7 @@ class Member(Timed):
     def _adapt(
         self, kind: int, sources: tuple[bytes, ...], old: bool, now: float
     ) -> tuple[int, tuple[bytes, ...]] | None:
-        """What is left of a record where old hosts are, or an old version is configured (`old`)."""
+        """The record as it counts with old hosts, or an old version configured (`old`)."""
         if kind == RecordType.TO_IN and self.v1_until > now:
             return None
         if old:
@@ -111,7 +111,7 @@ class Member(Timed):
         return kind, sources
 
     def _limit(self, shared: Shared, kind: int, sources: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        """No more sources than the port may list; a record that replaces the list starts anew."""
+        """Limit the sources of the list; a record that replaces the list counts by itself."""
         mine, most = self.state.sources, shared.params.mcast_max_sources
         if kind in (RecordType.IS_EX, RecordType.TO_EX):
             kept = sources[:most]
@@ -129,7 +129,7 @@ class Member(Timed):
     def _track(
         self, shared: Shared, mac: bytes, kind: int, sources: tuple[bytes, ...], until: float
     ) -> bool:
-        """Note who said it. Past the limit the port's leaves are asked about, as without."""
+        """Track the sender of a record. Past the limit, leaves are queried as without tracking."""
         hosts = self.hosts
         assert hosts is not None
         count = len(hosts.table)
@@ -144,17 +144,17 @@ class Member(Timed):
         return True
 
     def track(self, on: bool) -> None:
-        """Start or stop tracking hosts; a table that starts empty knows nobody to protect."""
+        """Start or stop tracking hosts; a new table is empty and protects no earlier host."""
         if not on and self.hosts is not None:
             self.port.hosts -= len(self.hosts.table)
             self.hosts = None
         elif on and self.hosts is None:
             self.hosts = Hosts()
 
-    # Asking, when this bridge is the querier.
+    # Queries, when this bridge is the querier.
 
     def ask(self, scope: Scope, querier: Querier, ask: Ask, now: float) -> None:
-        """Ask whether anybody is left, some times, and wait no longer than for the answers."""
+        """Query for remaining members, repeatedly, and lower the timers to the response time."""
         params = scope.params
         until = now + params.last_member_time
         if ask.sources:
@@ -198,7 +198,7 @@ class Member(Timed):
         self.source_at = now + interval if self.source_left else inf
 
     def asked(self, sources: tuple[bytes, ...], until: float) -> None:
-        """Another querier asks about the group or these sources (RFC 3376 6.6.1)."""
+        """Lower timers: another querier asks for the group or its sources (RFC 3376 6.6.1)."""
         if sources:
             self.state.lower_sources(sources, until)
         elif self.state.exclude:
@@ -213,13 +213,13 @@ class Member(Timed):
         return min(self.state.deadline(), self.query_at, self.source_at)
 
     def expire(self, now: float) -> View:
-        """Let go of what has run out."""
+        """Handle timers that have expired; gives the filter before."""
         before = self.state.view()
         self.state.expire(now)
         return before
 
     def ask_again(self, scope: Scope, querier: Querier, now: float) -> None:
-        """Repeat queries that are due, if it is still for us to ask."""
+        """Repeat queries that are due, if this bridge is still the querier."""
         if self.source_at <= now:
             if querier.is_querier:
                 self._send_sources(scope, querier, now)
@@ -232,12 +232,12 @@ class Member(Timed):
             else:
                 self.query_left, self.query_at = 0, inf
 
-    # Set, and forgotten.
+    # Restore and forget.
 
     def restore(
         self, shared: Shared, exclude: bool, sources: tuple[bytes, ...], until: float
     ) -> View:
-        """Take over what a switch already forwards, with full timers."""
+        """Restore a member that the switch already forwards to, with full timers."""
         before = self.state.view()
         self.state.exclude = exclude
         self.state.timer = until if exclude else -inf
@@ -246,7 +246,7 @@ class Member(Timed):
         return before
 
     def forget_source(self, source: bytes) -> View:
-        """As if nobody had ever named it; KeyError if nobody has."""
+        """Forget a source. Raises KeyError if it is not known."""
         before = self.state.view()
         del self.state.sources[source]
         return before

@@ -1,7 +1,7 @@
-"""What IGMP, MLD, PIM and MRD say, as one vocabulary for both families.
+"""Messages of IGMP, MLD, PIM and MRD, common to both families.
 
 IGMPv1/v2 and MLDv1 reports and leaves become the records that RFC 3376 7.3.2 and RFC 3810 8.3.2
-map them to, so the engine knows one kind of report. Plain NamedTuples: one is built a message.
+map them to, so the engine knows one kind of report. Plain NamedTuples: each message creates one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Report(NamedTuple):
 
     kind: counter name, e.g. ``igmp_v2_report``, ``mld_v1_leave``.
     version: 1, 2, 3 for IGMP; 1, 2 for MLD.
-    host: Ethernet source, by which hosts of one port are told apart.
+    host: Ethernet source, which distinguishes the hosts of one port.
     """
 
     kind: str
@@ -66,14 +66,14 @@ class Query(NamedTuple):
 
     @property
     def general(self) -> bool:
-        """Whether it asks about every group."""
+        """Whether it asks for every group."""
         return not any(self.group)
 
 
 class RouterHello(NamedTuple):
-    """A multicast router announces itself (PIM hello, MRD advertisement) or goes (hold 0).
+    """A multicast router announces itself (PIM hello, MRD advertisement) or leaves (hold 0).
 
-    hold: seconds to believe it, None when the message does not say.
+    hold: seconds for which it is valid, None when the message has no time.
     """
 
     kind: str
@@ -83,13 +83,13 @@ class RouterHello(NamedTuple):
 
 
 class Other(NamedTuple):
-    """Sound, and nothing this bridge interprets: forwarded as any multicast (RFC 4541 2.1.1(3))."""
+    """Valid, but not interpreted here: forwarded as any multicast (RFC 4541 2.1.1(3))."""
 
     kind: str = "other"
 
 
 class Malformed(NamedTuple):
-    """Must not be believed or forwarded (RFC 4541 2.1.1(5)); `reason` names its drop counter."""
+    """Invalid, not to be forwarded (RFC 4541 2.1.1(5)); `reason` names its drop counter."""
 
     reason: str
 

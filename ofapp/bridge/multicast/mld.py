@@ -1,6 +1,6 @@
 """MLDv1, v2 (RFC 2710, 3810) and IPv6 multicast router discovery (RFC 4286).
 
-Works on the ICMPv6 octets; `decode` has walked the IPv6 headers before them.
+Works on the ICMPv6 octets; `decode` has parsed the IPv6 headers before them.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""What a user may set, under the Linux bridge's names, times in seconds.
+"""Parameters of multicast snooping, with the Linux bridge's names, times in seconds.
 
 Two defaults differ from Linux's: `mcast_igmp_version` 3 and `mcast_mld_version` 2, because
 versions 2 and 1 keep no source lists, and then a source-specific join gets every source.
-Frozen and checked on construction, so the engine never meets a bad value; each is declared here
-and nowhere else, see `bridge.parameter`.
+Frozen and checked on construction, so the engine never gets a bad value; each is declared only
+here, see `bridge.parameter`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -18,11 +19,11 @@ from ofapp.bridge.multicast.address import ANY4, is_host, is_link_local6, parse
 from ofapp.bridge.parameter import Form, refusals
 from ofapp.bridge.patterns import HOST4, ipv6_pattern
 
-MAX_QUERY_INTERVAL = 31744.0  # the greatest a QQIC can say
+MAX_QUERY_INTERVAL = 31744.0  # the greatest value of a QQIC
 
 
 class ParamError(ValueError):
-    """A parameter that is not what it must be; `field` names it."""
+    """A parameter with a bad value; `field` names it."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(f"{name}: {what}")
@@ -56,8 +57,25 @@ _LINK_LOCAL6 = ipv6_pattern("[fF][eE][89abAB][0-9a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
+class PortVlanParams:
+    """Parameters of a port in one VLAN."""
+
+    mcast_router: Annotated[
+        int | None,
+        Interval(ge=0, le=2),
+        Doc("As the port's, which it replaces in this VLAN; null: the port's applies."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True, slots=True)
 class PortParams:
-    """One port's.  mcast_flood_unregistered: RFC 4541 2.1.2(3)."""
+    """Parameters of a port.
+
+    mcast_flood_unregistered: RFC 4541 2.1.2(3); vlans: values of single VLANs, by VID.
+    """
 
     mcast_router: Annotated[
         int,
@@ -65,29 +83,33 @@ class PortParams:
         Doc("0: never a router port; 1: one while a router is heard; 2: always one."),
     ] = 1
     mcast_fast_leave: Annotated[
-        bool, Doc("Drop a group when the last known host leaves it, without asking.")
+        bool, Doc("Drop a group when the last known host leaves it, without a query.")
     ] = False
     mcast_max_groups: Annotated[
-        int, Interval(ge=0, le=1 << 24), Doc("Most groups here; 0: no limit of its own.")
+        int, Interval(ge=0, le=1 << 24), Doc("Most groups on the port; 0: no separate limit.")
     ] = 0
-    mcast_flood_unregistered: Annotated[bool, Doc("The port gets groups that nobody joined.")] = (
-        False
-    )
+    mcast_flood_unregistered: Annotated[bool, Doc("The port gets groups without members.")] = False
+    vlans: Mapping[int, PortVlanParams] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check(self)
 
+    def router(self, vid: int) -> int:
+        """`mcast_router` that applies in a VLAN."""
+        own = self.vlans.get(vid)
+        return self.mcast_router if own is None or own.mcast_router is None else own.mcast_router
+
 
 @dataclass(frozen=True, slots=True)
 class VlanParams:
-    """One VLAN's; the bridge's hold where a VLAN has none.
+    """Parameters of a VLAN; the bridge's apply where a VLAN has none.
 
     mcast_querier_address4: 0.0.0.0 makes every other querier win and other switches not see a
     router here (RFC 4541 2.1.1(1)b), as Linux's default does.
     """
 
     mcast_snooping: _Snooping = True
-    mcast_querier: Annotated[bool, Doc("Ask for members, unless another querier does.")] = False
+    mcast_querier: Annotated[bool, Doc("Send queries, unless another querier does.")] = False
     mcast_igmp_version: Annotated[
         int, Interval(ge=2, le=3), Doc("Version of our IGMP queries: 2 or 3.")
     ] = 3
@@ -101,7 +123,10 @@ class VlanParams:
         float, Interval(ge=0.1, le=3174.4), Unit("s"), Doc("Seconds between those queries.")
     ] = 1.0
     mcast_membership_interval: Annotated[
-        float, Interval(ge=1, le=1e6), Unit("s"), Doc("Seconds that a report is good for.")
+        float,
+        Interval(ge=1, le=1e6),
+        Unit("s"),
+        Doc("Seconds until a reported membership expires."),
     ] = 260.0
     mcast_querier_interval: Annotated[
         float,
@@ -122,7 +147,7 @@ class VlanParams:
         Doc("Seconds that hosts have to answer; less than mcast_query_interval."),
     ] = 10.0
     mcast_startup_query_count: Annotated[
-        int, Interval(ge=1, le=255), Doc("How many general queries there are to begin with.")
+        int, Interval(ge=1, le=255), Doc("How many general queries are sent at the start.")
     ] = 2
     mcast_startup_query_interval: Annotated[
         float,
@@ -142,12 +167,12 @@ class VlanParams:
         str,
         Form("a link-local IPv6 address", _is_querier6, f"^({_LINK_LOCAL6})?$"),
         Doc(
-            "Source of our MLD queries, a link-local address; without it the one that the bridge's"
-            " Ethernet address makes."
+            "Source of our MLD queries, a link-local address; by default the one of the bridge's"
+            " Ethernet address."
         ),
     ] = ""
     mcast_flood_unregistered: Annotated[
-        bool, Doc("Groups that nobody joined flood, and do not go to router ports only.")
+        bool, Doc("Groups without members flood, and do not go to router ports only.")
     ] = False
     mcast_report_suppression: Annotated[
         bool, Doc("Routers get one IGMPv1/v2 or MLDv1 report for each group and query.")
@@ -164,13 +189,13 @@ class VlanParams:
 
     @property
     def last_member_time(self) -> float:
-        """Seconds from a leave to the end of the stream (RFC 3376 8.10)."""
+        """Seconds from a leave until the stream ends (RFC 3376 8.10)."""
         return self.mcast_last_member_count * self.mcast_last_member_interval
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """The bridge's.
+    """Parameters of the bridge.
 
     mcast_snooping: off, nothing is snooped on any VLAN; vlan: for VLANs without their own.
     """
@@ -183,14 +208,14 @@ class Params:
     ] = 4096
     mcast_max_sources: Annotated[
         int,
-        Interval(ge=1, le=88),  # what one IPv6 query can ask about
+        Interval(ge=1, le=88),  # most sources in one IPv6 query
         Doc("Most sources that a port may list for a group."),
     ] = 32
     mcast_eht_hosts_limit: Annotated[
         int, Interval(ge=1, le=1 << 20), Doc("Most hosts that are tracked on a port.")
     ] = 512
     strict: Annotated[
-        bool, Doc("Drop what the RFCs say to drop though deployed hosts send it.")
+        bool, Doc("Drop messages as the RFCs demand, even where deployed hosts send them.")
     ] = False
     vlan: VlanParams = field(default_factory=VlanParams)
 

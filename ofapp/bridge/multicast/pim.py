@@ -1,4 +1,4 @@
-"""PIM hello (RFC 7761 4.9.2): the one PIM message that tells where a multicast router is."""
+"""PIM hello (RFC 7761 4.9.2): the one PIM message that shows where a multicast router is."""
 
 from __future__ import annotations
 

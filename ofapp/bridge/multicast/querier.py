@@ -1,14 +1,14 @@
-"""Who asks on a VLAN: this bridge, another querier, or nobody (RFC 3376 6.6.2, RFC 3810 7.6.2).
+"""The querier of a VLAN: this bridge, another one, or none (RFC 3376 6.6.2, RFC 3810 7.6.2).
 
-Snooping restricts nothing until somebody asks, and for one response time longer, so that the
-answers are in before the first stream is cut to its members (as the Linux bridge does).
+Snooping restricts nothing until there is a querier, and for one response time longer, so that the
+reports are in before the first stream is restricted to its members (as the Linux bridge does).
 
 A query from 0.0.0.0 or :: is a proxy's, or that of a bridge without an address, such as every Linux
-bridge with mcast_querier. It wins no election, ends no better querier's reign and makes no router
-port (RFC 4541 2.1.1(1)b, (4), 3). But hosts answer it, so where nobody better asks it is as good a
-reason to restrict; and who asks must then get the reports, and the streams as well, because a
-bridge keeps reports to itself: Linux passes IGMPv1/v2 and MLDv1 reports on only towards routers, so
-the members behind it are not known here. `askers` are the ports where that is so.
+bridge with mcast_querier. It wins no election, replaces no better querier and makes no router port
+(RFC 4541 2.1.1(1)b, (4), 3). But hosts answer it, so without a better querier it is as good a
+reason to restrict. The proxy must then get the reports, and the streams as well: Linux forwards
+IGMPv1/v2 and MLDv1 reports only towards routers, so the members behind it are not known here.
+`askers` are the ports where that is so.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Querier(Timed):
     """Querier state of one VLAN and family.
 
     other: address of the elected other querier; None when there is none. After a restart it is
-    `b""`: somebody asked before, and we do not know who. An unspecified address: only proxies ask.
-    askers: ports where a proxy asks, and until when to believe it; empty once somebody better asks.
-    active_at: when restricting may begin; infinity while nobody asks. active: it has begun.
+    `b""`: there was one, whose address is not known. An unspecified address: only proxies query.
+    askers: ports with a proxy querier, and when it expires; empty once there is a better querier.
+    active_at: when restricting may begin; infinity without a querier. active: it has begun.
 
-    Whoever tells it something looks at `active`, `askers` and the deadline then.
+    After each call the caller checks `active`, `askers` and the deadline.
     """
 
     __slots__ = (
@@ -73,16 +73,16 @@ class Querier(Timed):
         self.active_at = inf
         self.next_query = inf
         self.startup_left = 0
-        self.asked_at = -inf  # the last general query anybody sent
-        self.hurried_at = -inf  # our last one that wanted quick answers
+        self.asked_at = -inf  # the last general query, ours or another's
+        self.hurried_at = -inf  # our last one with a short response time
 
     @property
     def is_querier(self) -> bool:
-        """Whether it is for us to ask."""
+        """Whether this bridge is the querier."""
         return self.enabled and self.other is None
 
     def configure(self, scope: Scope, now: float) -> None:
-        """Our own querier on or off, and its address; starts as RFC 3376 8.6, 8.7 say."""
+        """Set our own querier on or off, and its address; it starts as in RFC 3376 8.6, 8.7."""
         params, enabled = scope.params, scope.params.mcast_querier
         if scope.family is Family.IPV4:
             self.address = parse(params.mcast_querier_address4)
@@ -105,12 +105,12 @@ class Querier(Timed):
             self.active = False
 
     def _beats(self, address: bytes) -> bool:
-        """Whether we win against another: the lowest wins, but a proxy stands in nobody's way."""
+        """Whether we win against another: the lowest address wins, but a proxy never does."""
         return address in PROXY_SOURCES or (self.address != ANY4 and self.address < address)
 
     @property
     def _proper(self) -> bool:
-        """Whether somebody is known to ask, or we ask, by an address that can win."""
+        """Whether there is a known querier, or we are it, with an address that can win."""
         if self.other is None:
             return self.enabled and self.address != ANY4
         return bool(self.other) and self.other not in PROXY_SOURCES
@@ -121,20 +121,20 @@ class Querier(Timed):
         if self.active_at == inf:
             self.active_at = now + scope.params.mcast_query_response_interval
 
-    # What other queriers say.
+    # Other queriers.
 
     def heard(self, scope: Scope, query: Query, port: int, now: float) -> bool:
-        """A general query came in; returns whether a router may have sent it."""
+        """Handle a general query; returns whether a router may have sent it."""
         self.asked_at = now
         source = query.source
         proxy = source in PROXY_SOURCES
         if proxy:
             if self._proper:
                 return False
-            if scope.shared.ports[port].params.mcast_router:
+            if scope.shared.ports[port].params.router(scope.vid):
                 self.askers[port] = now + self.hold(scope, query)
             if self.enabled:
-                return False  # we ask, from an address no better
+                return False  # we are the querier, with an address that is no better
         elif self.enabled and source == self.address:
             return False
         elif self.other is None:
@@ -142,7 +142,7 @@ class Querier(Timed):
                 return True
         elif self._proper and source > self.other:
             return True
-        # Not told of each address: one host could make up a lower one with every frame. Nor of
+        # No event for each address: one host could forge a lower one with every frame. Nor for
         # every proxy, as none is better than another.
         changed = self.other is None or port != self.other_port
         if proxy and self.other in PROXY_SOURCES and self.other_port in self.askers:
@@ -162,7 +162,7 @@ class Querier(Timed):
         return not proxy
 
     def hold(self, scope: Scope, query: Query) -> float:
-        """How long to believe a querier: what it says of itself, if that is longer than ours.
+        """Seconds until a querier expires: by its own values, if that is longer than by ours.
 
         (RFC 3376 4.1.6, 4.1.7, 8.5.) At most ten times ours: one forged query must not last days.
         """
@@ -178,7 +178,7 @@ class Querier(Timed):
         return max(ours, min(10 * ours, last.qrv * last.qqi + last.max_resp))
 
     def restored(self, scope: Scope, now: float) -> None:
-        """A switch already restricts, so somebody was asking: restrict on, and ask."""
+        """Restore: a switch already restricts, so there was a querier. Keep that, and query."""
         self.active_at = now
         if not self.enabled:
             self.other = b""
@@ -187,13 +187,13 @@ class Querier(Timed):
             self.startup_left = scope.params.mcast_startup_query_count
             self.next_query = now
 
-    # Asking.
+    # Queries.
 
     def ask_again(self, scope: Scope, now: float) -> None:
-        """The topology changed: ask at once, and again after the startup interval.
+        """Query at once after a topology change, and again after the startup interval.
 
-        As a proxy if another is the querier (RFC 4541 2.1.1(4)). Nobody restricts: nobody asks.
-        No oftener than answers can come.
+        As a proxy if another is the querier (RFC 4541 2.1.1(4)). Not where nothing is restricted,
+        and not before answers to the last query can have come.
         """
         if self.active_at == inf:
             return
@@ -203,23 +203,24 @@ class Querier(Timed):
         self.next_query = min(self.next_query, soonest)
 
     def ask_port(self, scope: Scope, port: int) -> None:
-        """A port began to forward: ask who is there, unless it is somebody who asks himself.
+        """Query a port that began to forward, unless a proxy queries there itself.
 
-        Linux takes 0.0.0.0 for the lowest address, and would ask no more [measured].
+        Linux takes 0.0.0.0 for the lowest address, and would stop its queries [measured].
         """
         if self.active_at != inf and port not in self.askers:
             self._send_general(scope, frozenset((port,)), quick=True)
 
     def _send_general(self, scope: Scope, ports: frozenset[int], quick: bool) -> None:
-        """Quick: answers within a last-member interval, for a stream may wait for them."""
+        """Send a general query. quick: responses within a last-member interval, as streams wait."""
         params = scope.params
         version, qrv, qqi = scope.version, 2, params.mcast_query_interval
         source = self.address
         if self.other is not None:
             source = PROXY_SOURCE[scope.family]
             if self.last is not None:
-                # RFC 4541 2.1.1(4): a proxy query says what the true querier says.
-                version = self.last.version
+                # RFC 4541 2.1.1(4): a proxy query has the values of the true querier, in no newer
+                # version than is configured.
+                version = min(version, self.last.version)
                 qrv, qqi = self.last.qrv or qrv, self.last.qqi or qqi
         resp = params.mcast_last_member_interval if quick else params.mcast_query_response_interval
         if ports:
@@ -230,7 +231,7 @@ class Querier(Timed):
     def send_specific(
         self, scope: Scope, group: bytes, sources: tuple[bytes, ...], suppress: bool, port: int
     ) -> None:
-        """Ask the port of a leave whether anybody is left."""
+        """Query the port of a leave for remaining members."""
         if port in scope.live:
             params = scope.params
             spec = QuerySpec(
@@ -291,7 +292,7 @@ class Querier(Timed):
             self.next_query = now + params.mcast_query_interval if self.is_querier else inf
 
     def stop(self) -> None:
-        """Snooping was turned off here: as if nobody ever asked."""
+        """Reset, as snooping was turned off: there is no querier."""
         self.enabled = self.active = False
         self.other, self.last, self.other_port = None, None, None
         self.other_until = self.active_at = self.next_query = inf
@@ -300,7 +301,7 @@ class Querier(Timed):
 
 
 def _send(scope: Scope, spec: QuerySpec, source: bytes, ports: frozenset[int]) -> None:
-    """Send a query; counted for each port."""
+    """Send a query and count it for each port."""
     shared = scope.shared
     name = f"tx_{'igmp' if spec.family is Family.IPV4 else 'mld'}_v{spec.version}_query"
     for port in ports:

@@ -1,9 +1,9 @@
-"""Who may add an entry to the datapath: the bridge's limit, shared so that nobody is starved.
+"""Quota for entries of the datapath: the bridge's limit, shared so that each port gets some.
 
-Half of `mcast_hash_max` is set aside in equal parts for the ports, the rest is for whoever asks
-first. A port that joins without end fills the common half and its own part, and every other port
-still has its own: a hostile host harms its own port. An entry is charged to the port that caused
-it and passes to another member when that one leaves.
+Half of `mcast_hash_max` is reserved in equal parts for the ports, the rest is first come, first
+served. A port that joins without end fills the common half and its own part, and every other port
+still has its own: a hostile host harms its own port only. An entry is charged to the port that
+caused it, and then to another member when that one leaves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class EntryQuota:
         self._shared = False
 
     def _share(self) -> None:
-        """Work out the parts; not before somebody asks, as ports come by the thousand."""
+        """Compute the parts; not before they are needed, as thousands of ports may be added."""
         if self._shared:
             return
         self._shared = True
@@ -30,17 +30,17 @@ class EntryQuota:
         self._common_used = sum(max(0, used - self._reserve) for used in self._used.values())
 
     def set_limit(self, limit: int) -> None:
-        """A new limit; what is there stays."""
+        """Set a new limit; existing entries stay."""
         self._limit = limit
         self._shared = False
 
     def add_port(self, port: int) -> None:
-        """A port to share with."""
+        """Add a port to share with."""
         self._used[port] = 0
         self._shared = False
 
     def remove_port(self, port: int) -> None:
-        """A port that has no entries any more."""
+        """Remove a port, which has no entries any more."""
         del self._used[port]
         self._shared = False
 
@@ -55,7 +55,7 @@ class EntryQuota:
 
     @property
     def relaxed(self) -> bool:
-        """Whether an eighth of the common part is free: far enough from the limit to say so."""
+        """Whether an eighth of the common part is free: enough to clear the alarm."""
         self._share()
         return self._common_used <= self._common * 7 // 8
 
@@ -70,14 +70,14 @@ class EntryQuota:
         return True
 
     def release(self, port: int) -> None:
-        """Take one entry off the port."""
+        """Release one entry of the port."""
         self._share()
         if self._used[port] > self._reserve:
             self._common_used -= 1
         self._used[port] -= 1
 
     def move(self, old: int, new: int) -> None:
-        """Pass a charge on. The new owner's was there to be had, so this is never refused."""
+        """Move a charge to another port; never refused, as the entry exists already."""
         self.release(old)
         if self._used[new] >= self._reserve:
             self._common_used += 1

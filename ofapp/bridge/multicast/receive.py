@@ -1,4 +1,4 @@
-"""What a report, a query and a router's hello do to a VLAN's snooping, and where they go on to."""
+"""Reports, queries and routers' hellos: their effect on a VLAN's snooping, and forwarding."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _JOINING = (RecordType.IS_EX, RecordType.TO_EX)
 
 
 def on_report(snooped: SnoopedVlan, report: Report, port: SnoopedPort, now: float) -> None:
-    """Follow a report, and pass it to routers only (RFC 4541 2.1.1(1)), or to who asks for them.
+    """Apply a report, and forward it to routers and queriers only (RFC 4541 2.1.1(1)).
 
-    While nothing is restricted it floods: nobody who asks is known here.
+    While nothing is restricted it floods: no querier is known here.
     """
     to_routers = follow(snooped, report, port, now)
     if not snooped.scope.active:
@@ -25,7 +25,7 @@ def on_report(snooped: SnoopedVlan, report: Report, port: SnoopedPort, now: floa
 
 
 def follow(snooped: SnoopedVlan, report: Report, port: SnoopedPort, now: float) -> bool:
-    """What a report says of its port's members; returns whether routers need to hear of it."""
+    """Apply a report to its port's members; returns whether routers need it."""
     to_routers = True
     for record in report.records:
         if is_snooped(record.group) and not _on_record(snooped, record, report, port, now):
@@ -36,13 +36,13 @@ def follow(snooped: SnoopedVlan, report: Report, port: SnoopedPort, now: float) 
 def _on_record(
     snooped: SnoopedVlan, record: Record, report: Report, port: SnoopedPort, now: float
 ) -> bool:
-    """One record; returns whether routers need to hear of it."""
+    """Apply one record; returns whether routers need it."""
     kind, address, sources = record
     group = snooped.groups.get(address)
     member = group.members.get(port.number) if group is not None else None
     if member is None:
         if kind not in _JOINING and (not sources or kind == RecordType.BLOCK):
-            return True  # leaves what it is not in
+            return True  # a leave of a group that it is not in
         joined = snooped.join(address, port)
         if joined is None:
             return True
@@ -62,20 +62,20 @@ def _on_record(
 
 
 def on_query(snooped: SnoopedVlan, query: Query, port: SnoopedPort, now: float) -> None:
-    """A query from elsewhere: to all ports, so that members answer, and to ourselves."""
+    """Handle another's query, and forward it to all ports, so that members answer."""
     if query.general:
         snooped.hear_query(query, port, now)
     else:
         _on_specific(snooped, query, now)
     ports = snooped.scope.live
     if query.general and query.source in PROXY_SOURCES and snooped.querier.other is not None:
-        # Linux takes 0.0.0.0 for the lowest address and would ask no more itself [measured].
+        # Linux takes 0.0.0.0 for the lowest address and would stop its queries [measured].
         ports -= snooped.scope.learned_routers
     snooped.forward(ports, port.number)
 
 
 def _on_specific(snooped: SnoopedVlan, query: Query, now: float) -> None:
-    """RFC 3376 6.6.1, and the Linux bridge: what is asked about goes unless answered for."""
+    """Lower timers (RFC 3376 6.6.1, and the Linux bridge): without a report they expire."""
     group = snooped.groups.get(query.group)
     if group is None:
         return
@@ -87,7 +87,7 @@ def _on_specific(snooped: SnoopedVlan, query: Query, now: float) -> None:
 
 
 def on_hello(snooped: SnoopedVlan, hello: RouterHello, port: SnoopedPort, now: float) -> None:
-    """A PIM hello or a router discovery message: to all ports, as its address asks."""
+    """Handle a PIM hello or router discovery message; forward it to all, as its address asks."""
     params = snooped.scope.params
     soon = now + params.last_member_time
     if hello.hold == 0:

@@ -7,10 +7,10 @@ from ofapp.bridge.multicast.message import Record
 
 
 def parse_records(data: bytes, at: int, count: int, size: int) -> tuple[Record, ...] | None:
-    """The `count` records from offset `at`; None if they run beyond the data.
+    """Parse `count` records from offset `at`; None if they run beyond the data.
 
-    Records of a type not known are skipped (RFC 3376 4.2.12), as are those whose group is none,
-    and sources no host can have; a duplicate source counts once.
+    Records of an unknown type are skipped (RFC 3376 4.2.12), as are those whose group is no
+    multicast address, and sources that no host can have; a duplicate source counts once.
     """
     end = len(data)
     records = []

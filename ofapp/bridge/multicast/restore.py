@@ -1,7 +1,7 @@
-"""After a controller restart: from what a switch forwards back to what hosts and routers said.
+"""Restore members after a controller restart, from the entries of the switch.
 
 A restart must stop no running stream, so everything the switch forwards is kept with full timers,
-and a query finds out what of it is still true (`SnoopedVlan.restore`).
+and a query finds out which members are still there (`SnoopedVlan.restore`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def restore_group(
     ports: Mapping[int, SnoopedPort],
     now: float,
 ) -> None:
-    """Entries of one group, by source. `routers` None: the VLAN floods, so nothing is kept.
+    """Restore one group's entries, by source. `routers` None: the VLAN floods; nothing is kept.
 
     ports: those of the bridge.
     """

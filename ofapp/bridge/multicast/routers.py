@@ -1,7 +1,7 @@
-"""Ports behind which a multicast router was heard, and until when to believe it.
+"""Ports behind which a multicast router was heard, and when each router expires.
 
-Kept per router, not only per port: with two routers behind one port, the goodbye of one must not
-cut off the other.
+Kept per router, not only per port: with two routers behind one port, the leave of one must not cut
+off the other.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from math import inf
 from ofapp.bridge.multicast.timers import Place, Timed
 
 MAX_ROUTERS = 16
-"""Routers remembered on one port; a host that makes up more displaces the soonest to expire."""
+"""Most routers kept on one port; a host that forges more displaces the soonest to expire."""
 
 
 class RouterPort(Timed):
-    """One port of one VLAN and family; to be forgotten when its last router is gone."""
+    """Router port of one VLAN and family; to be forgotten when its last router is gone."""
 
     __slots__ = ("heard", "port")
 
@@ -25,16 +25,16 @@ class RouterPort(Timed):
         self.heard: dict[tuple[str, bytes], float] = {}
 
     def hear(self, kind: str, router: bytes, until: float) -> None:
-        """A router said it is there until then; kinds are told apart, each has its own time."""
+        """Note a router that is valid until then; each kind of message has its own time."""
         key = (kind, router)
         if key not in self.heard and len(self.heard) >= MAX_ROUTERS:
             del self.heard[min(self.heard, key=self.heard.__getitem__)]
         self.heard[key] = until
 
     def leave(self, kind: str, router: bytes, until: float) -> None:
-        """A router said goodbye.
+        """Handle a router's leave.
 
-        The port stays until `until`: a member list or a hello of another may be on its way, and a
+        The port stays until `until`: a report or a hello of another router may be on its way, and a
         host cannot make every group of the VLAN change more often than that.
         """
         key = (kind, router)
@@ -51,6 +51,6 @@ class RouterPort(Timed):
         return min(self.heard.values(), default=inf)
 
     def expire(self, now: float) -> bool:
-        """Forget those that are due; whether there is nobody left."""
+        """Forget the routers that have expired; gives whether none is left."""
         self.heard = {key: until for key, until in self.heard.items() if until > now}
         return not self.heard

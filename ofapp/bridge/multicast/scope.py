@@ -1,7 +1,6 @@
-"""What holds for one family on one VLAN, as its querier, routers, groups and members must know it.
+"""Common state of one family on one VLAN for its querier, routers, groups and members.
 
-It is handed down with each call: what is looked after knows its place (`Timed.place`) and not who
-looks after it.
+It is passed with each call: objects know their place (`Timed.place`) and not their owner.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ofapp.bridge.multicast.timers import Place
 
 
 class Scope:
-    """Its `SnoopedVlan` keeps it true.
+    """Common state of one family on one VLAN, kept up to date by its `SnoopedVlan`.
 
     place: (VID, whether IPv6); newest: the protocol's newest version.
     enabled: it is snooped here; active: forwarding is restricted, otherwise everything floods.
@@ -55,18 +54,18 @@ class Scope:
 
     @property
     def version(self) -> int:
-        """Configured version."""
+        """Configured version of the protocol."""
         if self.family is Family.IPV4:
             return self.params.mcast_igmp_version
         return self.params.mcast_mld_version
 
     @property
     def old(self) -> bool:
-        """Whether the configured version knows no source lists."""
+        """Whether the configured version has no source lists."""
         return self.version < self.newest
 
     def tell(self, kind: str, text: Text, port: int | None, **data: object) -> None:
-        """Tell a person of something here."""
+        """Emit an event of this VLAN and family."""
         self.shared.event(
             kind,
             following(f"VLAN {self.vid} IPv{self.family.value}: ", text),

@@ -1,8 +1,8 @@
-"""What all VLANs of one bridge's snooping share: ports, timers, limits and the effects so far.
+"""State that all VLANs of one bridge's snooping share: ports, timers, limits and pending effects.
 
-While an input is handled, effects are collected here and whoever has changed is noted by its place;
-what differs from what was said last is worked out when the input is done, so however many records
-one report has, a datapath entry changes at most once.
+While an input is handled, effects are collected here, and changed objects are noted by their place.
+The differences to the last effects are computed when the input is done. So a datapath entry changes
+at most once, no matter how many records one report has.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Shared:
         self._limited: dict[int, None] = {}  # ports with a HASH alarm
 
     def add_port(self, number: int, params: PortParams) -> None:
-        """A port that is not there yet."""
+        """Add a port that does not exist yet."""
         self.ports[number] = SnoopedPort(number, params)
         self.quota.add_port(number)
 
     def remove_port(self, number: int) -> None:
-        """A port that has no entries any more."""
+        """Remove a port, which has no entries any more."""
         del self.ports[number]
         self._limited.pop(number, None)
         self.quota.remove_port(number)
@@ -83,13 +83,13 @@ class Shared:
     def event(
         self, kind: str, text: Text, severity: Severity, port: int | None, **data: object
     ) -> None:
-        """Tell a person."""
+        """Emit an event."""
         self.out.append(Event(f"mcast.{kind}", text, severity, port, data))
 
     # Limits. An alarm is raised once, and again only after it was cleared with some slack.
 
     def charge(self, port: SnoopedPort) -> bool:
-        """Charge a datapath entry to the port, or refuse it and say so."""
+        """Charge a datapath entry to the port, or refuse it and raise an alarm."""
         if self.quota.charge(port.number):
             return True
         self.raise_alarm(port, HASH)
@@ -97,7 +97,7 @@ class Shared:
         return False
 
     def release(self, port: int) -> None:
-        """Give back one entry."""
+        """Release one entry."""
         self.quota.release(port)
         if self._limited and self.quota.relaxed:
             for number in self._limited:
@@ -105,7 +105,7 @@ class Shared:
             self._limited.clear()
 
     def raise_alarm(self, port: SnoopedPort, limit: str) -> None:
-        """Count a refusal, and tell of the first."""
+        """Count a refusal, and emit an event for the first."""
         port.count(f"limit_{limit}")
         if limit not in port.alarms:
             port.alarms.add(limit)
@@ -113,7 +113,7 @@ class Shared:
                 "limit.reached",
                 (
                     PortNumber(port.number),
-                    f" reached mcast_{limit}; what it asks for beyond is refused",
+                    f" reached mcast_{limit}; more than that is refused",
                 ),
                 Severity.WARNING,
                 port.number,
@@ -121,7 +121,7 @@ class Shared:
             )
 
     def clear_alarm(self, port: SnoopedPort, limit: str) -> None:
-        """Tell that a limit is no longer reached, if it was told that it is."""
+        """Clear an alarm: emit an event that the limit is no longer reached."""
         if limit in port.alarms:
             port.alarms.remove(limit)
             self.event(

@@ -1,4 +1,4 @@
-"""Frozen values of the snooping state, for whoever shows it. Addresses as text, times remaining."""
+"""Frozen values of the snooping state for display. Addresses as text, times remaining."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MemberInfo:
     """A port's membership of a group.
 
     mode: ``include`` or ``exclude``. timer: of the group, 0 in include mode.
-    permanent: set by configuration; `sources` then are those it was set for or (blocked) without.
+    permanent: set by configuration; `sources` then are those included or excluded (blocked).
     hosts: Ethernet addresses, where they are tracked.
     """
 
@@ -47,7 +47,7 @@ class MemberInfo:
 class RouterInfo:
     """A router port. `timer` is 0 for a permanent one; `routers` are the addresses heard there.
 
-    kinds: how: ``query``, ``pim``, ``mrd``, or ``restored`` from what a switch had.
+    kinds: how it is known: ``query``, ``pim``, ``mrd``, or ``restored`` from a switch.
     """
 
     vid: int
@@ -61,10 +61,10 @@ class RouterInfo:
 
 @dataclass(frozen=True, slots=True)
 class QuerierInfo:
-    """Who asks. state: ``none``, ``self`` or ``other``.
+    """The querier of a VLAN and family. state: ``none``, ``self`` or ``other``.
 
     active: whether forwarding is restricted. address, port: the querier's, None if not known.
-    proxies: ports where somebody asks from an unspecified address, while nobody better asks.
+    proxies: ports with a querier of unspecified address, while there is no better one.
     timer: seconds until another counts as gone (other), or until our next query (self).
     """
 
@@ -82,7 +82,7 @@ class QuerierInfo:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything. `counters` by port."""
+    """The whole state. `counters` by port."""
 
     members: tuple[MemberInfo, ...]
     routers: tuple[RouterInfo, ...]
@@ -153,7 +153,7 @@ def routers(snooped: SnoopedVlan, ports: Mapping[int, SnoopedPort], now: float) 
     found, scope = [], snooped.scope
     for port in sorted(snooped.ports):
         known = ports.get(port)
-        permanent = known is not None and known.params.mcast_router == 2
+        permanent = known is not None and known.params.router(scope.vid) == 2
         learned = snooped.routers.get(port)
         if permanent or learned is not None:
             heard = sorted({router for _, router in learned.heard}) if learned else []

@@ -1,8 +1,8 @@
 """Snooping of one family on one VLAN: its ports, routers, querier and groups.
 
 The Linux bridge keeps the same per VLAN (its multicast context). IGMP and MLD differ only in what
-`decode` and `encode` do, so one class serves both. It hands `Scope` to what it looks after, sees
-what has become of that, and keeps `Scope` true.
+`decode` and `encode` do, so one class serves both. It passes `Scope` to the objects that it owns,
+checks their results, and keeps `Scope` up to date.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ofapp.bridge.multicast.timers import Timed
 
 
 class Doubt(Timed):
-    """The topology changed and routers may be elsewhere, until then; minus infinity: no doubt.
+    """Time after a topology change in which routers may be elsewhere; minus infinity: none.
 
     Until one is heard, every port behind which a bridge may be counts as a router port.
     settled_at: when members have answered the query after a topology change.
@@ -46,8 +46,8 @@ class Doubt(Timed):
 class SnoopedVlan:
     """See the module's docstring.
 
-    ports: the VLAN's; routers: ports behind which one was heard; sent: what the datapath was told
-    of groups that nobody joined.
+    ports: the VLAN's; routers: ports behind which one was heard; sent: ports set in the datapath
+    for groups without members.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class SnoopedVlan:
     # Configuration and ports.
 
     def configure(self, params: VlanParams, now: float) -> None:
-        """New parameters, the VLAN's or the bridge's."""
+        """Set new parameters, the VLAN's or the bridge's."""
         self.scope.params = params
         if not (self._shared.params.mcast_snooping and params.mcast_snooping):
             self.close()
@@ -93,7 +93,7 @@ class SnoopedVlan:
         self._touch_unregistered()
 
     def close(self) -> None:
-        """Snoop no more, and forget all that was learned; permanent entries stay."""
+        """Stop snooping, and forget all that was learned; permanent entries stay."""
         timers = self._shared.timers
         for timed in (self.querier, self._doubt, *self.routers.values()):
             timers.cancel(timed)
@@ -109,7 +109,7 @@ class SnoopedVlan:
         self.refresh()
 
     def set_ports(self, ports: frozenset[int]) -> None:
-        """The VLAN's ports changed."""
+        """Set the VLAN's ports."""
         self.drop_ports(self.ports - ports)
         added = ports - self.ports
         self.ports = ports
@@ -118,7 +118,7 @@ class SnoopedVlan:
             self.querier.ask_port(self.scope, port)
 
     def drop_ports(self, ports: frozenset[int]) -> None:
-        """Ports are not in the VLAN any more: nothing learned there holds."""
+        """Forget all that was learned on ports, which are not in the VLAN any more."""
         for port in ports:
             self.forget_router(port)
         for group in list(self.groups.values()) if ports else ():
@@ -131,21 +131,22 @@ class SnoopedVlan:
                 group.members[port].track(on)
 
     def forget_router(self, port: int) -> None:
-        """Nobody who asks is at the port any more; `refresh` follows."""
+        """Forget the port's routers and proxy querier; `refresh` follows."""
         self.querier.askers.pop(port, None)
         router = self.routers.pop(port, None)
         if router is not None:
             self._shared.timers.cancel(router)
 
     def refresh(self) -> None:
-        """Work out the sets of ports anew; each group follows if they changed."""
+        """Recompute the sets of ports; each group follows if they changed."""
         scope, ports = self.scope, self._shared.ports
         live = frozenset([p for p in self.ports if p in ports and ports[p].forwarding])
-        learned = frozenset([p for p in live if p in self.routers and ports[p].params.mcast_router])
+        allowed = {p: said for p in live if (said := ports[p].params.router(scope.vid))}
+        learned = frozenset([p for p in allowed if p in self.routers])
         routers = set(learned)
-        routers.update([p for p in live if ports[p].params.mcast_router == 2])
+        routers.update([p for p, said in allowed.items() if said == 2])
         if scope.uncertain:
-            routers.update([p for p in live if not ports[p].edge and ports[p].params.mcast_router])
+            routers.update([p for p in allowed if not ports[p].edge])
         self._askers = frozenset(self.querier.askers)
         routers.update(live & self._askers)
         scope.learned_routers = learned
@@ -155,7 +156,7 @@ class SnoopedVlan:
         self._touch_unregistered()
 
     def _follow_querier(self) -> None:
-        """The querier was told something: it may begin or end restricting, and know who asks."""
+        """Follow a change of the querier: `active`, `askers` and its deadline may differ."""
         querier, scope = self.querier, self.scope
         if querier.active != scope.active:
             scope.active = querier.active
@@ -165,10 +166,10 @@ class SnoopedVlan:
             self.refresh()
         self._shared.timers.update(querier)
 
-    # What the datapath shall have.
+    # Desired entries of the datapath.
 
     def unregistered(self) -> frozenset[int] | None:
-        """Where groups nobody joined go; None floods (RFC 4541 2.1.2(3))."""
+        """Ports that get groups without members; None floods (RFC 4541 2.1.2(3))."""
         scope, ports = self.scope, self._shared.ports
         if not scope.active or scope.params.mcast_flood_unregistered:
             return None
@@ -176,9 +177,9 @@ class SnoopedVlan:
         return scope.routers.union(flood) if flood else scope.routers
 
     def flush(self) -> list[Effect]:
-        """What differs from what was said.
+        """Emit the differences to the last effects.
 
-        Flooding begins before entries go, and ends once entries are there.
+        Flooding begins before entries are removed, and ends once entries are set.
         """
         effects: list[Effect] = []
         looks, self._unregistered_dirty = self._unregistered_dirty, False
@@ -200,32 +201,32 @@ class SnoopedVlan:
         self._shared.dirty[self.scope.place] = None
 
     def _touch_unregistered(self) -> None:
-        """Where unregistered traffic goes may have changed."""
+        """Note that the ports for unregistered traffic may have changed."""
         self._unregistered_dirty = True
         self._touch()
 
     def _touch_groups(self) -> None:
-        """Every group may have changed."""
+        """Note that every group may have changed."""
         self._dirty.update(dict.fromkeys(self.groups.values()))
         self._touch()
 
     def touch_group(self, group: Group) -> None:
-        """A group, known or not, may be another than the datapath has; it is forgotten if empty."""
+        """Note that a group, known or not, may differ from the datapath; forget it if empty."""
         self._dirty[group] = None
         if group.empty:
             self.groups.pop(group.address, None)
         self._touch()
 
-    # Groups, and passing messages on.
+    # Groups, and forwarding of messages.
 
     def forward(self, ports: frozenset[int], ingress: int) -> None:
-        """Pass on the message just received."""
+        """Forward the message just received."""
         ports -= {ingress}
         if ports:
             self._shared.out.append(ForwardTo(self.scope.vid, ports))
 
     def join(self, address: bytes, port: SnoopedPort) -> tuple[Group, Member] | None:
-        """A new member, unless a limit forbids it."""
+        """Add a member, unless a limit forbids it."""
         most = port.params.mcast_max_groups
         if most and port.groups >= most:
             self._shared.raise_alarm(port, GROUPS)
@@ -240,7 +241,7 @@ class SnoopedVlan:
     def follow(
         self, group: Group, member: Member, record: Record, report: Report, now: float
     ) -> None:
-        """What a report says of a member."""
+        """Apply a record of a report to a member."""
         if group.report(self.scope, self.querier, member, record, report, now):
             self.touch_group(group)
 
@@ -252,7 +253,7 @@ class SnoopedVlan:
         sources: tuple[bytes, ...],
         until: float,
     ) -> None:
-        """A member that the datapath still serves; None knows what its host said."""
+        """Restore a member that the datapath still forwards to; its host's reports are lost."""
         if (joined := self.join(group.address, port)) is not None:
             _, member = joined
             before = member.restore(self._shared, exclude, sources, until)
@@ -268,7 +269,7 @@ class SnoopedVlan:
                 self._settle(group, member, member.forget_source(source))
 
     def asked(self, group: Group, sources: tuple[bytes, ...], until: float) -> None:
-        """Another querier asks about a group, or about sources of it."""
+        """Lower timers: another querier asks for a group, or for sources of it."""
         for member in group.members.values():
             member.asked(sources, until)
             self._shared.timers.update(member)
@@ -286,7 +287,7 @@ class SnoopedVlan:
     def keep(
         self, address: bytes, port: int, source: bytes | None, exclude: frozenset[bytes]
     ) -> None:
-        """Add a permanent entry, or put it in the place of the one that there was."""
+        """Add or replace a permanent entry."""
         group = self.groups.setdefault(address, Group(address))
         group.keep(port, source, exclude)
         self.touch_group(group)
@@ -300,7 +301,7 @@ class SnoopedVlan:
     # Queriers and routers.
 
     def hear_query(self, query: Query, port: SnoopedPort, now: float) -> None:
-        """Somebody sent a general query; a router, maybe."""
+        """Handle a general query; its sender may be a router."""
         if self.querier.heard(self.scope, query, port.number, now):
             hold = self.querier.hold(self.scope, query)
             self._follow_querier()
@@ -311,8 +312,8 @@ class SnoopedVlan:
     def hear_router(
         self, kind: str, router: bytes, port: SnoopedPort, until: float, now: float
     ) -> None:
-        """A router is behind the port; never where configuration forbids it."""
-        if port.params.mcast_router == 0:
+        """Note a router behind the port, unless configuration forbids it."""
+        if port.params.router(self.scope.vid) == 0:
             return
         if port.number not in self.routers:
             self.routers[port.number] = RouterPort(self.scope.place, port.number)
@@ -327,21 +328,21 @@ class SnoopedVlan:
             self.refresh()
 
     def router_leaves(self, kind: str, router: bytes, port: SnoopedPort, until: float) -> None:
-        """A router says goodbye."""
+        """Handle a router's leave."""
         known = self.routers.get(port.number)
         if known is not None:
             known.leave(kind, router, until)
             self._shared.timers.update(known)
 
     def restore(self, ports: frozenset[int], now: float) -> None:
-        """The datapath restricts, and these ports get groups that nobody joined.
+        """Restore: the datapath restricts, and these ports get groups without members.
 
-        They are router ports, but for those that configuration explains.
+        They are router ports, except those that get them by configuration.
         """
         until = now + self.scope.params.mcast_querier_interval
         for number in ports & self.ports:
             port = self._shared.ports.get(number)
-            if port is None or port.params.mcast_router != 1:
+            if port is None or port.params.router(self.scope.vid) != 1:
                 continue
             if not port.params.mcast_flood_unregistered:
                 self.routers.setdefault(number, RouterPort(self.scope.place, number))
@@ -358,7 +359,7 @@ class SnoopedVlan:
     # Topology changes (RFC 4541 2.1.1(4)).
 
     def topology_change(self, now: float, settling: float) -> None:
-        """Members are asked at once; routers are found when they next speak.
+        """Query members at once; routers are found by their next message.
 
         Meanwhile nothing learned is forgotten, and ports behind which a bridge may be get every
         group: a router that moved is behind one of them, and so are the members that moved.
@@ -369,7 +370,7 @@ class SnoopedVlan:
             self._follow_querier()
 
     def ports_changed(self, ports: Iterable[SnoopedPort], now: float) -> None:
-        """The spanning tree states of ports changed."""
+        """Follow changed spanning tree states of ports."""
         mine = [port for port in ports if port.number in self.ports] if self.scope.enabled else []
         learned = self.scope.learned_routers
         if any(not port.forwarding and port.number in learned for port in mine):
@@ -380,7 +381,7 @@ class SnoopedVlan:
                 self.querier.ask_port(self.scope, port.number)
 
     def _begin_doubt(self, now: float, settling: float = 0.0) -> None:
-        """See topology_change. Ends when a router is heard, or no later than it would age."""
+        """Begin `Doubt`. It ends when a router is heard, or when a router would have expired."""
         params, doubt = self.scope.params, self._doubt
         settling = max(settling, params.last_member_time)
         doubt.settled_at = max(doubt.settled_at, now + settling)
@@ -397,7 +398,7 @@ class SnoopedVlan:
     # Time.
 
     def expire(self, timed: Timed, now: float) -> None:
-        """Do what is due with something of this VLAN and family."""
+        """Handle an object of this VLAN and family that is due."""
         match timed:
             case Member():
                 group = self.groups[timed.address]

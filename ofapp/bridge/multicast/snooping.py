@@ -1,4 +1,4 @@
-"""IGMP and MLD snooping of one bridge (RFC 4541): the face of this package.
+"""IGMP and MLD snooping of one bridge (RFC 4541): the interface of this package.
 
 Frames, port states and times in; effects out (see `effects`). Every method that takes `now` first
 does what is due by then, so a late `tick` changes no outcome. `now` must not go backwards.
@@ -23,8 +23,8 @@ from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
 class Snooping:
     """Multicast snooping of one bridge.
 
-    Tell it the ports, the VLANs and which ports forward; hand it every IGMP, MLD, PIM and MRD
-    frame; call `tick` at `next_wakeup`. VLANs and ports it was not told of are ignored.
+    Set the ports, the VLANs and which ports forward; pass it every IGMP, MLD, PIM and MRD frame;
+    call `tick` at `next_wakeup`. Unknown VLANs and ports are ignored.
     """
 
     def __init__(self, params: Params, mac: int) -> None:
@@ -68,7 +68,7 @@ class Snooping:
         return self._flush()
 
     def set_params(self, params: Params, now: float) -> list[Effect]:
-        """New parameters of the bridge. What was learned stays, unless snooping goes off."""
+        """Set the bridge's parameters. Learned state stays, unless snooping goes off."""
         self._run(now)
         self._shared.params = params
         self._shared.quota.set_limit(params.mcast_hash_max)
@@ -79,7 +79,7 @@ class Snooping:
     def set_vlan(
         self, vid: int, ports: Iterable[int], now: float, params: VlanParams | None = None
     ) -> list[Effect]:
-        """A VLAN and its ports, new or changed; without `params` the bridge's hold."""
+        """Set a VLAN and its ports, new or changed; without `params` the bridge's apply."""
         shared = self._shared
         self._run(now)
         self._vlan_params[vid] = params
@@ -103,7 +103,7 @@ class Snooping:
             snooped.configure(self._vlan_params[vid] or self._shared.params.vlan, now)
 
     def remove_vlan(self, vid: int, now: float) -> list[Effect]:
-        """A VLAN is gone, with all learned on it; its entries are removed and it floods."""
+        """Remove a VLAN, with all learned on it; its entries are removed and it floods."""
         self._run(now)
         for snooped in self._vlans.get(vid, ()):
             snooped.close()
@@ -113,18 +113,18 @@ class Snooping:
         return effects
 
     def add_port(self, port: int, now: float, params: PortParams | None = None) -> list[Effect]:
-        """A port of the bridge; it does not forward until `set_port_state` says so."""
+        """Add a port of the bridge; it does not forward until `set_port_state` sets that."""
         self._run(now)
         if port not in self._shared.ports:
             self._shared.add_port(port, params or PortParams())
         return self._done(now)
 
     def remove_port(self, port: int, now: float) -> list[Effect]:
-        """A port is gone, with all learned on it. VLANs keep it in mind should it come back."""
+        """Remove a port, with all learned on it. VLANs keep its number in case it comes back."""
         return self.remove_ports([port], now)
 
     def remove_ports(self, ports: Iterable[int], now: float) -> list[Effect]:
-        """The same for many at once."""
+        """Remove several ports at once."""
         shared = self._shared
         self._run(now)
         gone = [shared.ports[port] for port in ports if port in shared.ports]
@@ -138,8 +138,17 @@ class Snooping:
             shared.remove_port(number)
         return self._done(now)
 
+    def lose_links(self, ports: Iterable[int], now: float) -> list[Effect]:
+        """Forget members and routers of ports whose links went down, as in Linux."""
+        self._run(now)
+        gone = frozenset(ports)
+        for snooped in self._snooped_vlans():
+            snooped.drop_ports(gone & snooped.ports)
+            snooped.refresh()
+        return self._done(now)
+
     def set_port_params(self, port: int, params: PortParams, now: float) -> list[Effect]:
-        """New parameters of a port; KeyError if there is none."""
+        """Set a port's parameters. Raises KeyError if there is no such port."""
         shared = self._shared
         self._run(now)
         known = shared.ports[port]
@@ -148,7 +157,7 @@ class Snooping:
         for snooped in self._snooped_vlans():
             if tracks:
                 snooped.track_hosts(port, params.mcast_fast_leave)
-            if params.mcast_router == 0:
+            if params.router(snooped.scope.vid) == 0:
                 snooped.forget_router(port)
             snooped.refresh()
         return self._done(now)
@@ -156,16 +165,16 @@ class Snooping:
     def set_port_state(
         self, port: int, forwarding: bool, now: float, edge: bool = True
     ) -> list[Effect]:
-        """Spanning tree's word on a port; KeyError if there is none.
+        """Set a port's spanning tree state. Raises KeyError if there is no such port.
 
-        A port that does not forward is in no set and not listened to; what was learned there is
+        A port that does not forward is in no set, and its frames are ignored; its learned state is
         kept for when it forwards again, and ages. edge: no bridge is known to be behind it; a
         topology change can move routers only to ports that are not.
         """
         return self.set_port_states({port: (forwarding, edge)}, now)
 
     def set_port_states(self, states: Mapping[int, tuple[bool, bool]], now: float) -> list[Effect]:
-        """The same for many ports at once: (forwarding, edge) of each."""
+        """Set the states of several ports at once: (forwarding, edge) of each."""
         shared = self._shared
         self._run(now)
         ports = [(shared.ports[port], state) for port, state in states.items()]
@@ -178,9 +187,9 @@ class Snooping:
         return self._done(now)
 
     def topology_change(self, now: float, settling: float = 0.0) -> list[Effect]:
-        """Spanning tree saw a topology change: relearn quickly.
+        """Relearn quickly after a topology change of spanning tree.
 
-        settling: seconds for which all may have moved at least.
+        settling: seconds for which at least members and routers may move.
         """
         self._run(now)
         for snooped in self._snooped_vlans():
@@ -202,10 +211,10 @@ class Snooping:
         source: bytes | None = None,
         exclude: Iterable[bytes] = (),
     ) -> list[Effect]:
-        """Forward a group to a port for good: from one source, or from all but those to exclude.
+        """Add a permanent entry: one source, or all but those to exclude, go to the port.
 
-        ValueError if the group or a source cannot have an entry. The VLAN and the port may come
-        later.
+        Raises ValueError if the group or a source cannot have an entry. The VLAN and the port may
+        be added later.
         """
         without = frozenset(exclude)
         _check_addresses(group, source, without)
@@ -223,14 +232,14 @@ class Snooping:
     def remove_permanent(
         self, vid: int, group: bytes, port: int, now: float, source: bytes | None = None
     ) -> list[Effect]:
-        """Undo `add_permanent`; KeyError if there is no such entry."""
+        """Undo `add_permanent`. Raises KeyError if there is no such entry."""
         del self._permanent[vid, group, port, source]
         self._run(now)
         if vid in self._vlans:
             self._vlans[vid][len(group) == 16].unkeep(group, port, source)
         return self._done(now)
 
-    # Members, set and forgotten by hand.
+    # Members, added and forgotten by hand.
 
     def join(
         self,
@@ -241,14 +250,15 @@ class Snooping:
         source: bytes | None = None,
         exclude: Iterable[bytes] = (),
     ) -> tuple[bool, list[Effect]]:
-        """As if a host at the port had reported; it ages like any member. Whether it is one now.
+        """Act as if a host at the port had reported; gives whether the port is a member now.
 
-        ValueError as for `add_permanent`; KeyError if there is no such port or VLAN.
+        It ages like any member. Raises ValueError as `add_permanent`, and KeyError if there is no
+        such port or VLAN.
         """
         shared, without = self._shared, tuple(exclude)
         _check_addresses(group, source, without)
         if is_mac_group(group):
-            raise ValueError("group: nobody can join a MAC address")
+            raise ValueError("group: hosts cannot join a MAC address")
         self._run(now)
         snooped, known = self._vlans[vid][len(group) == 16], shared.ports[port]
         kind, sources = (
@@ -270,7 +280,7 @@ class Snooping:
         port: int | None = None,
         source: bytes | None = None,
     ) -> tuple[int, list[Effect]]:
-        """Forget members that fit all that is given, or one of their sources; and how many."""
+        """Forget the members that match all arguments, or their source; gives how many."""
         self._run(now)
         count = 0
         for snooped in self._snooped_vlans():
@@ -289,9 +299,9 @@ class Snooping:
     # Frames.
 
     def receive(self, port: int, vid: int, frame: bytes, now: float) -> list[Effect]:
-        """A frame that may be IGMP, MLD, PIM or MRD, as it came in, tags and all.
+        """Handle a frame that may be IGMP, MLD, PIM or MRD, as it came in, with its tags.
 
-        This alone forwards it: what is not forwarded by an effect is dropped.
+        The switch does not forward it: without an effect that does, it is dropped.
         """
         shared = self._shared
         self._run(now)
@@ -330,12 +340,12 @@ class Snooping:
         unregistered: Iterable[SetUnregistered],
         now: float,
     ) -> list[Effect]:
-        """Take over what a switch had before this controller started.
+        """Restore the state from the switch's entries after a restart of the controller.
 
-        Call once VLANs, ports and port states are told. The ports of each restricted
+        Call once VLANs, ports and port states are set. The ports of each restricted
         `SetUnregistered` are taken for router ports; the other ports of a group for members, with
-        full timers; and a query asks at once. Groups of a VLAN that was not restricted are left
-        out. The effects are the differences to what the switch had.
+        full timers; and a query is sent at once. Groups of a VLAN that was not restricted are left
+        out. The effects are the differences to the switch's entries.
         """
         shared = self._shared
         self._run(now)
@@ -356,14 +366,14 @@ class Snooping:
             restore_group(snooped, address, entries, restricted, shared.ports, now)
         return self._done(now)
 
-    # Looking.
+    # State.
 
     def is_idle(self, vid: int) -> bool:
-        """Whether there is nothing to lose in a VLAN: no group, no router."""
+        """Whether a VLAN has no group and no router."""
         return not any(snooped.groups or snooped.routers for snooped in self._vlans.get(vid, ()))
 
     def desired(self) -> list[SetGroup | SetUnregistered]:
-        """All the datapath shall hold now, for comparing with what a switch does hold."""
+        """All desired entries of the datapath, for a comparison with the switch's."""
         found: list[SetGroup | SetUnregistered] = []
         for snooped in self._snooped_vlans():
             for group in snooped.groups.values():
@@ -377,7 +387,7 @@ class Snooping:
         return found
 
     def snapshot(self, now: float) -> Snapshot:
-        """The state for people; costs as much as there is of it."""
+        """The state for display; takes time in proportion to its size."""
         snooped_vlans = list(self._snooped_vlans())
         return Snapshot(
             tuple(info for snooped in snooped_vlans for info in members(snooped, now)),

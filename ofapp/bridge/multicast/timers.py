@@ -1,9 +1,9 @@
 """One heap for every deadline of a bridge's snooping.
 
-A deadline that moves later, which each report does to one, costs nothing: the owner comes up at the
-old time, is seen to be not yet due and goes back. A deadline that moves earlier is pushed anew and
-the old heap entry becomes stale; stale ones are swept out when they outnumber the live ones, so no
-sequence of joins and leaves can make the heap grow.
+A deadline that moves later, as with each report, costs nothing: the owner comes up at the old time,
+is found not yet due and goes back. A deadline that moves earlier is pushed again and the old heap
+entry becomes stale; stale ones are swept out when they outnumber the live ones, so no sequence of
+joins and leaves can make the heap grow.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 Place = tuple[int, bool]
-"""Where something belongs: the VID, and whether it is of IPv6."""
+"""VLAN and family of an object: the VID, and whether it is of IPv6."""
 
 
 class Timed(ABC):
-    """Something with a next deadline.
+    """An object with a next deadline.
 
-    place: by which whoever looks after it finds it. `due` belongs to `Timers`: when its heap entry
-    comes up.
+    place: its VLAN and family, by which its owner finds it. `due` belongs to `Timers`: when its
+    heap entry comes up.
     """
 
     __slots__ = ("due", "place")
@@ -32,7 +32,7 @@ class Timed(ABC):
 
     @abstractmethod
     def deadline(self) -> float:
-        """When something is to be done with it; infinity for never."""
+        """The instant at which it is due next; infinity for never."""
         ...
 
 
@@ -50,7 +50,7 @@ class Timers:
         return len(self._heap)
 
     def update(self, owner: Timed) -> None:
-        """Note the owner's deadline; cheap when it moved later or not at all."""
+        """Note the owner's deadline; cheap when it moved later or stayed."""
         when = owner.deadline()
         if when >= owner.due:
             return
@@ -76,9 +76,9 @@ class Timers:
         return heap[0][0] if heap else None
 
     def run(self, now: float) -> Iterator[Timed]:
-        """All that is due at `now`, in order of time.
+        """All objects that are due at `now`, in order of time.
 
-        Each must be seen to before the next is asked for, so that its deadline is past `now`.
+        Each must be handled before the next is taken, so that its deadline is past `now`.
         """
         while self._heap and self._heap[0][0] <= now:
             when, _, owner = heappop(self._heap)

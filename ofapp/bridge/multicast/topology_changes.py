@@ -1,8 +1,8 @@
-"""How often topology changes may make a bridge ask for members.
+"""Rate limit for queries after topology changes.
 
-A neighbour tells a change more than once, a new one while the last is still told, and a hostile
-host tells as many as it likes.  The first is asked about at once; while they go on, the waits
-double, and a change that comes meanwhile is asked about after the wait.  No change goes unasked.
+A neighbour reports a change more than once, and a new one during the last; a hostile host reports
+any number.  The first is followed by a query at once.  While they go on, the waits double, and a
+change during a wait is followed by a query after it.  No change goes without a query.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from math import inf
 from ofapp.bridge.event import Event, Severity
 
 SHORTEST = 1.0
-"""Seconds between the first two times."""
+"""Seconds between the first two queries."""
 LONGEST = 10.0
-"""Seconds that the wait grows to, and without a change until it is the shortest again."""
+"""Longest wait in seconds; also the seconds without a change that reset the wait."""
 
 
 class TopologyChanges:
-    """Topology changes in, times to ask out.
+    """Decides when to query after topology changes.
 
     heard, delayed: topology changes, and those of them that had to wait.
-    wait: seconds from the last time until the next may be; 0 when it is calm.
+    wait: seconds from the last query until the next may be; 0 when there are no changes.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class TopologyChanges:
         self._due = inf
 
     def hear(self, now: float) -> None:
-        """The topology has changed."""
+        """Note a topology change."""
         self.heard += 1
         self._heard_at = now
         self._due = min(self._due, max(now, self._asked_at + self.wait))
@@ -47,11 +47,11 @@ class TopologyChanges:
         return max(self._heard_at, self._asked_at) + LONGEST if self.wait else inf
 
     def run(self, now: float) -> tuple[bool, list[Event]]:
-        """Whether to ask now, and what to tell."""
+        """Gives whether to query now, and the events to emit."""
         events = []
         if self._calm_at() <= now < self._due:
             if self.wait == LONGEST:
-                message = "no more topology changes: members are asked about the next at once"
+                message = "no more topology changes: members are queried at once after the next"
                 events.append(Event("mcast.changes.cleared", message))
             self.wait = 0.0
         if now < self._due:
@@ -59,7 +59,9 @@ class TopologyChanges:
         self._asked_at, self._due = now, inf
         longer = min(2 * self.wait or SHORTEST, LONGEST)
         if longer == LONGEST > self.wait:
-            message = f"topology changes keep coming: members are asked every {LONGEST:g} s at most"
+            message = (
+                f"topology changes keep coming: members are queried every {LONGEST:g} s at most"
+            )
             events.append(
                 Event("mcast.changes", message, Severity.WARNING, data={"changes": self.heard})
             )

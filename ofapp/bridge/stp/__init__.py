@@ -1,23 +1,23 @@
 """Spanning tree: IEEE 802.1D-2004 clause 17, RSTP that also speaks STP, one instance a bridge.
 
-    tree          the face: `SpanningTree`
-    params        what can be set, checked
-    effects       what comes back
-    status        how it stands, for an API
-    around        who is behind its ports, for a map
+    tree          the interface: `SpanningTree`
+    params        parameters, checked
+    effects       results for the caller
+    status        state, for an API
+    around        neighbours of its ports, for a map
     bpdu          frames
-    vectors       what bridges compare
+    vectors       identifiers and priority vectors
     port, core    the variables of a port and of the bridge (17.19, 17.18)
     receive       port receive, protocol migration, bridge detection (17.23, 17.24, 17.25)
     transmit      port transmit (17.26)
     information   port information (17.27)
-    own           what the trees of one controller know of each other
+    own           the trees of one controller: checks of each other's information
     roles         port role selection (17.28)
     transition    port role transition, port state transition (17.29, 17.30)
     topology      topology change (17.31)
     guards        BPDU guard, loop guard, own BPDUs
-    absence       going on after the controller was away
-    neighbour     who is behind a port, and whose agreement counts
+    absence       resuming after the controller was disconnected
+    neighbour     which bridge is behind a port, and which agreement counts
 
 Port timers (17.22) are instants, see `port`.
 """
@@ -47,7 +47,7 @@ from ofapp.bridge.stp.status import BridgeStatus, PortStatus
 from ofapp.bridge.stp.tree import NewPort, SpanningTree
 
 TRACE = ("stp.bpdu.sent", "stp.bpdu.received")
-"""The kinds of events that `SpanningTree.trace` is about."""
+"""The kinds of events that `SpanningTree.trace` switches on."""
 
 __all__ = [
     "OWN_HELLO_TIME",

@@ -1,20 +1,20 @@
-"""A bridge that has been deaf and dumb goes on: its controller was not there, its switch was.
+"""Resume a bridge after its controller was disconnected while its switch went on.
 
-The switch has forwarded all the while as it was last told, and so the tree has stood still. What it
-knows of its neighbours is what they said before; they may have decided otherwise since and told
-nobody. What this bridge holds open is safe all the same, for each of its neighbours needs its
-agreement to change that. What it may not do is to open anything on old knowledge:
+The switch has forwarded by its last port states, and the tree has not changed. Its information
+about the neighbours is old; they may have decided otherwise since, without any BPDU reaching this
+bridge. The ports that forward are safe all the same, for each of the neighbours needs this bridge's
+agreement to change that. But old information must not open a port:
 
-- A port that is fed by a neighbour (root, alternate, backup) is `unheard` until the neighbour
-  repeats itself or the information ages. Until then it neither opens nor agrees to anything.
-- Waits in which somebody may object begin anew, for nobody could be heard objecting.
-- Designated ports tell at once what they have to tell, and so the neighbours answer.
+- A port with a neighbour's information (root, alternate, backup) is `unheard` until the neighbour
+  repeats it or the information ages. Until then it neither opens nor agrees to anything.
+- Waits in which a neighbour may object begin again, for no objection could be received.
+- Designated ports send a BPDU at once, and so the neighbours answer.
 
-The neighbours may be as deaf, for the same reason and for longer. A switch nobody speaks for drops
-BPDUs at first (they go to a controller that is not there), and passes them on between its open
-ports after two hello times (`flows.TRAP_HELLOS`), so that the bridges around it hear each other.
-That is what `Core.cautious_until` waits for. None of this is in 802.1D-2004, where a bridge that
-stops speaking is presumed to have stopped forwarding.
+The neighbours may be without a controller, too, and for longer. Such a switch drops BPDUs at first
+(they go to a controller that is not there). After two hello times (`flows.TRAP_HELLOS`) it forwards
+them between its open ports, so that the bridges around it hear each other. `Core.cautious_until`
+waits for that. None of this is in 802.1D-2004, where a bridge that stops sending is presumed to
+have stopped forwarding.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ofapp.bridge.stp.port import EXPIRED, PAUSED, InfoIs, TreePort
 
 
 def come_back(core: Core, port: TreePort) -> None:
-    """What changes for an enabled port when its bridge goes on."""
+    """Change the state of an enabled port when its bridge resumes."""
     port.new_info = True
-    if port.told_until == PAUSED:  # what was said last was sent long since, or never will be
+    if port.told_until == PAUSED:  # the last BPDU was sent long ago, or never will be
         port.told_until = EXPIRED
     if port.info_is is InfoIs.RECEIVED:
         update_received_info_while(core, port)

@@ -1,17 +1,17 @@
-"""What an agreement answers. Not in 802.1D-2004, whose agreements do not say.
+"""Serial numbers that tell which BPDU an agreement answers. Not in 802.1D-2004.
 
-An agreement that was given to what a port said before opens it on what it says now, to which nobody
-has agreed: see `transmit.AGREEMENT_DELAY`, which waits for as long as such a one may be under way.
-How long that is nobody knows: a switch that is busy answers a barrier after half a second, and what
-has to wait for that is older still when it leaves.
+An agreement to a port's earlier information would open it on its present information, to which the
+neighbour has not agreed. `transmit.AGREEMENT_DELAY` waits for as long as such an agreement may be
+under way. That time is not known: a busy switch answers a barrier after half a second, and BPDUs
+that wait for that leave later still.
 
-So BPDUs between bridges of one controller are numbered by their port, and each says which one of
-the other side was heard last: an agreement counts if that one, or one before it, told what the port
-says now. The numbers are in the seven octets that fill an RST BPDU's frame up to its least size,
-which nobody reads, so no other bridge meets anything new. Towards those there is the delay.
+So BPDUs between bridges of one controller are numbered by their port, and each has the number of
+the last one heard. An agreement counts if that BPDU, or one before it, told the port's present
+information. The numbers are in the seven octets that pad an RST BPDU's frame to its minimum size.
+Other bridges ignore those, so they see nothing new. Towards those there is the delay.
 
-A port that begins anew must not take what was meant for the one before it, so the first number is
-another one each time.
+A port that is created again must not take answers to its predecessor, so its first number is a
+different one each time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def number(port: TreePort) -> tuple[int, int]:
 
 
 def forget_answers(port: TreePort) -> None:
-    """Nothing that was said up to now is worth an agreement any more."""
+    """Accept no agreement to the BPDUs sent so far."""
     port.unanswered = port.serial
 
 
 def is_answer(core: Core, port: TreePort, message: Bpdu) -> bool:
-    """Whether an agreement may count: it answers what the port says, as far as that is known."""
+    """Whether an agreement may count: it answers the present information, as far as is known."""
     if not (port.own_neighbour and message.serial):
         return not core.running(port.agreement_from)
     since = (port.serial - port.unanswered) % MAX_SERIAL

@@ -1,9 +1,9 @@
-"""Who is at the other end of each port, as far as BPDUs tell: for a map of the network.
+"""The neighbour of each port, as far as BPDUs tell: for a map of the network.
 
-A port that holds somebody else's vector knows the very port that told it (17.5: designated bridge
-and designated port). A designated port hears BPDUs from whoever agrees or disagrees, but of no
-port: there the address of the bridge behind it is all that is known (see `neighbour`), and the
-other end says the rest.
+A port that holds another bridge's vector knows the port that sent it (17.5: designated bridge and
+designated port). A designated port hears BPDUs that agree or disagree, but these name no port.
+There only the address of the bridge behind it is known (see `neighbour`); the other end knows the
+rest.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ofapp.bridge.stp.port import InfoIs, Role, TreePort
 
 
 class PortAround(NamedTuple):
-    """A port whose link is up, and who is behind it.
+    """A port whose link is up, and its neighbour.
 
     port: OpenFlow port number; number: the one of 12 bits in its port identifier.
     bridge: the identifier of the bridge behind it, with priority 0 where its address alone is
-    known; 0 where nobody has spoken.  far_port: its port's identifier, None where nobody says.
+    known; 0 where no bridge was heard.  far_port: its port's identifier, None where not known.
     """
 
     port: int
@@ -40,7 +40,7 @@ class Around(NamedTuple):
 
 
 def around(core: Core) -> Around:
-    """As of the last call; the ports in the order in which they came."""
+    """Describe the tree as of the last call; ports in the order in which they were added."""
     ports = tuple(_port(port) for port in core.ports.values() if port.link.up)
     return Around(core.bridge_id, core.root_priority.root, ports)
 

@@ -2,8 +2,8 @@
 
 Three formats exist: Configuration (35 octets), Topology Change Notification (4) and Rapid Spanning
 Tree (36).  A later version is read as the latest we know (9.3.4), so an MSTP frame is read as an
-RST BPDU and what follows its 36 octets is ignored.  `decode` takes any bytes at all; what it does
-not accept it refuses with a short reason, which becomes the name of a counter.
+RST BPDU and what follows its 36 octets is ignored.  `decode` takes any bytes; it refuses those that
+are no valid BPDU with a short reason, which becomes the name of a counter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LARGEST_LENGTH = 1500
 _CONFIG = struct.Struct("!HBBBQLQHHHHH")
 _TCN = struct.Struct("!HBB")
 _SERIALS = b"\xa9"
-"""What an RST BPDU is padded with begins so when two serials of three octets follow."""
+"""First octet of an RST BPDU's padding when two serials of three octets follow."""
 _RST_END = _HEADER + len(LLC_BPDU) + _CONFIG.size + 1
 _TICKS = 256
 """BPDUs count time in 1/256 s (9.2.8)."""
@@ -46,7 +46,7 @@ class BpduType(Enum):
 
 
 class BpduRole(Enum):
-    """9.2.9: the port role an RST BPDU tells; a Configuration BPDU tells DESIGNATED."""
+    """9.2.9: the port role in an RST BPDU; a Configuration BPDU counts as DESIGNATED."""
 
     UNKNOWN = 0
     ALTERNATE_BACKUP = 1
@@ -69,7 +69,7 @@ class BpduError(ValueError):
 class Bpdu:
     """One BPDU, decoded. A TCN has only its type; the rest keeps the defaults.
 
-    version: as received, 3 for MSTP; what is sent has 0 or 2.
+    version: as received, 3 for MSTP; BPDUs that are sent have 0 or 2.
     serial, answers: see `answers`; 0 for none.
     """
 
@@ -151,7 +151,7 @@ def _flag_octet(bpdu: Bpdu) -> int:
 
 
 def encode(bpdu: Bpdu, source: int) -> bytes:
-    """The Ethernet frame, padded to 60 octets, from the address `source` (48 bit)."""
+    """Encode an Ethernet frame, padded to 60 octets, from the address `source` (48 bit)."""
     if bpdu.type is BpduType.TCN:
         body = _TCN.pack(0, 0, bpdu.type.value)
     else:
@@ -189,7 +189,7 @@ def encode(bpdu: Bpdu, source: int) -> bytes:
 
 
 def renumbered(frame: bytes, serial: int, answers: int) -> bytes:
-    """An RST BPDU's frame with other serials, neither of them 0 for the first."""
+    """Replace the serials of an RST BPDU's frame; `serial` is not 0."""
     return frame[:_RST_END] + _serials(serial, answers)
 
 
@@ -246,7 +246,7 @@ def _decode_config(body: bytes, version: int, kind: BpduType) -> Bpdu:
         # 9.2.9: an RST BPDU of unknown role is to be taken for a Configuration BPDU.
         kind, role = BpduType.CONFIG, BpduRole.DESIGNATED
     if kind is BpduType.CONFIG:
-        # An RST BPDU that is too old is let through: its port must forget what it knew (17.21.23).
+        # An RST BPDU that is too old is accepted: its port must drop its information (17.21.23).
         if age >= max_age:
             raise BpduError("message-age")
         flags &= 0x81

@@ -1,4 +1,4 @@
-"""The variables of one bridge (802.1D-2004, 17.18) and what every machine may do to it.
+"""The variables of one bridge (802.1D-2004, 17.18) and the operations of its machines.
 
 The machines are functions of a `Core` and a `TreePort`.  They change variables, and through
 the methods here they emit effects and mark the ports whose conditions may have changed.
@@ -34,7 +34,7 @@ class Core:
         self.before: dict[int, PortState | None] = {}
         self.marked: dict[int, TreePort] = {}
         self.wakes = Wakes(self.ports)
-        core = weakref.proxy(self)  # a tree of a thousand ports goes when nobody needs it any more
+        core = weakref.proxy(self)  # no reference cycle: a big tree is freed when it is not needed
         self.recent_roots = Candidates(lambda port: core.running(port.rr_while))
         self.changing = Candidates(lambda port: core.running(port.tc_while))
         self.hearing = Candidates(lambda port: port.role in _HEARING_ROLES)
@@ -51,7 +51,7 @@ class Core:
         self.reselect = False
         self.root_port: TreePort | None = None
         self.selected_for: tuple[object, ...] = ()
-        """What the roles were selected for, apart from what each port knows itself."""
+        """Inputs of the last role selection, apart from each port's own variables."""
         self.tc_active = False
         self.tc_count = 0
         self.tc_since: float | None = None
@@ -61,12 +61,12 @@ class Core:
         self.root_times: Times = params.times
 
     def configure(self, params: BridgeParams) -> None:
-        """Take parameters; bridge identifier and times follow (17.18.2, 17.18.4)."""
+        """Set the parameters; bridge identifier and times follow (17.18.2, 17.18.4)."""
         self.params = params
         self.bridge_id = bridge_identifier(params.priority, self.address)
 
     def add(self, port: TreePort) -> None:
-        """Take in a port, new or revived."""
+        """Add a port, new or revived."""
         port.serial = port.unanswered = self.own.first_serial()
         self.ports[port.port_no] = port
         self.numbers.add(port.number)
@@ -75,7 +75,7 @@ class Core:
         self.wakes.put(port)
 
     def remove(self, port: TreePort) -> None:
-        """Let a port go."""
+        """Remove a port."""
         del self.ports[port.port_no]
         self.numbers.discard(port.number)
         for candidates in self._candidates:
@@ -85,7 +85,7 @@ class Core:
     # -- which ports to look at ------------------------------------------------------------
 
     def wait(self, port: TreePort) -> None:
-        """`port` may not open yet, for another one's sake: look at it when any other changes."""
+        """Have `port`, which may not open yet because of another one, run when any port changes."""
         self.waiting[port.port_no] = port
 
     def mark(self, port: TreePort) -> None:
@@ -97,7 +97,7 @@ class Core:
         self.marked.update(self.ports)
 
     def mark_dependants(self) -> None:
-        """A port changed: those whose conditions look at other ports (17.20.3, 17.20.10)."""
+        """Mark the ports whose conditions depend on other ports (17.20.3, 17.20.10)."""
         for port in self.hearing:
             self.marked[port.port_no] = port
         self.marked |= self.waiting
@@ -112,13 +112,13 @@ class Core:
     def forward_delay(self, port: TreePort) -> float:
         """forwardDelay (17.20.5): how long a port waits in each of its states, in seconds.
 
-        The short wait of RSTP presumes that whoever disagrees has said so within a hello time. On
-        shared segments that is not so while news of a dead root go round, one hop a second for the
-        hold count, and no agreement protects them; so, other than in the standard, they wait a
+        The short wait of RSTP presumes that a bridge that disagrees says so within a hello time. On
+        shared segments that is not so while news of a dead root spread, one hop a second because of
+        the hold count, and no agreement protects them. So, unlike in the standard, they wait a
         forward delay in RSTP, too. The property tests find the loop otherwise.
 
-        While a neighbour's switch may forward although nobody speaks for it (`cautious_until`),
-        silence says nothing: the wait does not end before.
+        While a neighbour's switch may forward without its controller (`cautious_until`), silence
+        proves nothing: the wait does not end before.
         """
         times = port.designated_times
         short = port.send_rstp and port.point_to_point
@@ -126,14 +126,14 @@ class Core:
         return max(delay, self.cautious_until - self.now)
 
     def edge_delay(self, seconds: float) -> float:
-        """The instant at which a port that has heard nobody for `seconds` from now is an edge."""
+        """The instant at which a port that hears no BPDU for `seconds` from now is an edge."""
         return max(self.now + seconds, self.cautious_until)
 
     def note(self, port: TreePort) -> None:
-        """Count `revision` on when what a port is or knows has changed, but for its timers.
+        """Increment `revision` when a port's state or information has changed, but for its timers.
 
         `behind` has the address of the bridge behind each port in use, 0 where there is none (an
-        edge), nothing where nobody knows; `cabling` counts its changes.
+        edge), no entry where it is not known; `cabling` counts its changes.
         """
         stance = (
             port.state,
@@ -167,7 +167,7 @@ class Core:
         """allSynced (17.20.3).
 
         A port that still has to take new information (updtInfo) does not count as synced: its
-        `synced` speaks of the old one, and an agreement given on it can close a loop.
+        `synced` is of the old one, and an agreement based on it can close a loop.
         """
         for port in self.ports.values():
             if not port.selected or port.updt_info or port.role is not port.selected_role:
@@ -181,11 +181,12 @@ class Core:
         return not any(other is not port for other in self.recent_roots)
 
     def unretired(self, port: TreePort) -> bool:
-        """Does another designated port forward that was root port lately, not yet agreed to?
+        """Whether another port that was root port recently forwards as designated port.
 
         Not in 802.1D-2004, where reRoot guards the opening of a root port only. When a bridge
         becomes root by a change of priority its former root port goes on forwarding, towards a
-        neighbour that has not heard of it; no other port may open before that one is settled.
+        neighbour that does not know it yet. No other port may open before it is agreed to or
+        retired.
         """
         return any(
             other is not port and other.role is Role.DESIGNATED and other.forward
@@ -214,12 +215,12 @@ class Core:
         self.mark_all()
 
     def ask_reselect(self, port: TreePort) -> None:
-        """reselect and not selected (17.19.34, 17.19.36): roles are to be computed anew."""
+        """reselect and not selected (17.19.34, 17.19.36): roles are to be computed again."""
         port.selected = False
         self.unselected.add(port)
         self.reselect = True
 
-    # -- what is told --------------------------------------------------------------------------
+    # -- events and effects --------------------------------------------------------------------
 
     def tell(
         self,
@@ -235,7 +236,7 @@ class Core:
         self.effects.append(Event(kind, text, severity, number, data))
 
     def set_state(self, port: TreePort, state: PortState) -> None:
-        """Emit a port's new state, with the reason its machines left."""
+        """Emit a port's new state, with the reason that its machines have set."""
         if port.state is state:
             return
         self.before.setdefault(port.port_no, port.state)
@@ -265,7 +266,7 @@ class Core:
         self.effects.append(FlushPort(port.port_no))
 
     def guard(self, port: TreePort, guard: Guard, message: str) -> None:
-        """Count and tell a guard that has just struck."""
+        """Count a guard that has just triggered, and emit an event."""
         port.guard_counts[guard] += 1
         self.tell(
             f"stp.{guard.value}",
@@ -278,7 +279,7 @@ class Core:
         )
 
     def unguard(self, port: TreePort, guard: Guard, message: str) -> None:
-        """Tell that a guard has let go."""
+        """Emit an event: a guard has released the port."""
         self.tell(
             f"stp.{guard.value}",
             (PortNumber(port.port_no), f": {message}"),
@@ -301,7 +302,7 @@ class Core:
                 port.rb_while,
                 port.mdelay_while,
                 port.edge_delay_while,
-                port.tx_decrement if port.new_info else PAUSED,  # else nobody waits for it
+                port.tx_decrement if port.new_info else PAUSED,  # else it is not needed
                 port.agreement_from,
                 port.self_loop_until,
                 port.peer_until,

@@ -1,12 +1,13 @@
-"""A spanning tree to plain data and back, for a controller that is restarted.
+"""Dump a spanning tree to plain data and revive it, for a restart of the controller.
 
-The switch keeps its port states while the controller is away.  A tree that began anew would block
-every port that is not an edge until its neighbour agrees; one that is revived goes on where it
-was, and hears from its neighbours' next BPDUs what it has missed.
+The switch keeps its port states while the controller is away.  A new tree would block every port
+that is not an edge until its neighbour agrees; one that is revived resumes where it was, and learns
+from its neighbours' next BPDUs what it has missed.
 
-What a port knows is kept, by the names of 802.1D's variables; counters begin anew.  Timers are
-instants of the dumped tree's own time, which goes on from there.  What most ports have alike is
-said once: thousands of ports are a few hundred octets each, and are read in a fifth of the time.
+A port's variables are kept, under their names in 802.1D; counters start at zero.  Timers are
+instants of the dumped tree's time, which goes on from there.  Values that most ports share are
+written once: each of thousands of ports takes a few hundred octets, and is read in a fifth of the
+time.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ from ofapp.bridge.stp.vectors import (
 from ofapp.common.portions import AT_ONCE, Portions
 
 _FORMAT = 3
-_OLDER = 2  # in which each port says all for itself
+_OLDER = 2  # in which each port has all its values
 
-# What comes by other ways, is of the moment only, or counts since the start.
+# Variables that are known from elsewhere, momentary, or counted since the start.
 _GIVEN = {"params", "link", "port_no", "number", "address", "port_id", "port_path_cost"}
 _COUNTED = {"drops_told", "guard_counts", "sent", "received", "drops"}
 _SAID = {"serial", "unanswered", "heard", "says", "said", "told", "asked"}
@@ -57,13 +58,13 @@ _MODEL = TreePort(1, 1, PortParams(), Link(up=True), 0)  # has variables of each
 
 
 class OtherParametersError(ValueError):
-    """It is a dump, but of a tree with other parameters than those that hold now."""
+    """The dump is of a tree with other parameters than the present ones."""
 
 
 def dump(tree: SpanningTree, portions: Portions = AT_ONCE) -> dict[str, Any]:
-    """The tree as JSON-serialisable data (infinite floats included).
+    """Dump the tree as JSON-serialisable data (infinite floats included).
 
-    Made in portions it is that of a moment only if `revision` is the same after it as before.
+    A dump made in portions is consistent only if `revision` is the same after it as before.
     """
     core = tree._core
     ports = [_dump_port(port) for port in portions.of([*core.ports.values()])]
@@ -88,10 +89,10 @@ def revive(
     own: OwnTrees,
     port_params: Callable[[int], PortParams],
 ) -> tuple[SpanningTree, float]:
-    """The tree that was dumped, and the instant of its own time at which it stands.
+    """Restore the tree that was dumped; gives it and its present instant.
 
-    Raises ValueError when the data are not a dump of this version's, whatever else they are, and
-    OtherParametersError when other parameters would make another tree of it.
+    Raises ValueError when the data are not a dump of this version, and OtherParametersError when
+    the parameters have changed.
     """
     try:
         if data["format"] not in (_FORMAT, _OLDER):
@@ -136,7 +137,7 @@ def _revive_changes(core: Core, data: Any) -> None:
 
 
 def _alike(ports: Sequence[Mapping[str, Any]], portions: Portions) -> dict[str, Any]:
-    """Of each variable the value that most ports have."""
+    """The value that most ports have, by variable."""
     counts: dict[str, Counter[Any]] = {name: Counter() for name in _ALIKE}
     for port in portions.of(ports):
         for name, count in counts.items():
@@ -145,12 +146,12 @@ def _alike(ports: Sequence[Mapping[str, Any]], portions: Portions) -> dict[str, 
 
 
 def _own(port: Mapping[str, Any], alike: Mapping[str, Any]) -> dict[str, Any]:
-    """What the port says for itself."""
+    """The port's identity, and its values that differ from `alike`."""
     return {name: value for name, value in port.items() if name in _OWN or value != alike[name]}
 
 
 def _read_kept(values: Mapping[str, Any], now: float) -> dict[str, Any]:
-    """A port's variables, those that there are; ValueError."""
+    """Read those of a port's variables that are in `values`. Raises ValueError."""
     return {
         name: _like(name, getattr(_MODEL, name), value, now)
         for name, value in values.items()
@@ -178,7 +179,7 @@ def _revive_port(
         setattr(port, name, kept[name])
     if port.info_is is not InfoIs.DISABLED and NO_TIMES in (port.port_times, port.designated_times):
         raise ValueError(f"port {port_no} is in use and has no times")
-    if not port.selected or port.updt_info:  # a tree that rests has taken what it was told
+    if not port.selected or port.updt_info:  # a tree at rest has processed all BPDUs
         raise ValueError(f"port {port_no} has no role")
     core.add(port)
     core.note(port)
@@ -186,7 +187,7 @@ def _revive_port(
 
 @lru_cache
 def _worded(params: BridgeParams | PortParams) -> str:
-    """Made once: most bridges, and most ports, have the same."""
+    """The parameters as text, cached: most bridges, and most ports, have the same."""
     return repr(params)
 
 
@@ -195,7 +196,7 @@ def _plain(value: Any) -> Any:
 
 
 def _like(name: str, model: Any, plain: Any, now: float) -> Any:
-    """`plain` as a value of the kind that `model` is; ValueError."""
+    """Convert `plain` to the type of `model`. Raises ValueError."""
     match model:
         case Enum():
             return type(model)(plain)

@@ -1,7 +1,7 @@
-"""Values from a dump, which may have been damaged: of the right type and within bounds.
+"""Checks of the values of a dump, which may be damaged: the right type and within bounds.
 
-A value that is not would be met much later, by a state machine that cannot know what to do with it:
-a time that is a text, a timer that ends in a million years, a hello time of zero.
+A bad value would fail much later, in a state machine that cannot handle it: a time that is a text,
+a timer that ends in a million years, a hello time of zero.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ MAX_PORT = 0xFFFF_FF00
 MAX_REASON = 200
 _MAX_COUNT = (1 << 64) - 1
 _MAX_INSTANT = 1e10
-_LONGEST_TIMER = 100_000.0  # a day, of err_disabled ports, and some
-_MAX_AGE = 256.0  # what a BPDU can say
+_LONGEST_TIMER = 100_000.0  # a little more than the longest BPDU guard recovery, a day
+_MAX_AGE = 256.0  # the limit of its field in a BPDU
 
 _VECTOR = (_MAX_COUNT, (1 << 32) - 1, _MAX_COUNT, 0xFFFF)
 
 
 def flag(name: str, plain: Any) -> bool:
-    """A bool; ValueError."""
+    """Check a bool. Raises ValueError."""
     if type(plain) is not bool:
         raise ValueError(f"{name}: {plain!r} is neither true nor false")
     return plain
 
 
 def whole(name: str, plain: Any, most: int = _MAX_COUNT) -> int:
-    """An int from zero on; ValueError."""
+    """Check an int from 0 to `most`. Raises ValueError."""
     if type(plain) is not int or not 0 <= plain <= most:
         raise ValueError(f"{name}: not a whole number up to {most}")
     return plain
 
 
 def instant(name: str, plain: Any) -> float:
-    """A time of the tree; ValueError."""
+    """Check an instant of the tree's time. Raises ValueError."""
     value = _number(name, plain)
     if not abs(value) <= _MAX_INSTANT:
         raise ValueError(f"{name}: {plain!r} is not an instant")
@@ -45,7 +45,7 @@ def instant(name: str, plain: Any) -> float:
 
 
 def timer(name: str, plain: Any, now: float) -> float:
-    """When a timer runs out, which may be never, or have been; ValueError."""
+    """Check the instant at which a timer expires, past or infinite included. Raises ValueError."""
     value = _number(name, plain)
     if now + _LONGEST_TIMER < value < math.inf:
         raise ValueError(f"{name}: {plain!r} is not a timer")
@@ -53,14 +53,14 @@ def timer(name: str, plain: Any, now: float) -> float:
 
 
 def vector(name: str, plain: Any) -> PriorityVector:
-    """ValueError."""
+    """Check a priority vector. Raises ValueError."""
     if not isinstance(plain, list | tuple) or len(plain) != len(_VECTOR):
         raise ValueError(f"{name}: not a priority vector")
     return PriorityVector(*map(whole, [name] * len(_VECTOR), plain, _VECTOR))
 
 
 def times(name: str, plain: Any) -> Times:
-    """What a port or a bridge may have; ValueError."""
+    """Check the times of a port or a bridge. Raises ValueError."""
     if not isinstance(plain, list | tuple) or len(plain) != len(NO_TIMES):
         raise ValueError(f"{name}: not times")
     value = Times(*(_number(name, part) for part in plain))

@@ -1,8 +1,8 @@
-"""What the spanning tree asks its shell to do, besides telling `Event`s.
+"""Actions that the spanning tree requests from its caller, besides `Event`s.
 
-A list of effects is carried out in its order, and the order is what keeps frames from looping:
-first every port that blocks, then flushes and openings, then BPDUs.  A BPDU may promise that ports
-are blocked (an agreement), so it must not overtake a block; the shell puts a barrier between.
+A list of effects is carried out in its order, which prevents loops: first every port that blocks,
+then flushes and openings, then BPDUs.  A BPDU may promise that ports are blocked (an agreement), so
+it must not overtake a block; the caller puts a barrier between.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ofapp.bridge.event import Event
 
 
 class PortState(Enum):
-    """What the relay does with frames of a port (7.4)."""
+    """How the relay treats frames of a port (7.4)."""
 
     DISCARDING = "discarding"
     LEARNING = "learning"
@@ -24,7 +24,7 @@ class PortState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SetPortState:
-    """Put a port into a state; said at once for a new port, later only when it changes."""
+    """Set a port's state; emitted at once for a new port, later only when it changes."""
 
     port: int
     state: PortState
@@ -39,9 +39,9 @@ class FlushPort:
 
 @dataclass(frozen=True, slots=True)
 class SendBpdu:
-    """Send a complete Ethernet frame, without FCS, out of a port, whatever the port's state.
+    """Send a complete Ethernet frame, without FCS, out of a port in any state.
 
-    number: by which `SpanningTree.left` is told that it has been sent.
+    number: to be passed to `SpanningTree.left` when it has been sent.
     """
 
     port: int
@@ -51,9 +51,9 @@ class SendBpdu:
 
 @dataclass(frozen=True, slots=True)
 class TopologyChanged:
-    """The active topology has changed: seen on this port itself, or told there by a neighbour.
+    """The active topology has changed: detected on this port, or reported there by a neighbour.
 
-    A change may be told more than once, and while another still is: a neighbour repeats itself.
+    A change may be reported more than once, also during another: a neighbour repeats itself.
     """
 
     port: int

@@ -1,9 +1,9 @@
-"""BPDU guard, loop guard and own-BPDU detection: when they strike and how a port comes back.
+"""BPDU guard, loop guard and own-BPDU detection: when they trigger and how a port recovers.
 
-None of these is in 802.1D-2004; they are what operators know from other bridges.  BPDU guard shuts
-the port (it is not enabled any more).  Loop guard and own BPDUs only hold it in discarding, so that
-it goes on talking and notices when the trouble is over.  Root guard lives in `roles`: it is a
-judgement about the outcome of role selection.
+None of these is in 802.1D-2004; operators know them from other bridges.  BPDU guard shuts the port
+(it is not enabled any more).  Loop guard and own BPDUs only keep it discarding, so that it goes on
+sending BPDUs and notices when the fault is over.  Root guard is in `roles`, because it depends on
+the result of role selection.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, TreePort
 
 OWN_BPDU_HELLOS = 3
-"""An own BPDU keeps its port blocked for so many hello times, as any other information lives."""
+"""Hello times for which an own BPDU keeps its port blocked: the lifetime of other information."""
 
 
 def strike_bpdu_guard(core: Core, port: TreePort) -> None:
-    """A BPDU came to a port under BPDU guard: shut it."""
+    """Shut a port with BPDU guard that has received a BPDU."""
     recovery = core.params.bpdu_guard_recovery
     port.err_disabled = True
     port.err_until = core.now + recovery if recovery else PAUSED
@@ -25,7 +25,7 @@ def strike_bpdu_guard(core: Core, port: TreePort) -> None:
 
 
 def hear_own_bpdu(core: Core, port: TreePort) -> None:
-    """A port's own BPDU came back: whoever forwards there would meet its own frames."""
+    """Block a port that has received its own BPDU: frames sent there come back."""
     port.self_loop_until = core.now + OWN_BPDU_HELLOS * core.params.hello_time
     if not port.self_loop:
         port.self_loop = True
@@ -33,13 +33,13 @@ def hear_own_bpdu(core: Core, port: TreePort) -> None:
 
 
 def hear_bpdu(core: Core, port: TreePort) -> None:
-    """Any good BPDU of another port ends loop guard's suspicion."""
+    """Release loop guard: a valid BPDU of another port came in."""
     if port.loop_inconsistent:
         release_loop_guard(core, port, "BPDUs are back")
 
 
 def expire(core: Core, port: TreePort) -> None:
-    """Timed recoveries that are due."""
+    """Do the timed recoveries that are due."""
     if port.err_disabled and not core.running(port.err_until):
         release_bpdu_guard(core, port, "the recovery time is over")
     if port.self_loop and not core.running(port.self_loop_until):
@@ -47,7 +47,7 @@ def expire(core: Core, port: TreePort) -> None:
 
 
 def release(core: Core, port: TreePort, reason: str) -> None:
-    """Let go of every guard that a person can let go of."""
+    """Release every guard that can be released by hand."""
     if port.err_disabled:
         release_bpdu_guard(core, port, reason)
     if port.loop_inconsistent:
@@ -58,7 +58,7 @@ def release(core: Core, port: TreePort, reason: str) -> None:
 
 
 def link_lost(core: Core, port: TreePort) -> None:
-    """What a lost link makes pointless to remember; BPDU guard stays: cables are put back."""
+    """Release what a lost link makes pointless; BPDU guard stays: cables are put back."""
     if port.loop_inconsistent:
         release_loop_guard(core, port, "the port is down")
     if port.self_loop:
@@ -67,7 +67,7 @@ def link_lost(core: Core, port: TreePort) -> None:
 
 
 def release_bpdu_guard(core: Core, port: TreePort, reason: str) -> None:
-    """Let the port be enabled again; the caller makes it so."""
+    """Release BPDU guard; the caller enables the port."""
     port.err_disabled = False
     port.err_until = EXPIRED
     core.unguard(port, Guard.BPDU_GUARD, f"BPDU guard: recovered, {reason}")

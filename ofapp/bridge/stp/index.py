@@ -1,7 +1,7 @@
-"""Which ports of a bridge to look at, without looking at all of them.
+"""Indexes of the ports of a bridge, which save looking at all of them.
 
-A bridge may have thousands of ports, and a hello is due somewhere all the time.  What is kept here
-is only where to look: whether a port fulfils a condition, or is due, its own variables say.
+A bridge may have thousands of ports, and a hello is due somewhere all the time.  An index has only
+candidates: a port's own variables decide whether it fulfils a condition, or is due.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from heapq import heapify, heappop, heappush
 from ofapp.bridge.stp.port import PAUSED, TreePort
 
 PORTION = 128
-"""Ports that are looked at in one go because they are due.
+"""Due ports that are handled in one go.
 
 A thousand switches' timers wait meanwhile, and thousands of ports may be due together: those of a
-switch whose controller goes on again all open at the same instant.  The later ones are late by some
+switch whose controller resumes all open at the same instant.  The later ones are late by some
 milliseconds, as a timer may be.
 """
 
 
 class Candidates:
-    """Ports that may fulfil a condition; those that do not are dropped when somebody looks.
+    """Ports that may fulfil a condition; an iteration drops those that do not.
 
-    Whoever makes a port fulfil it adds the port; nobody has to take it out.
+    Code that makes a port fulfil it adds the port; it need not be removed.
     """
 
     def __init__(self, test: Callable[[TreePort], bool]) -> None:
@@ -38,19 +38,19 @@ class Candidates:
                 del self._ports[number]
 
     def add(self, port: TreePort) -> None:
-        """The port fulfils the condition now, or may."""
+        """Add a port that fulfils the condition now, or may."""
         self._ports[port.port_no] = port
 
     def discard(self, port: TreePort) -> None:
-        """The port is gone."""
+        """Remove a port that is gone."""
         self._ports.pop(port.port_no, None)
 
 
 class Wakes:
-    """The instants at which ports want to be looked at (`TreePort.wake`), the earliest first.
+    """The instants at which ports are due (`TreePort.wake`), the earliest first.
 
-    An entry counts while the port is there and still wants to be woken then.  Those that do not
-    are left to come up, and swept out when they are many.
+    An entry is valid while the port is there and its `wake` is the same.  Stale ones stay until
+    they are due, and are swept out when they are many.
     """
 
     def __init__(self, ports: Mapping[int, TreePort]) -> None:
@@ -58,13 +58,13 @@ class Wakes:
         self._heap: list[tuple[float, int]] = []
 
     def soon(self, ports: Iterable[TreePort], now: float) -> None:
-        """Have ports looked at as soon as may be: many of them in portions."""
+        """Make ports due at once: many of them in portions."""
         for port in ports:
             port.wake = now
             self.put(port)
 
     def put(self, port: TreePort) -> None:
-        """The port's `wake` is another one than before."""
+        """Note that the port's `wake` has changed."""
         if port.wake != PAUSED:
             heappush(self._heap, (port.wake, port.port_no))
             if len(self._heap) > 4 * len(self._ports) + 64:
@@ -73,14 +73,14 @@ class Wakes:
                 heapify(self._heap)
 
     def next(self) -> float | None:
-        """The earliest of them, None without any."""
+        """The earliest instant, None without any."""
         heap = self._heap
         while heap and not self._counts(*heap[0]):
             heappop(heap)
         return heap[0][0] if heap else None
 
     def due(self, now: float) -> list[TreePort]:
-        """Take out the ports that are to be looked at by `now`, PORTION at most: others next."""
+        """Take out the ports that are due by `now`, PORTION at most; the others come next."""
         found: dict[int, TreePort] = {}
         while self._heap and self._heap[0][0] <= now and len(found) < PORTION:
             when, number = heappop(self._heap)

@@ -1,7 +1,7 @@
-"""The port information machine: what a port knows, and from whom (802.1D-2004, 17.27).
+"""The port information machine: a port's information and its origin (802.1D-2004, 17.27).
 
 The machine's resting states are the values of infoIs: DISABLED, AGED, and CURRENT for MINE and
-RECEIVED, so it keeps no state of its own.
+RECEIVED, so it has no further state.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _aged(core: Core, port: TreePort) -> None:
 def _update(core: Core, port: TreePort) -> None:
     port.proposing = port.proposed = False
     # betterorsameInfo(Mine) (17.21.1). The order of 17.6 without its last clause: a port's own
-    # information that got worse must lose the agreement that was given to the better one.
+    # information that got worse must lose the agreement to the better one.
     better = port.info_is is InfoIs.MINE and port.designated_priority <= port.port_priority
     port.agreed = port.agreed and better
     if not better:
@@ -80,7 +80,7 @@ def _update(core: Core, port: TreePort) -> None:
         # runs from when the new information has been sent.
         port.agreement_from = PAUSED
         port.asked = 0
-        # Not in 802.1D-2004 either: the wait in which others may disagree begins anew.
+        # Not in 802.1D-2004 either: the wait in which others may disagree begins again.
         if core.running(port.fd_while):
             port.fd_while = max(port.fd_while, core.now + core.forward_delay(port))
     port.synced = port.synced and port.agreed
@@ -120,22 +120,22 @@ def _receive(core: Core, port: TreePort) -> None:
             _record_proposal(port, message)
             _set_tc_flags(port, message)
             update_received_info_while(core, port)
-            # Nobody says anything new when what kept it from being believed has passed.
+            # No new BPDU comes when the reason to disbelieve it has passed.
             core.reselect = core.reselect or was_not_believed(core, port)
         case ReceivedInfo.INFERIOR_DESIGNATED:
-            # recordDispute (17.21.10), as corrected in 802.1Q-2005 13.26.10: somebody who does not
-            # hear us thinks this LAN is theirs.
+            # recordDispute (17.21.10), as corrected in 802.1Q-2005 13.26.10: a bridge that does not
+            # hear us takes itself for the designated one.
             if message.learning:
                 port.disputed = True
                 port.agreed = False
-            # Tell them now, as bridges of 802.1D-1998 do, and not with the next hello: their
-            # bridge may have come up behind a link that was up before.
+            # Answer now, as bridges of 802.1D-1998 do, and not with the next hello: that bridge
+            # may have come up behind a link that was up before.
             port.new_info = True
         case ReceivedInfo.NOT_DESIGNATED:
             _record_agreement(core, port, message)
             _set_tc_flags(port, message)
         case _:
-            # A TCN tells of no role, and 17.21.17 wants it heard all the same.
+            # A TCN has no role, and 17.21.17 wants it handled all the same.
             port.rcvd_tcn = port.rcvd_tcn or message.type is BpduType.TCN
 
 
@@ -181,7 +181,7 @@ def _set_tc_flags(port: TreePort, message: Bpdu) -> None:
 
 
 def update_received_info_while(core: Core, port: TreePort) -> None:
-    """17.21.23: information lives for three hellos, or not at all once it has come too far."""
+    """17.21.23: information lives for three hello times, or not at all if its age is too high."""
     port.unheard = False
     times = port.port_times
     if round(times.message_age + 1) > times.max_age:

@@ -1,12 +1,12 @@
-"""Who is behind a point-to-point port. Not in 802.1D-2004, which believes whoever answers.
+"""The bridge behind a point-to-point port. Not in 802.1D-2004, which accepts any answer.
 
-An agreement opens a port because the one bridge behind it has said that it holds everything back.
-On a link between two bridges nobody else can say so. But a switch nobody speaks for (its controller
-is away) passes other bridges' BPDUs on between its open ports, and so does an unmanaged switch: the
-bridges around it hear each other on ports that look like links, and one's agreement says nothing of
-the rest. So a port remembers whom it hears (`peer`), and while it hears anybody else it takes no
-agreement: it opens by the forward delay, as the standard has it for whoever does not agree. While
-such a switch may be about (`Core.cautious_until`), only a peer that was known before is believed.
+An agreement opens a port because the one bridge behind it has said that its other ports are
+blocked. On a link between two bridges no other can say so. But a switch whose controller is away
+forwards other bridges' BPDUs between its open ports, and so does an unmanaged switch. The bridges
+around it hear each other on ports that look like links, and one's agreement does not cover the
+rest. So a port remembers the bridge that it hears (`peer`). While it hears another one it takes no
+agreement: it opens by the forward delay, as in the standard without an agreement. While there may
+be such a switch (`Core.cautious_until`), only a peer that was known before is believed.
 """
 
 from __future__ import annotations
@@ -17,33 +17,37 @@ from ofapp.bridge.stp.port import EXPIRED, InfoIs, TreePort
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
 
 STRANGER = 3
-"""Hello times after which somebody else who was heard on a port is not there any more."""
+"""Hello times after which another bridge that was heard on a port counts as gone."""
 
 UNDER_WAY = 2.0
-"""Seconds for which that may be heard which a switch has passed on while nobody spoke for it."""
+"""Seconds for which BPDUs may arrive that a switch forwarded while its controller was away."""
 
 PEER = 30
-"""Hello times after which that is said of the peer itself, when somebody else is there.
+"""Hello times after which the peer itself counts as gone, when another bridge is heard.
 
-Its switch may be one nobody speaks for, and passes on what others say.
+Its switch may be without a controller, and forward others' BPDUs.
 """
 
 
 def know_peer(core: Core, port: TreePort, peer: int) -> None:
-    """This bridge is behind the port, by its address: it has spoken, or is remembered."""
+    """Note the address of the bridge behind the port: it was heard, or is remembered."""
     port.peer, port.peer_until = peer, core.now + PEER * core.params.hello_time
 
 
 def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
-    """Remember who said this. Gives whether it is to be listened to.
+    """Remember the sender of a BPDU. Gives whether the BPDU is to be handled.
 
-    While switches are absent, what the peer said before is worth more than what others say now: its
-    switch holds what it said, and passes on what it would not say itself.  What it has passed on
-    may be heard when no switch is absent any more, so that holds for `UNDER_WAY` longer.
+    While switches are without a controller, the peer's last BPDU takes precedence over others':
+    its switch keeps to that BPDU, and forwards BPDUs that the peer would not send.  Those may still
+    arrive when all switches have their controllers, so that holds for `UNDER_WAY` longer.
     """
     if message.type is BpduType.TCN:
-        return True  # it does not tell
+        return True  # a TCN has no sender
     sender = message.vector.bridge & ADDRESS_MASK
+    if core.own.is_former(port.peer):
+        # The bridge was deleted and created again: forget the old one.
+        port.peer, port.peer_until = 0, EXPIRED
+        forget_strangers(core, port)
     cautious = core.running(core.cautious_until)
     passed_on = core.running(core.cautious_until + UNDER_WAY)
     if sender == port.peer:
@@ -60,7 +64,7 @@ def hear_from(core: Core, port: TreePort, message: Bpdu) -> bool:
 
 
 def forget_strangers(core: Core, port: TreePort) -> None:
-    """Nobody else is heard through the peer any more: what came that way is not for this port."""
+    """Forget other bridges, no longer heard through the peer, and age out their information."""
     port.stranger_until = EXPIRED
     teller = port.port_priority.bridge & ADDRESS_MASK
     if port.info_is is InfoIs.RECEIVED and teller != port.peer:
@@ -69,8 +73,8 @@ def forget_strangers(core: Core, port: TreePort) -> None:
 
 
 def is_late(core: Core, port: TreePort) -> bool:
-    """Whether the peer is silent and nevertheless there: a bridge of this controller, which is busy
-    and has not come to say anything.
+    """Whether the peer is silent but there: a bridge of this controller, which is busy and has not
+    sent yet.
 
     17.25 would take the port for an edge after three seconds.
     """
@@ -79,6 +83,6 @@ def is_late(core: Core, port: TreePort) -> bool:
 
 
 def speaks_for_all(core: Core, port: TreePort, message: Bpdu) -> bool:
-    """Whether an agreement from its sender is one of all the bridges behind the port."""
+    """Whether an agreement covers all bridges behind the port: its sender is the only one."""
     sender = message.vector.bridge & ADDRESS_MASK
     return sender == port.peer and not core.running(port.stranger_until)

@@ -1,8 +1,8 @@
-"""What an administrator may set, with the standard's names, ranges and defaults (17.13, 17.14).
+"""Parameters of bridges and ports: the standard's names, ranges and defaults (17.13, 17.14).
 
-Values are frozen and checked when they are made, so the state machines never meet a value that is
-out of range, and the API and the configuration file get one refusal: `ParameterError`.  Each is
-declared here and nowhere else, see `bridge.parameter`.
+Values are frozen and checked when they are created, so the state machines never get a value that is
+out of range, and the API and the configuration file report the same `ParameterError`.  Each is
+declared only here, see `bridge.parameter`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MIGRATE_TIME = 3.0
 """Seconds a port stays with one protocol version (table 17-1)."""
 
 OWN_HELLO_TIME = (1.0, 2.0)
-"""What this bridge may say (table 17-1); others, of 802.1D-1998, say up to ten seconds."""
+"""Hello times that this bridge may send (table 17-1); 802.1D-1998 allows up to ten seconds."""
 
 STP_VERSION: Final = 0
 RSTP_VERSION: Final = 2
@@ -50,8 +50,7 @@ class ParameterError(ValueError):
 
 
 def refusal(parameter: Parameter, value: object) -> str | None:
-    """What is wrong with the value of a parameter of this module, in words; None for one that is
-    right."""
+    """Describe what is wrong with the value of a parameter of this module; None if it is valid."""
     if parameter.takes(value):
         return None
     name = parameter.name.replace("_", " ").replace("bpdu", "BPDU")
@@ -99,7 +98,7 @@ class BridgeParams:
         float,
         Interval(ge=MAX_AGE_RANGE[0], le=MAX_AGE_RANGE[1]),
         Unit("s"),
-        Doc("Seconds that what the root says is good for: 6 to 40."),
+        Doc("Seconds until information from the root expires: 6 to 40."),
     ] = 20.0
     forward_delay: Annotated[
         float,
@@ -147,7 +146,7 @@ class BridgeParams:
 class PortParams:
     """Parameters of a port (17.14, table 17-2) and its guards.
 
-    restricted_role differs from root_guard in that the latter is told and counted, and is deaf to
+    restricted_role differs from root_guard in that the latter is counted, emits events, and ignores
     the sender's proposals.
     """
 
@@ -164,23 +163,23 @@ class PortParams:
         int | None,
         Interval(ge=1, le=MAX_PATH_COST),
         Unset("auto"),
-        Doc("What the way through here costs, 1 to 200000000; without it the link's speed says."),
+        Doc("Cost of the path through this port, 1 to 200000000; by default from the link speed."),
     ] = None
     admin_edge: Annotated[
-        bool, Doc("Only hosts are here: forward at once when the link comes up.")
+        bool, Doc("Only hosts are connected: forward at once when the link comes up.")
     ] = False
-    auto_edge: Annotated[bool, Doc("Find out whether only hosts are here.")] = True
+    auto_edge: Annotated[bool, Doc("Detect whether only hosts are connected.")] = True
     point_to_point: Annotated[
-        PointToPoint, Doc("At most one bridge is here; auto takes a full duplex link for that.")
+        PointToPoint, Doc("At most one bridge is connected; auto: if the link is full duplex.")
     ] = PointToPoint.AUTO
     restricted_role: Annotated[bool, Doc("Never be root port.")] = False
-    restricted_tcn: Annotated[bool, Doc("Spread no topology change from here.")] = False
+    restricted_tcn: Annotated[bool, Doc("Propagate no topology change from this port.")] = False
     bpdu_guard: Annotated[bool, Doc("Shut the port when a BPDU comes in.")] = False
-    root_guard: Annotated[bool, Doc("Block while a better root is told here.")] = False
+    root_guard: Annotated[bool, Doc("Block while superior BPDUs come in.")] = False
     loop_guard: Annotated[
-        bool, Doc("Block when BPDUs cease to come to a root, alternate or backup port.")
+        bool, Doc("Block when a root, alternate or backup port gets no BPDUs any more.")
     ] = False
-    bpdu_filter: Annotated[bool, Doc("Neither send nor hear BPDUs.")] = False
+    bpdu_filter: Annotated[bool, Doc("Neither send nor accept BPDUs.")] = False
 
     def __post_init__(self) -> None:
         _check(self)
@@ -193,7 +192,7 @@ class PortParams:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What the switch says of a port's link. A full duplex link is taken for point-to-point."""
+    """A port's link as the switch reports it. A full duplex link is taken for point-to-point."""
 
     up: bool
     speed_mbps: int = 1000

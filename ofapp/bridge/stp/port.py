@@ -2,7 +2,7 @@
 
 The standard counts timers down once a second.  Here a timer (17.17) is the instant at which it
 runs out, so nothing is rounded, a hello is due exactly hello time after the last one, and a bridge
-sleeps until the earliest of them.  "timer ≠ 0" reads ``timer > now``.  Two values stand apart:
+sleeps until the earliest of them.  "timer ≠ 0" is ``timer > now``.  Two values are special:
 
 EXPIRED  has run out.
 PAUSED   stands still at its full value.  The standard re-arms such timers at every tick as long as
@@ -187,17 +187,17 @@ class TreePort:
         self.drops: Counter[str] = Counter()
         self.drops_told: set[str] = set()
         self.stance: tuple[object, ...] = ()
-        # What was sent last: what it says, and its kind and frame, see `transmit`
+        # The last BPDU sent: its contents, and its kind and frame, see `transmit`
         self.says: tuple[object, ...] = ()
         self.said: tuple[str, bytes] | None = None
-        # See `answers`: the last one sent, that up to which no answer counts, the neighbour's last
+        # Serials, see `answers`: last sent, last to which no answer counts, neighbour's last
         self.serial = self.unanswered = self.heard = 0
         self.forward_transitions = 0
         self.configure(params, link)
         self.begin()
 
     def configure(self, params: PortParams, link: Link) -> None:
-        """Take parameters and link; everything that follows from them alone."""
+        """Set parameters and link, and all that follows from them alone."""
         self.params = params
         self.link = link
         self.port_id = port_identifier(params.priority, self.number)
@@ -205,7 +205,7 @@ class TreePort:
 
     @property
     def bypass(self) -> bool:
-        """Is the port out of the protocol, and so forwarding while its link is up?"""
+        """Whether the port takes no part in the protocol, and so forwards while its link is up."""
         return self.link.up and not self.params.enabled
 
     @property
@@ -217,7 +217,7 @@ class TreePort:
 
     @property
     def kept_discarding(self) -> bool:
-        """Does a guard keep the port discarding, whatever its role?"""
+        """Whether a guard keeps the port discarding in any role."""
         return self.loop_inconsistent or self.self_loop
 
     def begin(self) -> None:
@@ -245,10 +245,11 @@ class TreePort:
         self.rcvd_info_while = EXPIRED
         self.proposing = self.proposed = self.agree = self.agreed = self.disputed = False
         self.agreement_from = self.told_until = EXPIRED
-        # See `transmit.has_left`: the last BPDU, and the first that told what is to be agreed to
+        # See `transmit.has_left`: numbers of the last BPDU, and of the first with the information
+        # to be agreed to
         self.told = self.asked = 0
         self.unheard = False
-        # Not in 802.1D: whom it hears, by address, 0 for nobody yet, see `neighbour`
+        # Not in 802.1D: address of the bridge that it hears, 0 for none yet, see `neighbour`
         self.peer = 0
         self.peer_until = self.stranger_until = EXPIRED
         # 17.28 and 17.29: roles

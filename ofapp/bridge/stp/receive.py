@@ -1,4 +1,4 @@
-"""Hearing BPDUs: port receive, protocol migration and bridge detection (17.23, 17.24, 17.25)."""
+"""Received BPDUs: port receive, protocol migration and bridge detection (17.23 to 17.25)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ofapp.bridge.stp.port import PAUSED, Migration, TreePort
 
 
 def port_receive(core: Core, port: TreePort) -> None:
-    """17.23. The bridge offers a BPDU only when the last one is dealt with, so it never queues."""
+    """17.23. The bridge offers a BPDU only when the last one is processed, so it never queues."""
     if not port.enabled:
         port.rcvd_bpdu = port.rcvd_rstp = port.rcvd_stp = port.rcvd_msg = False
         port.edge_delay_while = PAUSED
@@ -29,7 +29,7 @@ def port_receive(core: Core, port: TreePort) -> None:
 
 
 def protocol_migration(core: Core, port: TreePort) -> None:
-    """17.24: which version to speak, to whom."""
+    """17.24: select the protocol version that the port sends."""
     if not port.enabled or port.mcheck:
         # 17.19.13: mcheck has no effect where RSTP is not spoken at all
         _check_rstp(core, port)
@@ -47,7 +47,7 @@ def protocol_migration(core: Core, port: TreePort) -> None:
         port.mdelay_while = core.now + MIGRATE_TIME
         core.tell(
             "stp.migration",
-            (PortNumber(port.port_no), ": the neighbour speaks STP, so does this port now"),
+            (PortNumber(port.port_no), ": the neighbour sends STP, this port does now, too"),
             port,
             version="stp",
         )
@@ -55,7 +55,7 @@ def protocol_migration(core: Core, port: TreePort) -> None:
         _check_rstp(core, port)
         core.tell(
             "stp.migration",
-            (PortNumber(port.port_no), ": the neighbour speaks RSTP, so does this port now"),
+            (PortNumber(port.port_no), ": the neighbour sends RSTP, this port does now, too"),
             port,
             version="rstp",
         )
@@ -69,7 +69,7 @@ def _check_rstp(core: Core, port: TreePort) -> None:
 
 
 def bridge_detection(core: Core, port: TreePort) -> None:
-    """17.25: is anybody but end stations out there?"""
+    """17.25: detect whether only end stations are behind the port."""
     if not port.enabled:
         port.oper_edge = port.params.admin_edge
     elif (

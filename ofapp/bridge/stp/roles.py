@@ -11,7 +11,7 @@ _MAX_COST = 0xFFFF_FFFF
 
 
 def select_roles(core: Core) -> None:
-    """17.28, ROLE_SELECTION: compute every port's role and mark the ports that are to act on it."""
+    """17.28, ROLE_SELECTION: compute every port's role and mark the ports where it changed."""
     core.reselect = False
     for port in _affected(core):
         old = _selection(port)
@@ -23,9 +23,9 @@ def select_roles(core: Core) -> None:
 
 
 def _affected(core: Core) -> list[TreePort]:
-    """The ports whose roles there may be news about, once the root is known.
+    """Find the root; gives the ports whose roles may change.
 
-    Where the root, the way there and its times are as they were, those are the ports that have
+    Where the root, the path there and its times are as before, those are the ports that have
     asked for a selection: a port that is new or goes down costs the others nothing.
     """
     before = core.selected_for
@@ -71,8 +71,8 @@ def _path(port: TreePort) -> PriorityVector:
 
 
 def was_not_believed(core: Core, port: TreePort) -> bool:
-    """Whether it leads to a better root than the bridge has, or by a better way: that was not
-    believed when roles were selected last (see `own`), and may be true by now."""
+    """Whether the port has a better root than the bridge, or a better path: that was not believed
+    at the last selection (see `own`), and may be true by now."""
     return (
         port is not core.root_port and _path(port) < core.root_priority and _may_be_root(core, port)
     )
@@ -122,7 +122,7 @@ def _set_root(core: Core, vector: PriorityVector, root_port: TreePort | None) ->
 
 def _role_of(core: Core, port: TreePort) -> Role:
     if port.info_is is InfoIs.DISABLED:
-        port.updt_info = False  # of new parameters: there is nobody to tell
+        port.updt_info = False  # new parameters are not sent on a disabled port
         return Role.DISABLED
     if port.info_is is InfoIs.AGED:
         port.updt_info = True
@@ -154,7 +154,7 @@ def _judge_root_guard(core: Core, port: TreePort) -> None:
 
 
 def why(core: Core, port: TreePort) -> str:
-    """The reason for a port's selected role, for a person."""
+    """The reason for a port's selected role, as text."""
     match port.selected_role:
         case Role.ROOT:
             return f"best path to the root, cost {core.root_priority.cost}"

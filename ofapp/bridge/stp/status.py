@@ -1,4 +1,4 @@
-"""Frozen values that tell an API how the spanning tree stands (802.1D-2004, 14.8; RFC 4188)."""
+"""Frozen values of the spanning tree's state for an API (802.1D-2004, 14.8; RFC 4188)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PortStatus:
 
     designated: the port priority vector: root, root path cost, designated bridge and port.
     info_is: where that vector comes from: disabled, aged, mine, received.
-    guards: those that hold the port now; guard_counts: how often each one struck.
+    guards: those that block the port now; guard_counts: how often each one triggered.
     timers: seconds left of each timer of 17.17 that runs, by its name in the standard.
     sent, received: BPDUs by type (config, rst, tcn); drops: refused ones by reason.
     """
@@ -53,7 +53,7 @@ class BridgeStatus:
     """The bridge and its ports, by port number.
 
     root_port: OpenFlow port number, None on the root bridge.
-    topology_change: is one being told right now?
+    topology_change: whether one is being reported now.
     time_since_topology_change: seconds; None before the first.
     topology_change_port: the port that the last change was seen or heard on.
     """
@@ -131,7 +131,7 @@ def port_status(core: Core, port: TreePort) -> PortStatus:
 
 
 def guarded(core: Core) -> dict[int, tuple[Guard, ...]]:
-    """The ports that guards hold, and which."""
+    """The guards that block ports, by port."""
     held = ((port.port_no, _guards(port)) for port in core.ports.values())
     return {number: guards for number, guards in held if guards}
 

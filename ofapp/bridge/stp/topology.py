@@ -1,4 +1,4 @@
-"""The topology change machine: tell the others, and forget addresses (802.1D-2004, 17.31)."""
+"""The topology change machine: notify the others, and flush addresses (802.1D-2004, 17.31)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _new_tc_while(core: Core, port: TreePort) -> None:
     """newTcWhile (17.21.7)."""
     if core.running(port.tc_while):
         return
-    # In STP operation, too, the news leaves at once, as in 802.1D-1998, and not with the
+    # In STP operation, too, the change is sent at once, as in 802.1D-1998, and not with the
     # next hello.
     port.new_info = True
     if port.send_rstp:
@@ -88,7 +88,7 @@ def _new_tc_while(core: Core, port: TreePort) -> None:
 
 
 def account(core: Core) -> None:
-    """Topology changes as management counts them (14.8.1.1): some tcWhile runs, or none does."""
+    """Count topology changes for management (14.8.1.1): one lasts while any tcWhile runs."""
     active = any(True for _ in core.changing)
     if active and not core.tc_active:
         core.tc_count += 1

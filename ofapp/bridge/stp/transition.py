@@ -17,8 +17,8 @@ from ofapp.bridge.stp.roles import why
 def port_role_transition(core: Core, port: TreePort) -> bool:
     """One step of 17.29. Returns whether there was one to take."""
     if port.kept_discarding and (port.learn or port.forward):
-        # A guard holds the port: not in the standard. `synced` and `rrWhile` follow by themselves,
-        # because they look at what the relay does.
+        # A guard blocks the port: not in the standard. `synced` and `rrWhile` follow, because they
+        # depend on what the relay does.
         _discard(core, port, "kept discarding by a guard")
         return True
     # Conditions of every transition of 17.29; `SpanningTree` lets information and selection come
@@ -42,7 +42,7 @@ def port_role_transition(core: Core, port: TreePort) -> bool:
 
 
 def _leave(core: Core, port: TreePort) -> None:
-    """Set running the timers that the role just left held at their full value."""
+    """Start the timers that the role just left had paused at their full value."""
     times = port.designated_times
     if port.rr_while == PAUSED:
         port.rr_while = core.now + times.forward_delay
@@ -71,8 +71,8 @@ def _enter(core: Core, port: TreePort) -> None:
             port.transition = Transition.DESIGNATED
             if old is Role.ROOT and port.send_rstp and port.point_to_point:
                 # Not in 802.1D-2004, where the port may go on forwarding. Its neighbour was
-                # designated so far and has agreed to nothing, while others may already act on this
-                # bridge's new information: ask first, which costs a round trip.
+                # designated so far and has not agreed, while others may already act on this
+                # bridge's new information: propose first, which costs a round trip.
                 port.sync = True
         case Role.ALTERNATE | Role.BACKUP:
             port.transition = Transition.BLOCK
@@ -112,7 +112,7 @@ def _blocked(port: TreePort) -> bool:
 
 
 def _rest(port: TreePort) -> bool:
-    """DISABLED_PORT and ALTERNATE_PORT: such a port is always in step."""
+    """DISABLED_PORT and ALTERNATE_PORT: such a port is always synced."""
     if not (port.sync or port.re_root) and port.synced:
         return False
     port.synced = True
@@ -151,7 +151,7 @@ def _root_may_open(core: Core, port: TreePort) -> bool:
         port.state_reason = "forward delay is over"
         return True
     if core.params.rstp and not core.running(port.rb_while) and core.re_rooted(port):
-        port.state_reason = "root port, and no other port was one lately"
+        port.state_reason = "root port, and no other port was one recently"
         return True
     return False
 
@@ -215,7 +215,7 @@ def _alternate(core: Core, port: TreePort) -> bool:
     if _rest(port):  # ALTERNATE_PORT
         return True
     if port.root_inconsistent:
-        # Root guard does not let a stranger make this bridge block its ports.
+        # Under root guard the neighbour cannot make this bridge block its ports.
         port.proposed = False
         return False
     if port.proposed and not port.agree:  # ALTERNATE_PROPOSED
@@ -230,7 +230,7 @@ def _alternate(core: Core, port: TreePort) -> bool:
 
 
 def port_state_transition(core: Core, port: TreePort) -> bool:
-    """17.30: have the relay do what the role transition machine wants. Returns whether it did."""
+    """17.30: have the relay follow the role transition machine. Returns whether it changed."""
     if port.bypass:
         port.state_reason = "spanning tree is off on this port"
         core.set_state(port, PortState.FORWARDING)

@@ -1,7 +1,7 @@
 """The port transmit machine (802.1D-2004, 17.26).
 
 It runs after all other machines have come to rest, so that one step sends at most one BPDU from a
-port, and that BPDU tells the truth about the ports: an agreement follows the blocking it promises.
+port, and that BPDU has the final states: an agreement follows the blocking that it promises.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, TreePort
 AGREEMENT_DELAY = 0.1
 """Seconds for which a port whose information got worse, or was another's, takes no agreement.
 
-Not in 802.1D-2004, which lets a loop form: an agreement does not say to what it agrees, so one that
-was given to the better information and is still under way opens the port although the neighbour
-holds nothing back for the worse.  It happens when news of a dead root go round a ring and one link
+Not in 802.1D-2004, which lets a loop form: an agreement does not name the information it agrees to.
+One to the better information that is still under way opens the port, although the neighbour has not
+blocked its ports for the worse.  It happens when news of a dead root go round a ring and one link
 is slower than the others; the property tests find it in networks of three bridges.  When the time
-is over the port proposes anew, and a port that forwards is not blocked, so only a port that is
-being blocked for a sync pays it.  It must exceed the time of a BPDU there and an answer back.  A
-BPDU may wait in the shell until a port has closed (`Barrier`), for half a second and more; so the
-time runs from when the shell says that it has been sent (`has_left`), and until then no agreement
-is taken.  Between bridges of one controller none of this is needed, for they say to what they agree
-(`answers`).
+is over the port proposes again.  A port that forwards is not blocked, so only a port that is
+being blocked for a sync is delayed.  It must exceed the time of a BPDU there and an answer back.  A
+BPDU may wait in the caller until a port has closed (`Barrier`), for half a second and more.  So the
+time runs from when the caller reports that it has been sent (`has_left`), and until then no
+agreement is taken.  Bridges of one controller do not need this: their agreements name the BPDU that
+they answer (`answers`).
 """
 
 HOLD = 1.0
@@ -56,7 +56,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
         )
         port.hello_when = core.now + core.params.hello_time
     if port.agreement_from != EXPIRED and not core.running(port.agreement_from):
-        # Now ask once more: what was agreed meanwhile was not counted.
+        # Propose again: agreements meanwhile did not count.
         port.agreement_from = EXPIRED
         port.new_info = port.new_info or port.proposing
     if not port.new_info or port.tx_count >= core.params.transmit_hold_count:
@@ -65,7 +65,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
         port.new_info = False
         return
     if port.unheard and port.role is not Role.DESIGNATED:
-        return  # whatever it agreed to may not be what its neighbour says now
+        return  # its agreement may not be to the neighbour's present information
     frame = _frame(core, port)
     port.new_info = False
     if frame is None:
@@ -85,7 +85,7 @@ def port_transmit(core: Core, port: TreePort) -> None:
 
 
 def has_left(port: TreePort, number: int, now: float) -> None:
-    """A BPDU has been sent: what is counted from then on runs."""
+    """Start the timers that run from when a BPDU has been sent."""
     if port.agreement_from == PAUSED and 0 < port.asked <= number:
         port.agreement_from = now + AGREEMENT_DELAY
     if port.told_until == PAUSED and number == port.told:
@@ -93,7 +93,7 @@ def has_left(port: TreePort, number: int, now: float) -> None:
 
 
 def know_neighbour(core: Core, port: TreePort, bridge_id: int) -> None:
-    """A BPDU of that bridge was heard: is it of the same controller?"""
+    """Note whether a bridge whose BPDU was heard is of the same controller."""
     port.own_neighbour = core.own.find(bridge_id) is not None
     if port.tx_count:
         port.tx_decrement = min(port.tx_decrement, core.now + _hold(port))
@@ -104,7 +104,7 @@ def _hold(port: TreePort) -> float:
 
 
 def _run_down(core: Core, port: TreePort) -> None:
-    """txCount goes down by one a second (17.22, 17.19.44)."""
+    """Decrement txCount once a second (17.22, 17.19.44)."""
     while port.tx_count and not core.running(port.tx_decrement):
         port.tx_count -= 1
         port.tx_decrement += _hold(port)
@@ -113,8 +113,8 @@ def _run_down(core: Core, port: TreePort) -> None:
 
 
 def _frame(core: Core, port: TreePort) -> bytes | None:
-    """What is to be sent now, if anything: but for its serials mostly what was sent before, so
-    that is kept.  A thousand switches send thousands of hellos a second."""
+    """The frame to send now, if any: mostly the last one but for its serials, so that is kept.
+    A thousand switches send thousands of hellos a second."""
     changing = core.running(port.tc_while)
     says = (
         *(port.send_rstp, port.role, changing, port.tc_ack),
@@ -160,7 +160,7 @@ def _what_to_send(port: TreePort, changing: bool, serials: tuple[int, int]) -> B
             answers=answers,
         )
     if port.role is Role.ROOT:  # TRANSMIT_TCN, txTcn (17.21.21)
-        # newInfo is also set by an agreement, which STP has no words for: no change, no TCN.
+        # newInfo is also set by an agreement, which STP does not have: no change, no TCN.
         return Bpdu(BpduType.TCN) if changing else None
     if port.role is Role.DESIGNATED:  # TRANSMIT_CONFIG, txConfig (17.21.19)
         return Bpdu(

@@ -1,14 +1,14 @@
-"""A bridge's spanning tree: the face the rest of `ofapp` sees.
+"""A bridge's spanning tree: the interface for the rest of `ofapp`.
 
-Every method that takes `now` first brings the bridge to that time, then applies its input, runs all
-machines to rest, and returns what there is to do, in an order safe to carry out (see `effects`).
+Every method that takes `now` first advances the bridge to that time, then applies its input, runs
+all machines to rest, and returns the effects in an order safe to carry out (see `effects`).
 
 Time is in seconds from any origin and does not go back: an earlier `now` counts as the last one.
 The caller calls `tick` at `next_wakeup()`, or later; nothing is lost by calling it too often.
 
-The machines run port by port, and only for ports that something happened to: a repeated hello costs
-the same on a bridge of 4 ports and of 4,000.  A port that changes marks those that depend on it;
-where to look is in `index`.
+The machines run port by port, and only for ports with an input or a due timer: a repeated hello
+costs the same on a bridge of 4 ports and of 4,000.  A port that changes marks those that depend on
+it, by means of `index`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from ofapp.bridge.stp.vectors import ADDRESS_MASK, PORT_NUMBER_MASK, PriorityVec
 MAX_PORTS = PORT_NUMBER_MASK
 
 ROUNDS_A_PORT = 32
-"""Bound on how often a port is looked at before all machines rest, asserted in every step."""
+"""Bound on how often a port's machines run before all rest, asserted in every step."""
 
 
 class NewPort(NamedTuple):
-    """A port to be taken in.
+    """A port to be added.
 
     address: source of the port's BPDUs, the bridge's if None.
     behind: the bridge that is remembered to be behind the port, as in `behind`.
@@ -70,21 +70,21 @@ class SpanningTree:
         self._core = Core(params, bridge_address & ADDRESS_MASK, own)
         self._looked_at: dict[int, TreePort] = {}
         self.rounds_used = 0
-        """The most looks a port has taken in one step: how near the bound this bridge came."""
+        """Most runs of a port in one step: how near the bound this bridge came."""
 
     def join(self) -> None:
-        """Count among the controller's own trees from now on."""
+        """Add the tree to the controller's own trees."""
         self._core.own.join(self._core)
 
     def leave(self) -> None:
-        """Count as somebody else's: the tree ends, or its switch is away."""
+        """Remove the tree from the controller's own: it ends, or its switch is disconnected."""
         self._core.own.leave(self._core)
 
     @property
     def trace(self) -> bool:
-        """Are BPDUs told as events (``stp.bpdu.sent``, ``stp.bpdu.received``)?
+        """Whether BPDUs are emitted as events (``stp.bpdu.sent``, ``stp.bpdu.received``).
 
-        True at first. They cost more than the protocol itself; without a listener, say False.
+        True at first. They cost more than the protocol itself; without a listener, set False.
         """
         return self._core.trace
 
@@ -93,11 +93,11 @@ class SpanningTree:
         self._core.trace = value
 
     def hear_of_leaving(self) -> None:
-        """From now on `left` says when a BPDU has been sent; else it is as soon as it is said."""
+        """Expect a call of `left` for each sent BPDU; else it counts as sent when it is emitted."""
         self._core.hears_of_leaving = True
 
     def left(self, port_no: int, number: int, now: float) -> None:
-        """A BPDU has been sent, by its `SendBpdu.number`; one whose port is gone meanwhile, too."""
+        """Note that a BPDU has been sent, by its `SendBpdu.number`; its port may be gone by now."""
         core = self._core
         port = core.ports.get(port_no)
         if port is not None:
@@ -117,15 +117,15 @@ class SpanningTree:
         address: int | None = None,
         behind: int | None = None,
     ) -> list[Effect]:
-        """Take in a port (see `NewPort`); ValueError as `add_ports`."""
+        """Add a port (see `NewPort`). Raises ValueError as `add_ports`."""
         return self.add_ports([NewPort(port_no, params, link, address, behind)], now)
 
     def add_ports(self, ports: Iterable[NewPort], now: float) -> list[Effect]:
-        """Take in ports that have come together: roles are selected once for all of them.
+        """Add several ports: roles are selected once for all of them.
 
-        The state of each is among the effects, discarding unless it is at once open.
+        The state of each is among the effects, discarding unless it opens at once.
 
-        Raises ValueError for a port there is already, or when there are 4095.
+        Raises ValueError for a port that exists, or when there are 4095.
         """
         core = self._core
         self._start(now)
@@ -147,7 +147,7 @@ class SpanningTree:
         return self._finish()
 
     def remove_port(self, port_no: int, now: float) -> list[Effect]:
-        """Let a port go as if its link had failed. Raises KeyError for an unknown port."""
+        """Remove a port as if its link had failed. Raises KeyError for an unknown port."""
         core = self._core
         port = core.ports[port_no]
         self._start(now)
@@ -156,18 +156,21 @@ class SpanningTree:
         core.remove(port)
         return effects
 
-    def set_link(self, port_no: int, link: Link, now: float) -> list[Effect]:
-        """The switch says something new of a link. Raises KeyError for an unknown port.
+    def set_link(self, port_no: int, link: Link, now: float, edge: bool = False) -> list[Effect]:
+        """Set a link's new state from the switch. Raises KeyError for an unknown port.
 
-        A link that went down and up between two calls must be told as down, then up.
+        A link that went down and up between two calls must be set as down, then up.
+        edge: it is known that no bridge is behind the port, so that it need not wait to find out.
         """
         port = self._core.ports[port_no]
         self._start(now)
         self._change(port, port.params, link)
+        if edge and port.enabled and port.params.auto_edge:
+            port.oper_edge = True
         return self._finish()
 
     def set_port_params(self, port_no: int, params: PortParams, now: float) -> list[Effect]:
-        """Administer a port. Raises KeyError for an unknown port.
+        """Set a port's parameters. Raises KeyError for an unknown port.
 
         admin_edge counts from the next time the link comes up (17.25).
         """
@@ -182,9 +185,9 @@ class SpanningTree:
         return self._finish()
 
     def recover(self, port_no: int, now: float) -> list[Effect]:
-        """Free a port from its guards, by hand. Raises KeyError for an unknown port.
+        """Release a port's guards, by hand. Raises KeyError for an unknown port.
 
-        Root guard lets go by itself when the superior BPDUs stop, and not before.
+        Root guard releases the port itself when the superior BPDUs stop, and not before.
         """
         core = self._core
         port = core.ports[port_no]
@@ -194,7 +197,7 @@ class SpanningTree:
         return self._finish()
 
     def migration_check(self, port_no: int, now: float) -> list[Effect]:
-        """mcheck (17.19.13): speak RSTP again. Raises KeyError for an unknown port."""
+        """Set mcheck (17.19.13): send RSTP again. Raises KeyError for an unknown port."""
         port = self._core.ports[port_no]
         self._start(now)
         port.mcheck = True
@@ -205,12 +208,12 @@ class SpanningTree:
 
     @property
     def revision(self) -> int:
-        """Another one when what the bridge or a port is or knows has changed, but for timers."""
+        """Count of changes of the state of the bridge or a port, timers excluded."""
         return self._core.revision
 
     @property
     def cabling(self) -> int:
-        """Another one when `behind` has changed."""
+        """Count of changes of `behind`."""
         return self._core.cabling
 
     @property
@@ -219,12 +222,12 @@ class SpanningTree:
         return self._core.behind
 
     def go_on(self, now: float, cautious_until: float) -> list[Effect]:
-        """Hear and be heard again after a time of being deaf and dumb: see `absence`.
+        """Resume after the controller was disconnected: see `absence`.
 
-        cautious_until: until then silence does not prove that there is nobody behind a port.
+        cautious_until: until then silence does not prove that no bridge is behind a port.
 
-        All ports know at once that they may not open on what they knew; what they have to say,
-        thousands of them say in portions, with the ticks that are due at once.
+        No port may open on old information from now on. The BPDUs of thousands of ports are sent in
+        portions, with the ticks that are due at once.
         """
         core = self._core
         core.now = max(core.now, now)
@@ -237,12 +240,12 @@ class SpanningTree:
         return self._finish()
 
     def beware(self, now: float, until: float) -> list[Effect]:
-        """A neighbour's switch may forward from now on although nobody speaks for it."""
+        """Be cautious: a neighbour's switch may forward from now on without its controller."""
         self._core.cautious_until = max(self._core.cautious_until, until)
         return self.tick(now)
 
     def calm(self, now: float) -> list[Effect]:
-        """Somebody speaks for every switch again: ask once more what could not be believed."""
+        """End the caution, as every switch has its controller again, and repeat proposals."""
         core = self._core
         self._start(now)
         core.cautious_until = core.now
@@ -255,7 +258,7 @@ class SpanningTree:
         return self._finish()
 
     def set_bridge_params(self, params: BridgeParams, now: float) -> list[Effect]:
-        """Administer the bridge. Another version starts everything anew (17.13.4)."""
+        """Set the bridge's parameters. Another version restarts the protocol (17.13.4)."""
         core = self._core
         self._start(now)
         restart = params.rstp is not core.params.rstp
@@ -273,26 +276,25 @@ class SpanningTree:
         return self._finish()
 
     def receive(self, port_no: int, frame: bytes, now: float) -> list[Effect]:
-        """A frame to the bridge group address came in. Takes any bytes and any port number."""
+        """Handle a frame to the bridge group address. Takes any bytes and any port number."""
         return self.receive_all([(port_no, frame)], now)
 
     def receive_all(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Frames that came in together, by port: all are heard before any is answered.
+        """Handle frames that came in together, by port: all are processed before any is answered.
 
-        So what the first of them would have had this bridge say, and the last makes wrong, is
-        never said.
+        So no BPDU is sent for the first of them that the last one makes wrong.
         """
         self._start(now)
         for port_no, frame in frames:
             port = self._core.ports.get(port_no)
             if port is not None:
-                if port.rcvd_bpdu:  # 17.23 takes the next one when this one is dealt with
+                if port.rcvd_bpdu:  # 17.23 takes the next one when this one is processed
                     self._run_machines()
                 self._hear(port, frame)
         return self._finish()
 
     def tick(self, now: float) -> list[Effect]:
-        """Let time pass."""
+        """Advance the time to `now`."""
         self._start(now)
         return self._finish()
 
@@ -309,11 +311,11 @@ class SpanningTree:
         return port_status(self._core, self._core.ports[port_no])
 
     def around(self) -> Around:
-        """The bridge, and who is behind its ports, as of the last call."""
+        """The bridge, and the neighbours of its ports, as of the last call."""
         return around(self._core)
 
     def guarded(self) -> dict[int, tuple[Guard, ...]]:
-        """The ports that guards hold, and which."""
+        """The guards that block ports, by port."""
         return guarded(self._core)
 
     def states(self) -> dict[int, PortState]:
@@ -357,7 +359,7 @@ class SpanningTree:
             core.ask_reselect(port)
 
     def _refresh(self, port: TreePort) -> None:
-        """portEnabled (17.19.18) and the machines that hang on it."""
+        """Compute portEnabled (17.19.18) and mark the port."""
         port.enabled = port.link.up and port.params.enabled and not port.err_disabled
         self._core.mark(port)
 
@@ -411,7 +413,7 @@ class SpanningTree:
     def _drop(self, port: TreePort, reason: str) -> None:
         port.drops[reason] += 1
         if reason not in port.drops_told:
-            # Once a reason until the port recovers: anybody can send a million of these.
+            # Once for each reason until the port recovers: a host can send a million of these.
             port.drops_told.add(reason)
             self._core.tell(
                 "stp.bpdu.dropped",
@@ -422,7 +424,7 @@ class SpanningTree:
             )
 
     def _start(self, now: float) -> None:
-        """Bring the bridge to `now`."""
+        """Advance the bridge to `now`."""
         core = self._core
         core.now = max(core.now, now)
         due = core.wakes.due(core.now)
@@ -434,7 +436,7 @@ class SpanningTree:
             self._run_machines()
 
     def _finish(self) -> list[Effect]:
-        """Let every machine come to rest and hand over the effects."""
+        """Run every machine to rest and return the effects."""
         core = self._core
         self._run_machines()
         looked_at, self._looked_at = self._looked_at, {}
@@ -451,13 +453,13 @@ class SpanningTree:
         return in_safe_order(effects, before)
 
     def _run_machines(self) -> None:
-        """All but port transmit, until they rest."""
+        """Run all machines but port transmit, until they rest."""
         core = self._core
         looks = 0
         bound = ROUNDS_A_PORT * (len(core.ports) + 1)
         while core.marked or core.reselect:
             if core.reselect:
-                # What any of them has heard comes first, so that all of it is one selection.
+                # Process what all ports have received first, so that one selection covers it.
                 for port in list(core.marked.values()):
                     self._hear_out(port)
                 select_roles(core)
@@ -471,7 +473,7 @@ class SpanningTree:
         self.rounds_used = max(self.rounds_used, looks // (len(core.ports) + 1))
 
     def _run(self, port: TreePort) -> None:
-        """The machines of one port, until they rest or roles have to be selected."""
+        """Run the machines of one port, until they rest or roles have to be selected."""
         core = self._core
         changed = self._hear_out(port)
         if core.reselect:
@@ -488,7 +490,7 @@ class SpanningTree:
             core.marked.pop(port.port_no, None)
 
     def _hear_out(self, port: TreePort) -> bool:
-        """The machines of what a port hears; whether its information has changed."""
+        """Run a port's receiving machines; gives whether its information has changed."""
         core = self._core
         port_receive(core, port)
         protocol_migration(core, port)

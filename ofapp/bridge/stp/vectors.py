@@ -1,8 +1,8 @@
-"""Identifiers, priority vectors and times: what bridges compare (802.1D-2004, 17.5 to 17.7, 9.2).
+"""Identifiers, priority vectors and times that bridges compare (802.1D-2004, 17.5 to 17.7, 9.2).
 
-Everything here orders as the standard orders it, lower is better, so a vector is a tuple and
-"better" is ``<``.  The one rule that is not an order, that a designated port may always replace
-what it said before (17.6), is `supersedes`.
+The order is the standard's, lower is better, so a vector is a tuple and "better" is ``<``.  The one
+rule that is not an order, that a designated port may always replace its earlier information (17.6),
+is `supersedes`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Times(NamedTuple):
 NO_VECTOR = PriorityVector(0, 0, 0, 0)
 NO_TIMES = Times(0.0, 0.0, 0.0, 0.0)
 
-# Table 17-1: what a bridge may be told to use. A root that claims less or more is brought inside,
-# so that nobody can talk this bridge into forwarding without a delay.
+# Table 17-1: times that a bridge may use. A root's times outside are brought inside, so that no
+# BPDU makes this bridge forward without a delay.
 HELLO_TIME_RANGE = (1.0, 10.0)  # 802.1D-1998's, of roots that are that old
 MAX_AGE_RANGE = (6.0, 40.0)
 FORWARD_DELAY_RANGE = (4.0, 30.0)
@@ -78,12 +78,12 @@ def within_table(times: Times) -> Times:
 
 
 def same_sender(message: PriorityVector, known: PriorityVector) -> bool:
-    """Are both from one designated port? Priorities may have changed, so they do not count."""
+    """Whether both are from one designated port. Priorities may change, so they do not count."""
     return (message.bridge ^ known.bridge) & ADDRESS_MASK == 0 and (
         message.port ^ known.port
     ) & PORT_NUMBER_MASK == 0
 
 
 def supersedes(message: PriorityVector, known: PriorityVector) -> bool:
-    """17.6: does a designated port's message replace the information a port holds?"""
+    """17.6: whether a designated port's message replaces the information of a port."""
     return message < known or same_sender(message, known)

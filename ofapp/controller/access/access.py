@@ -1,14 +1,15 @@
-"""Who asks, and what they may do.
+"""Authentication of clients, and their rights.
 
-A caller is known by a token, by a session that began with one, or by the user that the kernel tells
-of who has connected to the UNIX socket.  Whoever is not known may do everything but make tokens
-while the API is open: on loopback, as long as nobody has made a token or asked for this
-(`Rules.required`); and nothing from then on.
+A caller is identified by a token, by a session that began with one, or by the user that the kernel
+reports for a connection to the UNIX socket.  While the API is open, anonymous clients may do
+everything but make tokens: on loopback, until the first token is made, and without
+`Rules.required`.  After that they may do nothing.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ofapp.controller.access.failures import EVERY, Failures, Tell
@@ -21,7 +22,7 @@ ROOT = 0
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who is at the other end of a UNIX socket: user, and groups."""
+    """User and groups of the process at the other end of a UNIX socket."""
 
     uid: int
     groups: frozenset[int] = frozenset()
@@ -29,8 +30,8 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Knock:
-    """What is known of who asks.  peer: the address, or the network, that it is answerable for;
-    address: the very one; bearer, session: what it has brought."""
+    """Credentials of a client.  peer: the address or network to which its failures count;
+    address: its own one; bearer, session: its token and its session's key."""
 
     peer: str
     address: str
@@ -41,7 +42,7 @@ class Knock:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who it is.  known: by a token, a session or a user; session: by that, in a browser."""
+    """An identified client.  known: by a token, a session or a user; session: a browser's key."""
 
     name: str
     role: Role
@@ -56,7 +57,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """required: nobody may do anything without being known; own: the user that this process is;
+    """required: anonymous clients have no rights; own: the user of this process;
     operators: the group whose members are operators over the UNIX socket."""
 
     required: bool = False
@@ -64,8 +65,12 @@ class Rules:
     operators: int | None = None
 
 
+class StaleError(Exception):
+    """It is unknown now whether credentials are still valid; the message says why."""
+
+
 class RejectedError(Exception):
-    """Nobody we know.  wait: seconds until it may try again, None when it may at once."""
+    """Invalid credentials.  wait: seconds until the client may retry, None for at once."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)
@@ -74,11 +79,15 @@ class RejectedError(Exception):
 
 @dataclass
 class Access:
-    """Of one controller."""
+    """Access control of one controller.
+
+    stale: why revocations of tokens may be unknown here; empty while they are known.
+    """
 
     tokens: Tokens
     tell: Tell
     rules: Rules = field(default_factory=Rules)
+    stale: Callable[[], str] = lambda: ""
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
@@ -86,11 +95,11 @@ class Access:
 
     @property
     def closed(self) -> bool:
-        """Whether one has to be known."""
+        """Whether clients have to authenticate."""
         return self.rules.required or self.tokens.made
 
     def identify(self, knock: Knock) -> Caller:
-        """Who it is; RejectedError."""
+        """Identify a client; RejectedError, StaleError."""
         if knock.bearer is not None and self.closed:
             return self._by_token(knock, knock.bearer)
         if knock.session is not None and (caller := self._by_session(knock, knock.session)):
@@ -102,7 +111,7 @@ class Access:
             return Caller(name, Role.ADMIN, knock.address, known=False)
         if knock.user is not None:
             raise RejectedError(
-                f"{_user(knock.user)} is neither root nor an operator here, and has brought no"
+                f"{_user(knock.user)} is neither root nor an operator here, and sent no"
                 " token: ofapp --api-token-file, or OFAPP_TOKEN"
             )
         raise RejectedError(
@@ -111,12 +120,12 @@ class Access:
         )
 
     def log_in(self, caller: Caller) -> str:
-        """A new session for who has come with a token; gives its key."""
+        """Open a session for a client with a token; gives its key."""
         assert caller.token is not None
         return self.sessions.open(caller.token.name, caller.token.digest, time.time())
 
     def expires(self, caller: Caller) -> float | None:
-        """When it will have to log in again, as `time.time()`; None = never."""
+        """Time at which the client has to log in again, as `time.time()`; None = never."""
         until = None if caller.token is None else caller.token.expires
         session = None
         if caller.session is not None:
@@ -127,7 +136,7 @@ class Access:
         return until
 
     def still(self, caller: Caller) -> bool:
-        """Whether an answer that takes long, a stream of events, may go on."""
+        """Whether a long answer, such as a stream of events, may continue."""
         if not caller.known:
             return not self.closed
         if caller.token is None:
@@ -135,13 +144,20 @@ class Access:
         token = self.tokens.named(caller.token.name)
         if token is None or token.digest != caller.token.digest or token.expired(time.time()):
             return False
+        if self.stale():
+            return False
         return caller.session is None or (
             self.sessions.find(caller.session, time.time()) is not None
         )
 
     # Inside
 
+    def _check_current(self) -> None:
+        if why := self.stale():
+            raise StaleError(f"it is unknown now whether a token was revoked: {why}")
+
     def _by_token(self, knock: Knock, secret: str) -> Caller:
+        self._check_current()
         now = time.monotonic()
         token = self.tokens.find(secret)
         at_home = token is not None and token.used_from == knock.peer
@@ -153,11 +169,12 @@ class Access:
                 self.failures.failed(knock.peer, "no such token", now)
                 raise RejectedError("there is no such token, or not any more")
             self.failures.failed(knock.peer, "expired", now)
-            raise RejectedError(f"the time of token {token.name} is over")
+            raise RejectedError(f"token {token.name} has expired")
         self.tokens.note_use(token, knock.peer, time.time())
         return Caller(f"token {token.name}", token.role, knock.address, token=token)
 
     def _by_session(self, knock: Knock, key: str) -> Caller | None:
+        self._check_current()
         session = self.sessions.use(key, time.time())
         if session is None:
             return None

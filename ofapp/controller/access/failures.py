@@ -1,8 +1,8 @@
-"""Failed logins: counted, told of, and slowed down by who tries.
+"""Failed logins: counted, logged and rate-limited by peer.
 
-Nobody waits: a peer that has failed too often is answered at once that it is to try later, whatever
-it has brought, until some seconds have passed without a failure of its.  So it costs no greenlet,
-and no other peer anything; and who comes with the token that was used from there before is let in.
+No request is delayed: after too many failures a peer is refused at once, with any credentials,
+until some seconds have passed without a failure.  So it costs no greenlet, and does not affect
+other peers.  A token that was used from there before is still accepted.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common.buckets import MOST, Buckets
 
 BURST, EVERY = 10, 5.0
-"""Failures of one peer at once, and seconds for each from then on."""
+"""Burst of failures of one peer, and seconds for each further one."""
 
 Tell = Callable[[int | None, Event], None]
 
 
 class Failures:
-    """counts: rejected logins, by why."""
+    """counts: rejected logins, by reason."""
 
     def __init__(self, tell: Tell) -> None:
         self.counts: Counter[str] = Counter()
@@ -29,7 +29,7 @@ class Failures:
         self._limited: OrderedDict[str, float] = OrderedDict()  # peers, and until when
 
     def limited(self, peer: str, now: float) -> bool:
-        """Whether this peer is to try later; now: monotonic."""
+        """Whether this peer has to try later; now: monotonic."""
         until = self._limited.get(peer)
         if until is None:
             return False
@@ -41,7 +41,7 @@ class Failures:
         return False
 
     def failed(self, peer: str, why: str, now: float) -> None:
-        """It has brought nothing that counts."""
+        """Count and log invalid credentials of a peer."""
         self.counts[why] += 1
         message = f"a login from {peer} was rejected: {why}"
         data = {"peer": peer, "why": why}

@@ -1,4 +1,4 @@
-"""What somebody may do; a role may do what those below it may."""
+"""Roles of callers; each role includes the rights of those below it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """ANYBODY: without being known; VIEWER reads; OPERATOR changes bridges; ADMIN all the rest."""
+    """ANYBODY: unauthenticated; VIEWER reads; OPERATOR changes bridges; ADMIN all the rest."""
 
     ANYBODY = 0
     VIEWER = 1
@@ -18,4 +18,4 @@ class Role(IntEnum):
 
 
 GIVEN = {str(role): role for role in (Role.VIEWER, Role.OPERATOR, Role.ADMIN)}
-"""Those that a token can have, by name."""
+"""Roles that a token can have, by name."""

@@ -1,8 +1,8 @@
-"""Sessions of the page: what a browser is given for a token, so that the page need not keep that.
+"""Sessions of the page: a browser gets one for a token, so that the page need not store the token.
 
-A session's key is made when somebody logs in, never taken from who asks (session fixation), and is
-kept as its hash, as tokens are.  It ends with its token, when nobody has used it for a while, and
-in any case after a day's work; and with this process.
+A session's key is generated at login, never taken from the client (session fixation), and stored
+as a hash, as tokens are.  A session ends with its token, when it is idle for a while, in any case
+after a day's work, and with this process.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 IDLE = 30 * 60.0
-"""Seconds without a request after which it ends."""
+"""Seconds without a request after which a session ends."""
 LONGEST = 12 * 3600.0
-"""Seconds after which it ends in any case."""
+"""Seconds after which a session ends in any case."""
 OF_TOKEN, MOST = 16, 512
-"""At a time, of one token and together; the one unused for the longest makes room."""
+"""Most sessions of one token and in all; a new one replaces the one unused for the longest."""
 
 
 @dataclass(slots=True)
 class Session:
-    """token: its name and hash, as another may get the name; opened, used: as `time.time()`."""
+    """token, digest: name and hash, as names are reused; opened, used: as `time.time()`."""
 
     token: str
     digest: bytes
@@ -30,12 +30,12 @@ class Session:
     used: float
 
     def over(self, now: float) -> bool:
-        """Whether its time has come."""
+        """Whether the session has expired."""
         return now - self.used >= IDLE or now - self.opened >= LONGEST
 
 
 class Sessions:
-    """Those that are open, the one unused for the longest first."""
+    """Open sessions, the one unused for the longest first."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[bytes, Session] = OrderedDict()
@@ -44,7 +44,7 @@ class Sessions:
         return len(self._open)
 
     def open(self, token: str, digest: bytes, now: float) -> str:
-        """A new one; gives its key."""
+        """Open a session; gives its key."""
         for key in [key for key, session in self._open.items() if session.over(now)]:
             del self._open[key]
         own = [key for key, session in self._open.items() if session.digest == digest]
@@ -62,7 +62,7 @@ class Sessions:
         return None if session is None or session.over(now) else session
 
     def use(self, key: str, now: float) -> Session | None:
-        """The same, which is not idle with that."""
+        """The open session with this key, noting its use."""
         session = self.find(key, now)
         if session is not None:
             session.used = now
@@ -70,7 +70,7 @@ class Sessions:
         return session
 
     def close(self, key: str) -> None:
-        """It is over."""
+        """End a session."""
         self._open.pop(_hash(key), None)
 
 

@@ -1,15 +1,16 @@
-"""Tokens: who has one may use the API in its role, until it is revoked or its time is over.
+"""Tokens: a client with one may use the API in its role, until it is revoked or expires.
 
-A token is 256 bits of chance, and what is kept of it is its SHA-256.  A slow hash is for passwords,
-which can be guessed from a list of likely ones: here there is no list, so that it would protect
-nothing, and would hold up BPDUs each time that somebody tries a wrong token.  What is compared are
-hashes, whose bits nobody can choose, in constant time all the same.
+A token is 256 random bits, and its SHA-256 is stored.  A slow hash is for passwords, which can be
+guessed from a list of likely ones.  There is no list here, so it would protect nothing, and would
+delay BPDUs at each attempt with a wrong token.  The hashes are compared, whose bits an attacker
+cannot choose, in constant time all the same.
 
-The process that serves the API is the only one that writes the file, so that what is made or
-revoked counts at once.  Of several that share their tokens each is told of what the others do; one
-that is cut off from etcd takes what another has revoked until it hears of that.  That tokens have
-been made is known even when the last one is revoked, or when the file cannot be read: then nobody
-has one, and the door stays shut.
+The process that serves the API is the only writer of the file, so that a new or revoked token
+takes effect at once.  Members that share tokens are notified of each other's changes; one that is
+cut off from etcd accepts no token after the end of its lease (`Access.stale`).
+
+The file records that tokens were made, even when the last one is revoked.  When it cannot be read,
+no token is valid.  In both cases the API stays closed.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from ofapp.controller.state.keeper import Tell, Ticket
 
 FILE = "tokens.json"
 MOST = 1000
-"""Tokens at a time."""
+"""Most tokens at a time."""
 MAX_BYTES = 4 << 20
 NAME = "[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}"
 _PREFIX = "ofapp_"
-"""By which people, and programs that look for secrets in files, know what it is."""
+"""Prefix by which people and scanners for secrets recognize a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,12 @@ class Token:
     used_from: str | None = None
 
     def expired(self, now: float) -> bool:
-        """Whether its time is over."""
+        """Whether the token has expired."""
         return self.expires is not None and now >= self.expires
 
 
 class Tokens:
-    """All of a controller."""
+    """All tokens of a controller."""
 
     def __init__(self, documents: Documents, tell: Tell) -> None:
         self._documents = documents
@@ -66,9 +67,9 @@ class Tokens:
         self._by_name: dict[str, Token] = {}
         self._by_digest: dict[bytes, Token] = {}
         self._unsaved_use = False
-        self._first: str | None = None  # whose making has closed the API
+        self._first: str | None = None  # the first token, which closed the API
         self.made = False
-        """Whether there has ever been one."""
+        """Whether a token was ever made."""
         self.reload()
 
     def __iter__(self) -> Iterator[Token]:
@@ -77,9 +78,9 @@ class Tokens:
     def create(
         self, name: str, role: Role, creator: str, now: float, lifetime: float | None = None
     ) -> tuple[str, Ticket]:
-        """The token itself, which nobody can be told again; InputError.
+        """Make a token; gives its secret, which cannot be shown again; InputError.
 
-        It counts from when the ticket has ended well; else `withdraw` it.
+        The token is valid once the ticket has succeeded; otherwise `withdraw` it.
         """
         if not re.fullmatch(NAME, name):
             raise InputError("name", f"{name!r} is no name for a token: letters, digits, _ . @ -")
@@ -95,44 +96,48 @@ class Tokens:
         return secret, self._save()
 
     def revoke(self, name: str) -> Ticket:
-        """It counts no more; KeyError when there is none."""
+        """Revoke a token; KeyError when there is none."""
         token = self._by_name.pop(name)
         del self._by_digest[token.digest]
         return self._save()
 
     def withdraw(self, name: str) -> None:
-        """A token that could not be saved, and nobody was given: it is as if it had not been."""
+        """Undo the creation of a token that could not be saved and was given to no client."""
         self.revoke(name)
         if name == self._first and not self._by_name:
             self.made = False
             self._documents.remove(FILE)
 
     def named(self, name: str) -> Token | None:
-        """The token of that name, whether its time is over or not."""
+        """The token of that name, expired or not."""
         return self._by_name.get(name)
 
     def find(self, secret: str) -> Token | None:
-        """Whose secret it is, whether its time is over or not."""
+        """The token with this secret, expired or not."""
         digest = _digest(secret)
         token = self._by_digest.get(digest)
         return token if token and hmac.compare_digest(token.digest, digest) else None
 
     def note_use(self, token: Token, peer: str, now: float) -> None:
-        """It was used from there; on disk a while later (`save_uses`)."""
+        """Note the use of a token by a peer; it is on disk a while later (`save_uses`)."""
         self._put(replace(token, used=now, used_from=peer))
         self._unsaved_use = True
 
     def save_uses(self) -> None:
-        """Keep when tokens were used last."""
+        """Save when tokens were used last."""
         if self._unsaved_use:
             self._save()
 
     def reload(self) -> None:
-        """Somebody else has made or revoked some: know what is kept now."""
+        """Read the tokens again after a change by another controller.
+
+        If the document is damaged, the tokens known before stay valid and are saved again.
+        """
+        known = tuple(self)
         self._by_name.clear()
         self._by_digest.clear()
         self.made, self._first = False, None
-        self._load()
+        self._load(known)
 
     # Inside
 
@@ -144,34 +149,40 @@ class Tokens:
         data = json.dumps({"tokens": [*map(_to_json, self)]}, indent=1).encode()
         return self._documents.put(FILE, data, sync=True, first=True)
 
-    def _load(self) -> None:
+    def _load(self, known: tuple[Token, ...]) -> None:
+        """Read the tokens.  known: those that stay valid if they cannot be read."""
         try:
             data = self._documents.read(FILE, MAX_BYTES)
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:
             self.made = True
-            self._damaged(f"it cannot be read: {getattr(error, 'strerror', error)}")
+            self._damaged(f"it cannot be read: {getattr(error, 'strerror', error)}", known)
             return
         self.made = True
         try:
             for token in map(_from_json, json.loads(data)["tokens"]):
                 self._put(token)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            self._by_name.clear()
-            self._by_digest.clear()
-            self._damaged(f"it is not what ofapp has saved ({error!r})")
+            self._damaged(f"it is not what ofapp has saved ({error!r})", known)
             try:
                 self._documents.set_aside(FILE)
-                self._save()  # that there were tokens: the next start must not take it for none
+                self._save()  # that there were tokens: the next start must know it
             except OSError:  # it stays where it is, with the same effect
                 return
 
-    def _damaged(self, why: str) -> None:
-        message = (
-            f"{FILE}: {why}; no token counts, and none is no way in: make new ones over the API's"
-            " socket (ofapp token create)"
+    def _damaged(self, why: str, known: tuple[Token, ...]) -> None:
+        self._by_name.clear()
+        self._by_digest.clear()
+        for token in known:
+            self._put(token)
+        so = (
+            "the tokens known before stay valid"
+            if known
+            else "no token is valid and the API stays closed: make new ones over its socket"
+            " (ofapp token create)"
         )
+        message = f"{FILE}: {why}; {so}"
         self._tell(None, Event("state.damaged", message, Severity.ERROR, data={"file": FILE}))
 
 

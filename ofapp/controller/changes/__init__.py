@@ -1,8 +1,8 @@
-"""The one door for every change that somebody asks for, by what it changes.
+"""The single entry point for every requested change, by resource.
 
-What is set outlives ofapp: a parameter until the file changes the same or a reload takes it back,
-an entry until somebody removes it.  A ticket is for what is to be on disk before the change counts
-as made.  A request that cannot be carried out is an `InputError`, and nothing has changed then.
+Changes outlive ofapp: a parameter until the file changes it or a reload reverts it, an entry until
+it is removed.  A ticket ends when the change is on disk; until then it does not count as made.  A
+request that cannot be carried out is an `InputError`, and then nothing has changed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["RequestedChanges"]
 
 
 class RequestedChanges:
-    """Each attribute has those of one resource.
+    """Each attribute has the changes of one resource.
 
-    forget: know nothing of a bridge any more; reload: do as the file says now.
+    forget: forget a bridge; reload: apply the file.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What requests have in common: what they change and how that is told and made, ports by name."""
+"""Common parts of requests: differences, events, the audit trail, and ports by name."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ def carry_out(
     event: Event,
     change: Callable[[float], list[Effect]],
 ) -> None:
-    """Tell people of a change, and make it: what follows from it is told after it.
+    """Log a change, then make it: events that follow from it come later.
 
-    change: has the bridge make it, at a time of the core, and gives the effects.
+    change: makes the change in the bridge, at a core time, and gives the effects.
     """
     dispatcher.tell(bridge, event)
     dispatcher.apply(bridge, change(time.monotonic()))
 
 
 def bridge_set(kind: str, what: str, values: Mapping[str, Any]) -> Event:
-    """Somebody has given a bridge these values; what: that they are of, for people."""
+    """Event of new values of a bridge; what: their subject, in words."""
     return Event(kind, f"{what}: {listed(values)}", data=values)
 
 
 def port_set(kind: str, port: Port, values: Mapping[str, Any]) -> Event:
-    """Somebody has given a port these values."""
+    """Event of new values of a port."""
     text = PortNumber(port.number), f": {listed(values)}"
     return Event(kind, text, port=port.number, data=values)
 
 
 def listed(values: Mapping[str, Any]) -> str:
-    """The same for people."""
+    """Values as text for messages."""
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 
 def record_of(bridge: Bridge, change: str) -> None:
-    """For the audit trail: this changes in a bridge."""
+    """Record a change of a bridge in the audit trail."""
     record(f"{bridge.name} ({bridge.datapath_id:016x}): {change}")
 
 
 def record_set(bridge: Bridge, about: str, old: BaseModel, changes: Mapping[str, Any]) -> None:
-    """Likewise fields of something in a bridge, which had other values before."""
+    """Record changed fields of an object of a bridge, with their old and new values."""
     record_fields(f"{bridge.name} ({bridge.datapath_id:016x}): {about}", old, changes)
 
 
@@ -81,6 +81,6 @@ def missing_port(bridge: Bridge, name: str) -> str:
 
 
 def refuse_local(port: Port) -> None:
-    """InputError for a port that no bridge can be behind."""
+    """InputError for LOCAL, behind which no bridge can be."""
     if port.number == LOCAL_PORT:
         raise InputError("port", f"port {port.name} is LOCAL, which takes no part")

@@ -1,35 +1,49 @@
-"""Addresses: static entries, and what is learned."""
+"""Changes of the FDB: static entries and learned addresses."""
 
 from __future__ import annotations
 
 import time
 
-from ofapp.bridge.answers import static_entries
+from ofapp.bridge.answers import is_extern, static_entries
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.controller.changes.asked import named_port, record_of
 from ofapp.controller.dispatcher import Dispatcher
 from ofapp.controller.entries import KeptEntries
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.keeper import Ticket, done
 
 
 class FdbChanges:
-    """A ticket is for what is to be on disk before the change counts as made."""
+    """A ticket ends when the change is on disk; until then it does not count as made."""
 
     def __init__(self, dispatcher: Dispatcher, entries: KeptEntries) -> None:
         self._apply = dispatcher.apply
         self._entries = entries
 
     def add_static(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
-        """Fix an address to a port for good; InputError."""
+        """Add a static entry for an address; InputError."""
         named_port(bridge, port_name)
         old = static_entries(bridge).get((vid, mac), "none")
         self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
         record_of(bridge, f"static entry {_named(vid, mac)}: {old} -> {port_name}")
         return self._entries.keep(bridge, asked=True)
 
-    def remove_static(self, bridge: Bridge, vid: int, mac: int) -> Ticket:
-        """Let an address be learned again; InputError."""
+    def add_extern(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
+        """Set an address that does not age but may move, for this process only; InputError."""
+        port = named_port(bridge, port_name).number
+        if not bridge.port_policies.vlans(port).has(vid):
+            raise InputError("vlan", f"port {port_name} is no member of VLAN {vid}")
+        self._apply(bridge, bridge.addresses.add_extern(port, vid, mac, time.monotonic()))
+        record_of(bridge, f"extern_learn entry {_named(vid, mac)} -> {port_name}")
+        return done()
+
+    def remove(self, bridge: Bridge, vid: int, mac: int) -> Ticket:
+        """Remove an entry that was set, so that its address is learned again; InputError."""
+        if is_extern(bridge, vid, mac):
+            self._apply(bridge, bridge.flush(vid=vid, mac=mac))
+            record_of(bridge, f"extern_learn entry {_named(vid, mac)} is removed")
+            return done()
         old = static_entries(bridge).get((vid, mac), "none")
         self._apply(bridge, bridge.remove_static(vid, mac))
         record_of(bridge, f"static entry {_named(vid, mac)}: {old} -> none")
@@ -42,7 +56,7 @@ class FdbChanges:
         vid: int | None = None,
         mac: int | None = None,
     ) -> int:
-        """Forget the learned addresses that fit; gives how many."""
+        """Forget matching learned addresses; gives their number."""
         before = len(bridge.addresses)
         self._apply(bridge, bridge.flush(port, vid, mac))
         gone = before - len(bridge.addresses)
@@ -55,7 +69,7 @@ class FdbChanges:
         record_of(bridge, f"address {_named(vid, mac)} is released")
 
     def teach(self, bridge: Bridge, port: int, vid: int, mac: int) -> None:
-        """Learn an address as if it had been seen; it moves and ages like any other; InputError."""
+        """Learn an address as from a frame; it moves and ages like any other; InputError."""
         self._apply(bridge, bridge.teach(port, vid, mac, time.monotonic()))
         record_of(bridge, f"address {_named(vid, mac)} is taught on port {port}")
 

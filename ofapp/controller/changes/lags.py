@@ -1,4 +1,4 @@
-"""Aggregations: their members, and how they agree with their partners."""
+"""Changes of aggregations: their members and parameters."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ofapp.controller.state.keeper import Ticket, done
 
 
 class LagChanges:
-    """To the running configuration."""
+    """Changes of aggregations in the running configuration."""
 
     def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
         self._dispatcher = dispatcher
         self._running = running
 
     def set(self, bridge: Bridge, name: str, values: Mapping[str, Any]) -> Ticket:
-        """Give an aggregation that the bridge has other members or parameters; InputError."""
+        """Set members or parameters of an existing aggregation; InputError."""
         own = self._running.of(bridge.datapath_id)
         old = own.lags[name]
         try:
@@ -51,7 +51,7 @@ class LagChanges:
 
 
 def _refused(fault: checks.Fault) -> InputError:
-    """As the request has it: by the name of what was given, and not of a place in the file."""
+    """A fault named by the field of the request instead of a path in the file."""
     path, what = fault
     named = path[2] if path[:1] == ("lags",) and len(path) > 2 else path[0]
-    return InputError(str(named), what)
+    return InputError(str(named), f"{named}: {what}")

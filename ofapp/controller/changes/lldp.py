@@ -1,4 +1,4 @@
-"""LLDP of bridges and ports."""
+"""Changes of LLDP, of bridges and ports."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ofapp.controller.state.keeper import Ticket
 
 
 class LldpChanges:
-    """To the running configuration."""
+    """Changes of LLDP in the running configuration."""
 
     def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
         self._running = running
         self._section = Section(dispatcher, running, "lldp", "lldp", "LLDP")
 
     def set(self, bridge: Bridge, settings: LldpBridge) -> Ticket:
-        """Administer the bridge, or start or stop its LLDP."""
+        """Set parameters of the bridge, or start or stop its LLDP."""
         return self._section.set(bridge, settings, self._change(bridge))
 
     def set_port(self, bridge: Bridge, port: Port, settings: LldpPort) -> Ticket:
-        """Administer a port; InputError for LOCAL."""
+        """Set parameters of a port; InputError for LOCAL."""
         refuse_local(port)
         return self._section.set_port(bridge, port, settings, self._change(bridge))
 

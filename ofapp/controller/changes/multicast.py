@@ -1,4 +1,4 @@
-"""Multicast snooping of bridges, VLANs and ports."""
+"""Changes of multicast snooping, of bridges, VLANs and ports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ofapp.controller.state.keeper import Ticket, done
 
 
 class MulticastChanges:
-    """To the running configuration."""
+    """Changes of multicast snooping in the running configuration."""
 
     def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
         self._dispatcher = dispatcher
@@ -24,7 +24,7 @@ class MulticastChanges:
         self._section = Section(dispatcher, running, "multicast", "mcast", "multicast")
 
     def set(self, bridge: Bridge, settings: MulticastBridge) -> Ticket:
-        """Administer the bridge and its VLANs, or turn snooping on or off."""
+        """Set parameters of the bridge and its VLANs, or turn snooping on or off."""
         own = self._running.of(bridge.datapath_id)
         changes = changed(own.snooping(), settings)
         if not changes:
@@ -42,6 +42,6 @@ class MulticastChanges:
         return saved
 
     def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> Ticket:
-        """Administer a port."""
+        """Set parameters of a port."""
         change = partial(bridge.set_port_multicast, port, settings.params())
         return self._section.set_port(bridge, port, settings, change)

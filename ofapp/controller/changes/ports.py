@@ -1,4 +1,4 @@
-"""What ports may: their VLANs and policies."""
+"""Changes of ports: their VLANs and policies."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ofapp.controller.state.keeper import Ticket, done
 
 
 class PortChanges:
-    """To the running configuration."""
+    """Changes of ports in the running configuration."""
 
     def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
         self._dispatcher = dispatcher
         self._running = running
 
     def set(self, bridge: Bridge, port: Port, values: Mapping[str, Any]) -> Ticket:
-        """Give a port other VLANs or another policy; InputError for a name that nobody has."""
+        """Set a port's VLANs or policy; InputError for an unknown name."""
         old = self._running.port(bridge, port)
         changes = changed(old, old.model_copy(update=values))
         if not changes:

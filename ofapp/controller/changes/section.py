@@ -1,4 +1,4 @@
-"""Parameters of one section of the file, of bridges and of their ports: how each is set."""
+"""Changes of one section of the file, of bridges and of their ports."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ofapp.controller.running import RunningConfiguration
 from ofapp.controller.state.keeper import Ticket, done
 
 Change = Callable[[float], list[Effect]]
-"""Has the bridge do as it is told now, at a time of the core."""
+"""Applies the new values to the bridge, at a core time, and gives the effects."""
 
 
 class Section:
-    """To the running configuration.
+    """Changes of a section in the running configuration.
 
-    name: in the file; kind: what its events' kinds begin with; what: it is about, for people.
+    name: in the file; kind: prefix of its events' kinds; what: its subject, in words.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Section:
         self._what = what
 
     def set(self, bridge: Bridge, settings: BaseModel, change: Change) -> Ticket:
-        """Give a bridge these values."""
+        """Set values of a bridge."""
         old = getattr(self._running.of(bridge.datapath_id), self._name)
         changes = changed(old, settings)
         if not changes:
@@ -46,7 +46,7 @@ class Section:
         return saved
 
     def set_port(self, bridge: Bridge, port: Port, settings: BaseModel, change: Change) -> Ticket:
-        """Give a port these values."""
+        """Set values of a port."""
         old = getattr(self._running.port(bridge, port), self._name)
         changes = changed(old, settings)
         if not changes:

@@ -1,4 +1,4 @@
-"""Several controllers that serve one network: members, who owns which switch, what they share.
+"""Several controllers for one network: membership, ownership of switches, shared state.
 
-Imported only where there is a cluster; one controller alone needs none of it, nor etcd.
+Imported only in a cluster; a single controller needs neither this package nor etcd.
 """

@@ -1,30 +1,32 @@
-"""A switch that is connected and not this member's: until it is, or the connection is over.
+"""Standby for a connected switch: until this member claims it, or the connection ends.
 
-The connection becomes SLAVE before anything else is said.  When nobody has the switch, whoever is
-first in line claims it at once, and each of the others a moment later than the one before it, as
-that one may not be connected to it.  Only with the claim does it become MASTER, and from before
-that on nothing leaves on this connection unless the lease may be counted on (`tenure`).
+The connection becomes SLAVE before any other request.  When a switch has no owner, the first member
+in its line claims it at once.  Each of the others waits a moment longer than the one before it, as
+that one may not be connected.  Only with the claim does the connection become MASTER, and from
+before that on nothing is sent on it unless the lease is valid (`tenure`).
 
-No second core is fed meanwhile, and no packet-in is asked for: the bridge is made when the switch
-is this member's, from what the former owner wrote down and from the switch's own flows, as after a
-restart of one process.  From the claim on it took 0.10 s (0.09 to 0.10) until the switch was in
-line with 10 hosts, 0.85 s (0.79 to 1.02) with 10,000 and 7.9 s with 100,000 [measured,
-tests/bench/run takeover, load 5 and more]; protocols run before that, and what is known is
-forwarded.  The claim itself comes 1.8 to 2.5 s after the end of an owner with a lease of 2 s.  So
-there would be nothing to win by cores that are fed.
+Until then no second bridge is kept in step and no packet-ins are requested.  The bridge is made
+after the claim, from what the former owner stored and from the switch's flows, as after a restart
+of one process.  From the claim on it took 0.10 s (0.09 to 0.10) until all flows were compared with
+10 hosts, 0.85 s (0.79 to 1.02) with 10,000 and 7.9 s with 100,000 [measured, tests/bench/run
+takeover, load 5 and more]; protocols run before that, and known addresses are forwarded.  The claim
+itself comes 1.8 to 2.5 s after the end of an owner with a lease of 2 s.  So a hot standby would
+gain nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.bases import Bases
 from ofapp.controller.cluster.claims import Claim, Claims
 from ofapp.controller.cluster.etcd import EtcdError
+from ofapp.controller.cluster.history import History
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
 from ofapp.controller.cluster.placement import Line, line
@@ -37,24 +39,30 @@ from ofapp.openflow.switch.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 TURN = 0.5
-"""Seconds that each in the line leaves to the one before it."""
+"""Seconds that each member in the line waits for the one before it."""
 
 PATIENCE = 10.0
-"""Seconds that are left to them at most while they claim others."""
+"""Seconds to wait at most for earlier members that are claiming other switches."""
 
 LOOK = 1.0
-"""Seconds between looks, should news be lost."""
+"""Seconds between checks, in case a notification is lost."""
+
+SPEAK = 0.5
+"""Seconds between LACPDUs while etcd does not answer."""
 
 
 class Desk(NamedTuple):
-    """What all candidacies of a member share.
+    """State that all candidacies of a member share.
 
-    number: the cluster's, by which it has the leases that switches keep.
+    number: of the cluster, in the leases that switches keep.
+    last_words: the last LACPDUs sent to partners of a switch's aggregations; generations: those
+    with which this member was a switch's master.
     """
 
+    history: History
     claims: Claims
     bases: Bases
     members: Members
@@ -62,16 +70,18 @@ class Desk(NamedTuple):
     unheard: Unheard
     number: int
     tell: Tell
+    last_words: Callable[[int], bytes]
+    generations: dict[int, int]
 
     def line(self, datapath_id: int) -> Line:
-        """Who should have a switch, of those that are there."""
+        """The members that are present, in the order in which they should own a switch."""
         return line(self.members.candidates(), datapath_id)
 
 
 class Candidacy:
-    """Of one connection.
+    """Candidacy for the switch of one connection.
 
-    ready: it is SLAVE, and could be MASTER.  changed: whoever may have the switch has changed.
+    ready: it is SLAVE, and could be MASTER.  changed: set when the candidates or the owner change.
     """
 
     def __init__(self, channel: Channel, desk: Desk) -> None:
@@ -83,8 +93,13 @@ class Candidacy:
         self._mastership = Mastership(channel)
         self._free_since: float | None = None
         self._silent = False
-        """Whether the owner has been told that the switch does not hear it."""
+        """Whether this member has reported to the owner that it does not reach the switch."""
         self._foreigner: str | None = None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a controller outside this cluster is master of the switch."""
+        return self._foreigner is not None
 
     def begin(self) -> None:
         """Become SLAVE; RequestError."""
@@ -95,7 +110,7 @@ class Candidacy:
         self.ready = True
 
     def win(self) -> Claim | None:
-        """Wait until the switch is claimed for this member; None when the connection is over.
+        """Wait until this member has claimed the switch; None when the connection ends.
 
         RequestError when the switch does not answer.
         """
@@ -115,43 +130,68 @@ class Candidacy:
         return None
 
     def become_master(self, claim: Claim) -> None:
-        """Nothing leaves from now on but under the claim's own lease.  RequestError, EtcdError."""
+        """Become MASTER; send only while the claim's lease is valid.  RequestError, EtcdError."""
         held = self._desk.lessee.held
         if held.number != claim.lease:
             raise RequestError("the lease under which the switch was claimed has ended")
         self._channel.fence(held.tenure.holds_now)
+        generation = self._desk.history.generation(claim.term)
         try:
-            self._mastership.become_master(claim.term)
+            self._mastership.become_master(generation)
         except StaleError as error:
-            base = self._desk.bases.above(claim, error.seen)
+            base = self._desk.bases.above(claim, generation, error.seen)
+            generation = base.generation(generation)
             try:
-                self._mastership.become_master(base.generation(claim.term))
+                self._mastership.become_master(generation)
             except StaleError as again:
                 raise RequestError(str(again)) from None
+        self._desk.generations[claim.datapath_id] = generation
 
     # Inside
 
     def _may_claim(self) -> bool:
-        """Whether it is this member's turn now; waits for a while when it is not."""
+        """Whether this member may claim now; waits for a while if not."""
         desk, datapath_id = self._desk, self._channel.id
         claim, wait = desk.claims.of(datapath_id), LOOK
         if claim is not None:
             self._free_since = None
-        if desk.lessee.holds and desk.claims.known:
+        if desk.lessee.holds and desk.claims.known and not desk.members.awaited:
             if claim is not None and claim.lease == desk.lessee.held.number:
                 return True
             if claim is None:
                 wait = self._wait()
                 if wait <= 0:
                     return True
+        elif not desk.lessee.holds and self._speak():
+            wait = SPEAK
         self.changed.wait(min(wait, LOOK))
         self.changed.clear()
         if claim is not None and not self._channel.dead:
             self._look_whether_heard(claim)
         return False
 
+    def _speak(self) -> bool:
+        """Repeat the last LACPDUs to partners of aggregations; RequestError.
+
+        No member can own the switch while etcd does not answer, and a partner with the short
+        timeout waits for three seconds.  This member becomes master for that moment, with the
+        generation it had: the switch refuses it once another member has been master.
+        """
+        desk, datapath_id = self._desk, self._channel.id
+        words, generation = desk.last_words(datapath_id), desk.generations.get(datapath_id)
+        if not words or generation is None:
+            return False
+        try:
+            self._mastership.become_master(generation)
+            self._channel.send(words)
+            self._mastership.become_slave()
+        except StaleError:
+            del desk.generations[datapath_id]
+            return False
+        return True
+
     def _look_whether_heard(self, claim: Claim) -> None:
-        """Tell the owner when the switch does not hear it, and when it does again."""
+        """Report to the owner when it does not reach the switch, and when it does again."""
         desk, datapath_id = self._desk, self._channel.id
         if claim.lease == desk.lessee.held.number or not desk.lessee.holds:
             return
@@ -163,16 +203,16 @@ class Candidacy:
             desk.unheard.tell(datapath_id) if silent else desk.unheard.take_back(datapath_id)
             self._silent = silent
         except EtcdError as error:
-            LOG.info("the owner of %016x is not told of its silence: %s", datapath_id, error)
+            LOG.info("not reported to the owner of %016x that it is silent: %s", datapath_id, error)
 
     def _take_back(self) -> None:
         with contextlib.suppress(EtcdError):  # it ends with the lease
             self._desk.unheard.take_back(self._channel.id)
 
     def _wait(self) -> float:
-        """Seconds until it is this member's turn to claim a switch that is nobody's.
+        """Seconds until this member may claim a switch that has no owner.
 
-        Those before it may have a thousand to claim: as long as they do it is not.
+        Members before it may have a thousand to claim: it waits while they do.
         """
         now = clock()
         since = self._free_since = self._free_since or now
@@ -182,11 +222,11 @@ class Candidacy:
         return max(since, busy) + len(before) * TURN - now
 
     def _is_foreign(self) -> bool:
-        """Whether a controller of no cluster, or of another one, has the switch; waits if so."""
+        """Whether a controller outside this cluster is master of the switch; waits if so."""
         other = self.lease.other()
         if other is not None:
             if self._foreigner is None:
-                message = f"{other} looks after the switch: no member claims it until it goes"
+                message = f"{other} is master of the switch: no member claims it until it leaves"
                 data = {"owner": other}
                 event = Event("bridge.standby", message, Severity.WARNING, data=data)
                 self._desk.tell(self._channel.id, event)

@@ -1,12 +1,12 @@
-"""Who looks after which switch: a claim in etcd, under its owner's lease.
+"""Ownership of switches: a claim in etcd for each, under its owner's lease.
 
-There is one key a switch, made in a transaction that fails where there is one already; so there is
-one owner at most.  The revision of the transaction, which its record has as `modified`, is the
-owner's *term*, and grows from owner to owner.  An owner hands its claim over in one transaction,
-too: at no time is the switch nobody's.
+There is one key for each switch, made in a transaction that fails if the key exists; so there is
+one owner at most.  The revision of the transaction, `modified` in its record, is the owner's
+*term*, and grows from owner to owner.  An owner hands its claim over in one transaction, too: at no
+time is the switch without an owner.
 
-What others claim is heard of by a watch.  What this member has done itself it knows at once; news
-that are older than what is known are passed over.
+Claims of others are learned by a watch.  This member knows its own changes at once; notifications
+that are older than that are ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ofapp.controller.cluster.etcd import (
@@ -29,14 +29,19 @@ from ofapp.controller.cluster.etcd import (
 )
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.tenure import clock
+from ofapp.controller.cluster.values import moment
+from ofapp.controller.state.entries import loads
 
 MAX_FORMER = 4096
-"""Switches of which it is remembered who had them."""
+"""Switches whose former owner is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """term: etcd's revision; lease: etcd's number; since: seconds since the epoch."""
+    """A member's claim of a switch.
+
+    term: etcd's revision; lease: its ID in etcd; since: seconds since the epoch.
+    """
 
     datapath_id: int
     member: str
@@ -50,53 +55,62 @@ Heed = Callable[[int, Claim | None], None]
 
 
 class Claims:
-    """Of one cluster."""
+    """The claims of one cluster."""
 
     def __init__(self, etcd: Etcd, keys: Keys) -> None:
         self._etcd = etcd
         self._keys = keys
         self._claims: dict[int, Claim] = {}
-        self._revisions: dict[int, int] = {}  # of the last that is known of each switch
+        self._revisions: dict[int, int] = {}  # of the latest known change to each claim
         self._former: dict[int, str] = {}
+        self._freed: dict[int, float] = {}
         self._latest: dict[str, float] = {}
         self._heeds: list[Heed] = []
         self.counts: Counter[str] = Counter()
-        """Claims of this member's that were granted, by whose the switch was before."""
+        """Claims that this member was granted, by the switch's former owner."""
         self.known = False
-        """Whether etcd has told who has what."""
+        """Whether the claims have been read from etcd."""
 
     def start(self) -> None:
-        """Hear of all claims from now on."""
+        """Watch all claims from now on."""
         self._etcd.watch(self._keys.owners, self._heed)
 
     def on_change(self, heed: Heed) -> None:
-        """Call this with each switch whose owner is another, or none, and its claim."""
+        """Call this with each switch whose owner changes, and its new claim or None."""
         self._heeds.append(heed)
 
     def of(self, datapath_id: int) -> Claim | None:
-        """A switch's, None while it is nobody's."""
+        """The claim of a switch; None while it has no owner."""
         return self._claims.get(datapath_id)
 
     def all(self) -> Iterable[Claim]:
-        """Those of all switches."""
+        """The claims of all switches."""
         return self._claims.values()
 
     def former(self, datapath_id: int) -> str | None:
-        """The member that had a switch before it was nobody's, where that is known."""
+        """The last owner of a switch that has none now; None if not known."""
         return self._former.get(datapath_id)
 
+    def freed(self, seconds: float) -> Iterator[int]:
+        """Switches that lost their owner less than `seconds` ago and have no other."""
+        since = clock() - seconds
+        return (datapath_id for datapath_id, when in self._freed.items() if when > since)
+
     def latest(self, members: Iterable[str]) -> float:
-        """When, by `clock`, one of these has claimed a switch: it may be about to claim others."""
+        """Time by `clock` of the latest claim by one of these: it may be about to claim others."""
         return max((self._latest.get(name, 0.0) for name in members), default=0.0)
 
     def claim(self, datapath_id: int, lease: int, member: str, reason: str) -> Claim | None:
-        """Make a switch this member's; None where it is another's.  EtcdError.
+        """Claim a switch for this member; None if another member owns it.  EtcdError.
 
-        A claim under this very lease that is there already is given as it is: it may have been made
-        although etcd did not answer.
+        An existing claim under the same lease is returned as it is: it may have been made although
+        etcd did not answer.  A record without a lease belongs to no member, and is replaced.
         """
         key, value = self._keys.owner(datapath_id), _encode(member, reason)
-        outcome = self._etcd.transact([absent(key)], [Put(key, value, lease)])
+        put = Put(key, value, lease)
+        outcome = self._etcd.transact([absent(key)], [put])
+        if outcome.records and not outcome.records[0].lease:
+            outcome = self._etcd.transact([modified(key, outcome.records[0].modified)], [put])
         if outcome.done:
             self.counts[self.former(datapath_id) or "nobody"] += 1
             made = Record(key, value, outcome.revision, outcome.revision, lease)
@@ -108,17 +122,25 @@ class Claims:
         return claim if claim is not None and claim.lease == lease else None
 
     def hand_over(self, claim: Claim, lease: int, member: str, reason: str) -> bool:
-        """Make an own switch another member's; whether it was one's own still.  EtcdError."""
+        """Hand an own switch to another member; False if it was no longer owned.  EtcdError."""
         put = Put(self._keys.owner(claim.datapath_id), _encode(member, reason), lease)
         return self._etcd.transact([self.condition(claim)], [put]).done
 
     def release(self, claim: Claim) -> None:
-        """Make an own switch nobody's; EtcdError."""
+        """Delete the claim of an own switch; EtcdError."""
         self._etcd.transact([self.condition(claim)], [Delete(self._keys.owner(claim.datapath_id))])
 
     def condition(self, claim: Claim) -> Condition:
-        """That the switch is its owner's still: for what only the owner may put."""
+        """Condition that the claim is unchanged: for what only the owner may write."""
         return modified(self._keys.owner(claim.datapath_id), claim.term)
+
+    def forget(self) -> None:
+        """Forget all claims until they are read again: etcd has another history."""
+        self.known = False
+        self._revisions.clear()
+        for datapath_id in [*self._claims]:
+            self._know(datapath_id, None, 1)
+        self._revisions.clear()
 
     # Inside
 
@@ -128,8 +150,8 @@ class Claims:
             for datapath_id in [own for own in self._claims if self._keys.owner(own) not in there]:
                 self._know(datapath_id, None, changes.revision)
         for key, record, revision in changes.changes:
-            datapath_id = int(key.rpartition("/")[2], 16)
-            self._know(datapath_id, record, revision)
+            if (switch := self._keys.claimed(key)) is not None:
+                self._know(switch, record, revision)
         self.known = True
 
     def _know(self, datapath_id: int, record: Record | None, revision: int) -> None:
@@ -140,7 +162,10 @@ class Claims:
         if before is not None:
             self._former.pop(datapath_id, None)
             self._former[datapath_id] = before.member
-        claim = None if record is None else _decode(datapath_id, record)
+        claim = None if record is None or not record.lease else _decode(datapath_id, record)
+        self._freed.pop(datapath_id, None)
+        if claim is None and before is not None:
+            self._freed[datapath_id] = clock()
         if claim is not None:
             self._claims[datapath_id] = claim
             self._latest[claim.member] = clock()
@@ -153,6 +178,7 @@ class Claims:
         while len(self._former) > MAX_FORMER:
             datapath_id = next(iter(self._former))
             del self._former[datapath_id]
+            self._freed.pop(datapath_id, None)
             if datapath_id not in self._claims:
                 self._revisions.pop(datapath_id, None)
 
@@ -164,8 +190,8 @@ def _encode(member: str, reason: str) -> bytes:
 
 def _decode(datapath_id: int, record: Record) -> Claim:
     try:
-        told = json.loads(record.value)
-        member, since, reason = str(told["member"]), float(told["since"]), str(told["reason"])
+        told = loads(record.value)
+        member, since, reason = str(told["member"]), moment(told["since"]), str(told["reason"])
     except (ValueError, KeyError, TypeError):
-        member, since, reason = "?", 0.0, "what etcd says of it cannot be read"
+        member, since, reason = "?", 0.0, "the record in etcd is not valid"
     return Claim(datapath_id, member, record.modified, record.lease, since, reason)

@@ -1,29 +1,33 @@
 """A member of a cluster: `controller.owners.Owners`, by claims in etcd.
 
-What happens to a switch that is claimed: its connection is MASTER, a session brings the bridge that
-was made for it in line, and both end with the claim.  A connection is master once: who loses a
-switch, or gives it up, ends the connection, and the switch comes again to find a SLAVE.  So nothing
-that was meant for one term is ever left over for another.
+For a claimed switch the connection is MASTER, a session brings the flows in line with a new bridge,
+and both end with the claim.  A connection is master once: a member that loses or gives up a switch
+ends the connection, and becomes SLAVE when the switch connects again.  So no message of one term is
+ever left over for another.
 
-Where etcd cannot be asked, or the process was stopped for too long, this member holds still: it
-ends the connections on which it was master, takes none up, and says so; the flows stay.
+Where etcd does not answer, or the process was stopped for too long, this member is on standby: it
+ends the connections on which it was master, claims no switch, and reports it; the flows stay.  Only
+the last LACPDUs to partners of aggregations are repeated (`candidacy`).
 """
 
 from __future__ import annotations
 
-import logging
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import ofapp
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
+from ofapp.controller.cluster import invalid
 from ofapp.controller.cluster.bases import Bases
 from ofapp.controller.cluster.candidacy import Candidacy, Desk
 from ofapp.controller.cluster.claims import Claim, Claims
-from ofapp.controller.cluster.etcd import Etcd, EtcdError
+from ofapp.controller.cluster.etcd import EtcdError
 from ofapp.controller.cluster.health import EtcdHealth
+from ofapp.controller.cluster.history import History
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.lessee import Lessee
 from ofapp.controller.cluster.members import Members, Tell
@@ -39,53 +43,77 @@ from ofapp.openflow.switch.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, answers
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 LLDP = b"LLDP"
 LIFE = 23
-"""Bits of the number by which the runs of members are told from each other."""
+"""Bits of the number that identifies a run of a member."""
 
 PATIENCE = 0.5
-"""Seconds for what is being written of a switch that is given up."""
+"""Seconds to finish writing the documents of a switch that is given up."""
+
+EXPECTED = 30.0
+"""Seconds for which a switch that lost its owner is expected to get another one."""
+
+CATCH_UP = 0.3
+"""Seconds until reading after an outage is tried again."""
 
 SWEEP = 2.0
-"""Seconds between looks for claims of this member without a connection."""
+"""Seconds between checks for claims of this member without a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """keys: the cluster's in etcd; name: this member's; lease: seconds that its lease lives."""
+    """This member's place in a cluster.
+
+    keys: of the cluster in etcd; lease: its lifetime in seconds; place: see `registration.Own`.
+    """
 
     keys: Keys
     name: str
     lease: float
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A switch of this member's, and the connection on which it is, or will be, MASTER."""
+    """A switch that this member owns, and the connection on which it is, or will be, MASTER."""
 
     channel: Channel
     claim: Claim
 
 
 class Cluster:
-    """As one member sees it.  state: what there is of each bridge; tell: people."""
+    """A cluster as one member sees it.
+
+    history: of the cluster's etcd; state: stored documents of each bridge; tell: emits events.
+    """
 
     waits = True
 
-    def __init__(self, etcd: Etcd, own: Membership, state: SharedState, tell: Tell) -> None:
+    def __init__(self, history: History, own: Membership, state: SharedState, tell: Tell) -> None:
         keys = own.keys
         self.name, self.cluster = own.name, keys.cluster
-        self.members = Members(etcd, keys.root, own.name, tell)
+        self._keys = keys
+        self.history, etcd = history, history.etcd
+        self.members = Members(etcd, keys.root, own.name, tell, own.place)
         self.claims = Claims(etcd, keys)
         self.lessee = Lessee(etcd, own.lease, self)
-        self.health = EtcdHealth(etcd, tell)
+        self.health = EtcdHealth(etcd, tell, own.lease)
         bases = Bases(etcd, keys, self.claims, tell)
         cluster = number("a cluster of ofapp", keys.cluster)
         self._unheard = Unheard(etcd, keys, self)
         self._desk = Desk(
-            self.claims, bases, self.members, self.lessee, self._unheard, cluster, tell
+            self.history,
+            self.claims,
+            bases,
+            self.members,
+            self.lessee,
+            self._unheard,
+            cluster,
+            tell,
+            self._last_words,
+            {},
         )
         self._moves = Moves(etcd, keys, self)
         self._state = state
@@ -95,11 +123,13 @@ class Cluster:
         self._giving: set[int] = set()
         self._unused: set[int] = set()
         self._serves: Serves | None = None
+        self._outages = self._caught_up = 0
+        self._regained = hub.Event()
 
-    # For whoever has connections
+    # For the controller that has the connections
 
     def agents(self) -> OwnAgents:
-        """See `Owners`: all members seal alike, so that one map has the links between them."""
+        """See `Owners`: all members seal LLDP alike, so that one map has the links between them."""
         return OwnAgents(derived(self.members.secret(), LLDP), secrets.randbits(LIFE))
 
     def start(self, serves: Serves) -> None:
@@ -112,13 +142,22 @@ class Cluster:
         self.claims.start()
         self._moves.start()
         self._unheard.start()
-        loops = self.lessee.run, self.health.run, self._sweep, self._moves.ask, self._moves.grant
-        for loop in loops:
+        for loop in (
+            self.lessee.run,
+            self.health.run,
+            lambda: self.history.run(self),
+            self._look_for_invalid,
+            self._sweep,
+            self._moves.ask,
+            self._moves.grant,
+            self._catch_up,
+        ):
             hub.keep(self._failed, loop)
 
     def obtain(self, channel: Channel) -> Ownership | None:
-        """See `Owners`; what is left to acquire then is the cluster's lease in the switch, the same
-        for all members, which keeps out whoever is in no cluster.
+        """See `Owners`; only the cluster's lease in the switch is left to acquire then.
+
+        It is the same for all members, and keeps out controllers that are in no cluster.
         """
         candidacy = Candidacy(channel, self._desk)
         candidacy.begin()
@@ -135,14 +174,16 @@ class Cluster:
             if channel.dead:
                 raise RequestError("the connection ended while the switch was claimed")
             candidacy.become_master(claim)
-            self._state.take_over(channel.id, claim.term, read_mark(channel))
+            counts = self._state.take_over(channel.id, claim.term, read_mark(channel))
+            if not counts and self._serves is not None:
+                self._serves.let_go(channel.id)
         except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
-        if channel.dead:  # its end was told before the switch was this member's
+        if channel.dead:  # it ended before this member owned the switch
             self.ended(channel)
             return None
-        message = f"member {claim.member} looks after the switch now: {claim.reason}"
+        message = f"member {claim.member} is master of the switch now: {claim.reason}"
         data = {"member": claim.member, "term": claim.term, "reason": claim.reason}
         self._tell(channel.id, Event("cluster.owner", message, data=data))
         return candidacy.lease
@@ -157,49 +198,63 @@ class Cluster:
             return
         if self.lessee.holds:
             hub.watch(self._failed, self._release, owned.claim)
-        else:
-            self._state.let_go(channel.id)
 
     def close(self) -> None:
-        """This member ends: others may have its switches at once."""
+        """Give up the lease, so that others can claim this member's switches at once."""
         self._owned.clear()
         try:
             self.lessee.give_up()
         except EtcdError as error:
             LOG.warning("the lease was not given up, and ends by itself: %s", error)
 
-    # For who moves switches between members
+    # For moving switches between members
 
     def serves(self, datapath_id: int) -> Claim | None:
-        """The claim of a switch that this member looks after and that is in line."""
+        """The claim of a switch that this member owns and whose flows are in line."""
         owned = self._owned.get(datapath_id)
         in_line = self._serves is not None and self._serves.in_line(datapath_id)
         return owned.claim if owned is not None and in_line else None
 
     @property
+    def current(self) -> bool:
+        """Whether this member's knowledge of others is not older than a lease."""
+        return self.lessee.holds and self.claims.known and self._caught_up == self._outages
+
+    def expected(self) -> set[int]:
+        """The switches that have an owner, or should have one soon."""
+        waiting = {own for own, one in self._waiting.items() if not one.foreign}
+        claimed = {claim.datapath_id for claim in self.claims.all()}
+        return waiting | claimed | set(self.claims.freed(EXPECTED))
+
+    def owned(self) -> dict[int, bool]:
+        """The switches that are connected here, and whether each is known to have an owner."""
+        there = sorted({*self._waiting, *self._owned})
+        return {own: self.current and self.claims.of(own) is not None for own in there}
+
+    @property
     def lease(self) -> int:
-        """Etcd's number; 0 while there is none that may be counted on."""
+        """The lease's ID in etcd; 0 without a valid one."""
         return self.lessee.held.number if self.lessee.holds else 0
 
     def could_serve(self) -> list[Claim]:
-        """Those of the switches that another member looks after, and this one could."""
+        """Claims of switches that have an owner, and that this member could serve."""
         waiting = (self.claims.of(own) for own, one in self._waiting.items() if one.ready)
         return [claim for claim in waiting if claim is not None]
 
     def before(self, name: str, claim: Claim) -> int | None:
-        """How many should rather have a switch than this member; None where its owner should."""
+        """Number of members before this one in a switch's line; None if its owner is before it."""
         order = self._desk.line(claim.datapath_id)
         return order.turn(name) if order.is_before(name, claim.member) else None
 
     def give(self, claim: Claim, to: str) -> None:
-        """Have another member look after a switch from now on; EtcdError, RequestError.
+        """Hand a switch to another member; EtcdError, RequestError.
 
-        All that this one has told the switch is carried out before, and nothing is told after.
+        The switch has carried out all requests of this member before, and gets none after.
         """
         line = self._desk.line(claim.datapath_id)
         self._hand_over(claim, to, line.reason(to, claim.member), reached=True)
 
-    # For who finds that a switch does not hear this member
+    # For reports that this member does not reach a switch
 
     def owns(self, datapath_id: int) -> Claim | None:
         """See `unheard.Owner`."""
@@ -216,19 +271,22 @@ class Cluster:
         reason = f"{claim.member} did not reach the switch, and {to} does"
         self._hand_over(claim, to, reason, reached=False)
 
-    # What the lease brings
+    # Changes of the lease
 
     def leased(self, lease: int) -> None:
-        """See `lessee.Heeds`."""
+        """Register under a new lease; see `lessee`, also for what follows."""
         self.members.register(lease, ofapp.__version__)
+        self._regained.set()
         self._wake()
 
     def lost(self, why: str) -> None:
-        """See `lessee.Heeds`."""
+        """End the connections of all switches; their flows stay."""
+        self._outages += 1
+        why = self.health.too_slow or why
         count = len(self._owned)
         message = (
-            f"this member holds still, as its lease may be over: {why}; it writes to no switch, "
-            f"and lets go of {count}, whose flows stay"
+            f"this member is on standby, as its lease may have ended: {why}; it writes to no "
+            f"switch, and gives up {count}, whose flows stay"
         )
         data = {"member": self.name, "switches": count, "why": why}
         self._tell(None, Event("cluster.lost", message, Severity.ERROR, data=data))
@@ -236,26 +294,48 @@ class Cluster:
             owned.channel.hang_up()
 
     def regained(self) -> None:
-        """See `lessee.Heeds`."""
-        message = "etcd answers: this member looks after its switches again"
+        """Claim switches again."""
+        self._state.reached()
+        self._regained.set()
+        message = "etcd answers: this member serves its switches again"
         data = {"member": self.name}
         self._tell(None, Event("cluster.lost.cleared", message, data=data))
         self._wake()
 
+    # Changes of etcd's history
+
+    def forked(self, why: str) -> int:
+        """Give up the lease and all claims; see `history`, also for what follows."""
+        lease = self.lessee.abandon(why)
+        self.members.forget()
+        self.claims.forget()
+        return lease
+
+    def recovered(self, unchanged: Mapping[str, int]) -> None:
+        """Use the revisions of the new history."""
+        self._state.rebase(unchanged)
+
     # Inside
 
+    def _last_words(self, datapath_id: int) -> bytes:
+        return b"" if self._serves is None else self._serves.last_words(datapath_id)
+
     def _hand_over(self, claim: Claim, to: str, reason: str, reached: bool) -> None:
-        """reached: the switch answers, and so tells when it has carried everything out."""
+        """reached: the switch answers, and so confirms when it has carried everything out."""
         datapath_id, taker = claim.datapath_id, self.members.get(to)
         owned = self._owned.get(datapath_id)
         if taker is None or owned is None or owned.claim != claim or self._serves is None:
             return
+        self._check_settled(datapath_id)
         self._giving.add(datapath_id)
         try:
-            self._serves.give_up(owned.channel, f"member {to} looks after the switch now: {reason}")
+            self._serves.give_up(
+                owned.channel, f"member {to} is master of the switch now: {reason}"
+            )
             if reached:
                 Mastership(owned.channel).become_slave()
-            self._state.let_go(datapath_id, PATIENCE)
+            self._check_settled(datapath_id)
+            self._state.let_go(datapath_id)
             self.claims.hand_over(claim, taker.lease, to, reason)
         except StaleError as error:
             raise RequestError(str(error)) from None
@@ -264,13 +344,20 @@ class Cluster:
             self._owned.pop(datapath_id, None)
             owned.channel.hang_up()
 
+    def _check_settled(self, datapath_id: int) -> None:
+        """RequestError while documents are unsaved: only the owner can save them."""
+        if not self._state.settled(datapath_id, PATIENCE):
+            raise RequestError("the switch's documents are not saved yet")
+
     def _heed(self, datapath_id: int, claim: Claim | None) -> None:
-        """A switch has another owner, or none."""
+        """Handle a change of a switch's owner."""
         if (candidacy := self._waiting.get(datapath_id)) is not None:
             candidacy.changed.set()
         owned = self._owned.get(datapath_id)
         if owned is not None and claim != owned.claim:
             self._let_go(datapath_id)
+        if claim is not None and claim.lease != self.lessee.held.number:
+            self._state.taken(datapath_id, claim.term)
         if self._serves is None:
             return
         if claim is None:
@@ -279,12 +366,12 @@ class Cluster:
             self._serves.let_go(datapath_id)
 
     def _let_go(self, datapath_id: int) -> None:
-        """A switch is not this member's any more."""
+        """Give up a switch that this member no longer owns."""
         owned = self._owned.get(datapath_id)
         if owned is not None and datapath_id not in self._giving:
             claim = self.claims.of(datapath_id)
-            who = "nobody" if claim is None else f"member {claim.member}"
-            message = f"the switch is {who}'s now: this member lets go of it"
+            who = "without an owner" if claim is None else f"owned by member {claim.member}"
+            message = f"the switch is {who} now: this member gives it up"
             self._tell(datapath_id, Event("bridge.lost", message, Severity.WARNING))
             owned.channel.hang_up()
 
@@ -295,14 +382,28 @@ class Cluster:
     def _release(self, claim: Claim) -> None:
         if claim.datapath_id in self._waiting or claim.datapath_id in self._owned:
             return
-        self._state.let_go(claim.datapath_id, PATIENCE)
+        if not self._state.settled(claim.datapath_id, PATIENCE):
+            return  # `_sweep` tries again
         try:
             self.claims.release(claim)
         except EtcdError as error:
-            LOG.info("the claim of %016x is not released: %s", claim.datapath_id, error)
+            LOG.info("the claim of %016x was not released: %s", claim.datapath_id, error)
+
+    def _catch_up(self) -> None:
+        """Read again what others changed while etcd did not answer; does not end."""
+        while True:
+            self._regained.wait(SWEEP)
+            self._regained.clear()
+            while (outages := self._outages) != self._caught_up and self.lessee.holds:
+                try:
+                    self.history.etcd.catch_up()
+                    self._caught_up = outages
+                except EtcdError as error:
+                    LOG.info("what others have changed is not known yet: %s", error)
+                    hub.sleep(CATCH_UP)
 
     def _sweep(self) -> None:
-        """Release what was handed over to this member for no use, or could not be released."""
+        """Release claims without a connection here: handed over in vain, or not yet released."""
         while True:
             hub.sleep(SWEEP)
             lease = self.lessee.held.number
@@ -317,6 +418,15 @@ class Cluster:
                 self._release(unused[datapath_id])
             self._unused = set(unused)
 
+    def _look_for_invalid(self) -> None:
+        etcd, root = self.history.etcd, self._keys.root
+        while True:
+            try:
+                etcd.invalid.judge_all(etcd.keys(root))
+            except EtcdError as error:
+                LOG.info("the keys in etcd were not checked: %s", error)
+            hub.sleep(invalid.LOOK)
+
     def _failed(self, error: Exception) -> None:
-        message = f"a defect of ofapp: {error!r}; what it was about begins anew"
+        message = f"a defect of ofapp: {error!r}; the affected part starts again"
         self._tell(None, Event("service.fault", message, Severity.ERROR))

@@ -1,17 +1,17 @@
-"""The configuration that all members do as: offered to all, then one revision for all, in etcd.
+"""The configuration of all members: offered to all, then one revision for all, in etcd.
 
-`offered` is what somebody wants to push.  Each member tries it dry and says in its record what is
-wrong with it; one of an earlier version of ofapp may not know an option.  Only when all that are
-there have agreed does it become `current`, in one transaction, from which on it holds: members
-hear of it by their watch, and take it whole.  One that was away takes it when it is back.  One that
-cannot goes on with what it has, says so as an event, and its record says so to all.
+`offered` is a configuration to be pushed, one at a time.  Each member checks it and writes into its
+record what is wrong with it; an earlier version of ofapp may not know an option.  Only when all
+present members have accepted this offer does it become `current`, in one transaction.  From then on
+it is in force: members get it by their watch, and apply it as a whole.  One that was away applies
+it when it is back.  One that cannot keeps its configuration, and reports it as an event and in its
+record.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import logging
 import time
 import zlib
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from typing import Any
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.config import Config, ConfigError
 from ofapp.controller.cluster.etcd import (
     Change,
@@ -29,28 +30,35 @@ from ofapp.controller.cluster.etcd import (
     EtcdError,
     Put,
     Record,
+    UnreachableError,
     modified,
 )
 from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.pushed import Member, Outcome, Pushed, PushError
+from ofapp.controller.cluster.values import moment
+from ofapp.controller.pushed import Member, Outcome, Pushed, PushError, UncertainError
+from ofapp.controller.state.entries import loads
 from ofapp.controller.state.keeper import Tell
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 PATIENCE = 5.0
 """Seconds to wait for the members' answers."""
 
 REPEAT = 1.0
-"""Seconds between looks whether this member's record is as it should be."""
+"""Seconds between checks of this member's record."""
+
+BUSY = "another configuration was pushed or tried at the same time: look at that first"
 
 MOST = 1 << 20
-"""Octets in etcd."""
+"""Octets of a configuration in etcd."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A member's record.  offered: the revision of the last offer that it has tried; wrong: what
-    is wrong with that."""
+    """A member's record.
+
+    offered: the revision of the last offer that it has checked; wrong: the faults of that.
+    """
 
     member: Member
     offered: int = 0
@@ -59,10 +67,10 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What the rest of this controller does with a configuration.
+    """Operations of the rest of this controller on a configuration.
 
-    take: do as it says, ConfigError; check: try it dry, ConfigError; filed: what the machine's own
-    file says, None where there is none; lease: this member's, 0 for none.
+    take: apply it, ConfigError; check: dry run, ConfigError; filed: the configuration of the local
+    file, None without one; lease: of this member, 0 for none.
     """
 
     take: Callable[[Pushed], object]
@@ -72,7 +80,7 @@ class Takes:
 
 
 class SharedConfiguration:
-    """`controller.pushed.Sharing`.  own: this member's name; current: etcd's.  EtcdError."""
+    """`controller.pushed.Sharing`.  own: this member's name; current: in etcd.  EtcdError."""
 
     def __init__(self, etcd: Etcd, keys: Keys, own: str, tell: Tell) -> None:
         self._etcd = etcd
@@ -82,12 +90,13 @@ class SharedConfiguration:
         self._published: tuple[_Said, int] | None = None
         self._others: dict[str, _Said] = {}
         self._takes: Takes | None = None
+        self._pushing = self._offered = False
         self.current = _pushed(etcd.get(keys.current))
         self.taken: Pushed | None = None
-        """What this member began with."""
+        """The configuration with which this member started."""
 
     def begin(self) -> Config | None:
-        """What this member is to begin with; None: as its machine's file says."""
+        """The configuration to start with; None: that of the local file."""
         if self.current is None:
             return None
         try:
@@ -100,12 +109,12 @@ class SharedConfiguration:
         return config
 
     def start(self, takes: Takes) -> None:
-        """Hear of what is pushed from now on."""
+        """Watch pushed configurations from now on."""
         self._takes = takes
         self._compare()
         self._etcd.watch(self._keys.configuration, self._heed)
         self._etcd.watch(self._keys.running, self._hear)
-        hub.keep(lambda _error: None, self._repeat)  # which has been logged
+        hub.keep(lambda _error: None, self._repeat)  # the error has been logged
 
     def members(self) -> tuple[Member, ...]:
         """See `Sharing`."""
@@ -118,54 +127,146 @@ class SharedConfiguration:
         value = _value(pushed)
         if len(value) > MOST:
             raise PushError(f"it has {len(value)} octets, and {MOST} at most fit into etcd")
-        before = self.current
+        if self._pushing:
+            raise PushError(BUSY)
+        self._pushing = True
         try:
-            offer = self._etcd.put(self._keys.offered, value)
-            self._ask_all(offer, force)
-            if dry_run:
-                self._etcd.delete(self._keys.offered)
-                return Outcome(None, self.members())
-            was = modified(self._keys.current, 0 if before is None else before.revision)
-            put = Put(self._keys.current, value)
-            done = self._etcd.transact([was], [put, Delete(self._keys.offered)])
-        except EtcdError as error:
-            raise PushError(f"it is not known to all: {error}") from None
-        if not done.done:
-            raise PushError("somebody else has pushed one at the same time: look at that first")
-        self._wait(lambda said: bool(said.member.error) or said.member.revision == done.revision)
-        return Outcome(done.revision, self.members())
+            revision = self._push(value, dry_run, force)
+        finally:
+            self._pushing = False
+        if revision is not None:
+            self._wait(lambda said: bool(said.member.error) or said.member.revision == revision)
+        return Outcome(revision, self.members())
 
     # Inside
 
+    def _push(self, value: bytes, dry_run: bool, force: bool) -> int | None:
+        """Push, and return the revision, None for a dry run; PushError, UncertainError."""
+        done, uncertain, before = None, False, 0
+        try:
+            before = self._replaced()
+            offer = self._offer(value)
+            self._ask_all(offer, force)
+            if not dry_run:
+                was = modified(self._keys.current, before), modified(self._keys.offered, offer)
+                then = Put(self._keys.current, value), Delete(self._keys.offered)
+                done = self._etcd.transact(was, then)
+        except UnreachableError as error:
+            uncertain = error.maybe
+            if not uncertain:
+                raise PushError(f"it was not pushed: {error}") from None
+        except EtcdError as error:
+            raise PushError(f"it was not pushed: {error}") from None
+        finally:
+            if done is None or not done.done:
+                self._withdraw()
+        if uncertain:
+            return self._pushed_after_all(value, before)
+        if done is not None and not done.done:
+            raise PushError(BUSY)
+        return None if done is None else done.revision
+
+    def _replaced(self) -> int:
+        """The revision that a push replaces; EtcdError.
+
+        It is the one this member knows, unless that was deleted or is not valid in etcd.
+        """
+        there = self._etcd.get(self._keys.current)
+        if self.current is not None and _pushed(there) is not None:
+            return self.current.revision
+        return 0 if there is None or _pushed(there) is not None else there.modified
+
+    def _offer(self, value: bytes) -> int:
+        """Offer it to all members; returns the offer's revision.  EtcdError, PushError.
+
+        There is one offer at a time, under the lease of the member that makes it: the members'
+        records refer to that one, and it ends with that member.
+        """
+        lease = self._lease()
+        if not lease:
+            raise PushError("this member has no lease of etcd at the moment: try again")
+        there = self._etcd.get(self._keys.offered)
+        if there is not None and there.lease not in (0, lease):
+            raise PushError(BUSY)
+        was = modified(self._keys.offered, 0 if there is None else there.modified)
+        self._offered = True
+        done = self._etcd.transact([was], [Put(self._keys.offered, value, lease)])
+        if not done.done:
+            raise PushError(BUSY)
+        return done.revision
+
+    def _withdraw(self) -> None:
+        """Delete this member's offer; `_repeat` tries again if that fails."""
+        try:
+            there = self._etcd.get(self._keys.offered)
+            if there is not None and there.lease == self._lease():
+                was = modified(self._keys.offered, there.modified)
+                self._etcd.transact([was], [Delete(self._keys.offered)])
+            self._offered = False
+        except EtcdError as error:
+            LOG.info("the offered configuration is not withdrawn yet: %s", error)
+
+    def _pushed_after_all(self, value: bytes, before: int) -> int:
+        """The revision, if it was pushed although etcd did not answer; PushError, UncertainError.
+
+        Once the offer is deleted, a late transaction cannot succeed.
+        """
+        if self._offered:
+            raise UncertainError("etcd did not answer")
+        try:
+            there = self._etcd.get(self._keys.current)
+        except EtcdError as error:
+            raise UncertainError(str(error)) from None
+        if there is None or there.value != value or there.modified == before:
+            raise PushError("etcd did not answer in time: try again")
+        return there.modified
+
     def _ask_all(self, offer: int, force: bool) -> None:
-        """Wait until all have tried it; PushError."""
-        self._wait(lambda said: said.offered >= offer)
+        """Wait until all present members have checked it; EtcdError, PushError."""
+        names = {
+            record.key.removeprefix(folder)
+            for folder in (self._keys.members, self._keys.running)
+            for record in self._etcd.range(folder).records
+            if record.lease  # without a lease it is not a member's
+        }
+
+        def tried(name: str) -> bool:
+            return name in self._others and self._others[name].offered == offer
+
+        self._wait_until(lambda: all(map(tried, names)))
+        said = {name: self._others[name].wrong if tried(name) else None for name in sorted(names)}
         faults = [
-            f"member {name} cannot: {said.wrong}" if said.offered >= offer else f"{name} is silent"
-            for name, said in sorted(self._others.items())
-            if said.offered < offer or said.wrong
+            f"{name} is silent" if wrong is None else f"member {name} cannot: {wrong}"
+            for name, wrong in said.items()
+            if wrong != ""
         ]
         if faults and not force:
-            self._etcd.delete(self._keys.offered)
             raise PushError("; ".join(faults))
 
     def _wait(self, done: Callable[[_Said], bool]) -> None:
+        own = self._said.member.name
+        self._wait_until(lambda: own in self._others and all(map(done, self._others.values())))
+
+    def _wait_until(self, done: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if self._said.member.name in self._others and all(map(done, self._others.values())):
-                return
+        while not done() and time.monotonic() < end:
             hub.sleep(0.01)
 
+    def _lease(self) -> int:
+        return 0 if self._takes is None else self._takes.lease()
+
     def _heed(self, changes: Changes) -> None:
+        if changes.anew:
+            self._said = replace(self._said, offered=0)
         for change in changes.changes:
             if change.record is None:
                 continue
             pushed = _pushed(change.record)
             if pushed is None:
-                LOG.error("%s in etcd is no configuration", change.key)
+                LOG.error("%s in etcd is not a configuration", change.key)
             elif change.key == self._keys.offered:
                 self._try(pushed)
-            elif self.current is None or pushed.revision > self.current.revision:
+            elif changes.anew or self.current is None or pushed.revision > self.current.revision:
                 self._take(pushed)
 
     def _try(self, offered: Pushed) -> None:
@@ -191,17 +292,17 @@ class SharedConfiguration:
 
     def _cannot(self, pushed: Pushed, error: ConfigError) -> None:
         before = self._said.member.revision
-        goes_on = "its machine's file" if before is None else f"revision {before}"
+        goes_on = "its local file" if before is None else f"revision {before}"
         message = (
-            f"this member goes on with {goes_on}: it cannot do as revision {pushed.revision} says,"
-            f" which all others are to do: {error}"
+            f"this member keeps {goes_on}: it cannot apply revision {pushed.revision},"
+            f" which is in force for all members: {error}"
         )
         data = {"revision": pushed.revision, "errors": [str(fault) for fault in error.faults]}
         self._tell(None, Event("config.behind", message, Severity.ERROR, data=data))
         self._say(error=str(error))
 
     def _compare(self) -> None:
-        """Say when the machine's own file says something else than what holds."""
+        """Report when the local file differs from the configuration in force."""
         assert self._takes is not None
         filed, current = self._takes.filed(), self.current
         holds = current is not None and not self._said.member.error
@@ -210,8 +311,8 @@ class SharedConfiguration:
             differs = filed != current.config()
         if differs and not self._said.member.differs and current is not None:
             message = (
-                f"the file of this machine says something else than revision {current.revision}, "
-                f"which {current.by} pushed and which holds: push that file, or remove it"
+                f"the local file differs from revision {current.revision}, "
+                f"which {current.by} pushed and which is in force: push that file, or remove it"
             )
             data = {"revision": current.revision}
             self._tell(None, Event("config.differs", message, Severity.WARNING, data=data))
@@ -222,13 +323,15 @@ class SharedConfiguration:
         self._publish()
 
     def _repeat(self) -> None:
-        """There may be another lease, or the last word was not heard."""
+        """Publish again: there may be another lease, or the last attempt failed."""
         while True:
             hub.sleep(REPEAT)
             self._publish()
+            if self._offered and not self._pushing:
+                self._withdraw()
 
     def _publish(self) -> None:
-        lease = 0 if self._takes is None else self._takes.lease()
+        lease = self._lease()
         if not lease or self._published == (self._said, lease):
             return
         member, said = self._said.member, self._said
@@ -238,7 +341,7 @@ class SharedConfiguration:
             self._etcd.put(key, json.dumps(about).encode(), lease)
             self._published = said, lease
         except EtcdError as error:
-            LOG.info("what this member does as is not known to others: %s", error)
+            LOG.info("this member's configuration status was not published: %s", error)
 
     def _hear(self, changes: Changes) -> None:
         if changes.whole:
@@ -252,12 +355,12 @@ class SharedConfiguration:
         if change.record is None:
             return
         try:
-            said = json.loads(change.record.value)
+            said = loads(change.record.value)
             revision = None if said["revision"] is None else int(said["revision"])
             member = Member(name, revision, str(said["error"]), bool(said["differs"]))
             self._others[name] = _Said(member, int(said["offered"]), str(said["wrong"]))
-        except (ValueError, TypeError, KeyError) as error:
-            LOG.warning("what member %s says in etcd is not understood: %r", name, error)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            LOG.warning("the record of member %s in etcd is not valid: %r", name, error)
 
 
 def _value(pushed: Pushed) -> bytes:
@@ -271,14 +374,14 @@ def _value(pushed: Pushed) -> bytes:
 
 
 def _pushed(record: Record | None) -> Pushed | None:
-    """None where there is none, or what there is is none."""
+    """The configuration in a record; None without a valid one."""
     if record is None:
         return None
     try:
-        about = json.loads(record.value)
+        about = loads(record.value)
         data = zlib.decompress(base64.b64decode(about["data"]))
-        at, revision = float(about["at"]), record.modified
+        at, revision = moment(about["at"]), record.modified
         return Pushed(data, str(about["file"]), str(about["by"]), at, revision)
     except (ValueError, TypeError, KeyError, zlib.error) as error:
-        LOG.error("%s in etcd is no configuration: %r", record.key, error)
+        LOG.error("%s in etcd is not a configuration: %r", record.key, error)
         return None

@@ -1,10 +1,10 @@
-"""What the cluster asks of etcd, in our words: `gateway` speaks to a real one, tests have a fake.
+"""Interface to etcd: `gateway` implements it for a real etcd, tests have a fake.
 
-Nobody outside of these two knows how etcd is spoken to.  Every call waits at most for the client's
-patience, and lets other greenlets go on meanwhile.  A key is text, a value octets.
+Only these two know etcd's protocol.  Every call waits at most for the client's patience, and lets
+other greenlets run meanwhile.  A key is text, a value octets.
 
 Revisions count all changes that etcd has ever made, one for each transaction.  A record that was
-deleted and made again has another `created`; so a claim is told from a later one by whoever.
+deleted and created again has another `created`, which distinguishes a claim from a later one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import NamedTuple, Protocol
 
 
 class EtcdError(Exception):
-    """What was asked for was not answered as it should have been; a sentence for people."""
+    """A request failed; the message is a sentence for people."""
 
 
 class UnreachableError(EtcdError):
     """No node answered in time, or none that has a majority behind it.
 
-    maybe: it may have been carried out nevertheless, or yet be.
+    maybe: the request may have been carried out nevertheless, or may be later.
     """
 
     def __init__(self, message: str, maybe: bool = False) -> None:
@@ -31,11 +31,11 @@ class UnreachableError(EtcdError):
 
 
 class LostError(EtcdError):
-    """There is no such lease any more: it ran out or was revoked, and what hung on it is gone."""
+    """The lease no longer exists: it expired or was revoked, and its keys are gone."""
 
 
 class RefusedError(EtcdError):
-    """etcd will not: no such user, not allowed, not TLS, not well-formed. To repeat is no use."""
+    """etcd refuses: no such user, not allowed, not TLS, malformed.  Repeating is of no use."""
 
 
 class FullError(EtcdError):
@@ -44,9 +44,9 @@ class FullError(EtcdError):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A key's value.
+    """A key with its value.
 
-    created, modified: the revisions at which it was made and last put; lease: 0 without one.
+    created, modified: the revisions at which it was created and last put; lease: 0 without one.
     """
 
     key: str
@@ -57,21 +57,22 @@ class Record:
 
 
 class Found(NamedTuple):
-    """What a range held at a revision, by key."""
+    """Records of a range at a revision, by key.  cluster: etcd's cluster ID."""
 
     records: tuple[Record, ...]
     revision: int
+    cluster: str = ""
 
 
 class Aspect(Enum):
-    """What of a record is compared; a key that is not there has 0."""
+    """The revision of a record that is compared; 0 for a key that does not exist."""
 
     CREATED = "CREATE"
     MODIFIED = "MOD"
 
 
 class Condition(NamedTuple):
-    """That the aspect of a key's record is this revision."""
+    """Comparison of a key's created or modified revision with a value."""
 
     key: str
     aspect: Aspect
@@ -79,22 +80,22 @@ class Condition(NamedTuple):
 
 
 def absent(key: str) -> Condition:
-    """There is no such key."""
+    """Condition that a key does not exist."""
     return Condition(key, Aspect.CREATED, 0)
 
 
 def created(key: str, revision: int) -> Condition:
-    """It is there since this revision, without having been away; it may have been put since."""
+    """Condition that a key was created at this revision; it may have been put since."""
     return Condition(key, Aspect.CREATED, revision)
 
 
 def modified(key: str, revision: int) -> Condition:
-    """It has not been put since this revision."""
+    """Condition that a key was last put at this revision."""
     return Condition(key, Aspect.MODIFIED, revision)
 
 
 class Put(NamedTuple):
-    """Have a key hold a value, for as long as the lease lives; 0: for ever."""
+    """Set a key to a value, for as long as the lease lives; 0: for ever."""
 
     key: str
     value: bytes
@@ -102,17 +103,17 @@ class Put(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Have no such key."""
+    """Delete a key."""
 
     key: str
 
 
 class Outcome(NamedTuple):
-    """What became of a transaction.
+    """Result of a transaction.
 
-    done: all conditions held, and all of it is done; otherwise nothing is.
-    revision: etcd's after it; where something was changed, that of the change.
-    records: where it was not done, what the conditions' keys hold (those that are there).
+    done: all conditions held, and all operations were carried out; otherwise none was.
+    revision: etcd's afterwards; if it changed something, that of the change.
+    records: if it was not done, the existing records of the conditions' keys.
     """
 
     done: bool
@@ -121,9 +122,10 @@ class Outcome(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """number: etcd's; seconds: how long etcd lets it live from its grant on without a renewal.
+    """A granted lease.
 
-    etcd has its least (1.5 elections, 2 s by default), so it may be more than was asked for.
+    number: its ID in etcd; seconds: its lifetime from the grant without a renewal.  etcd has a
+    minimum (1.5 elections, 2 s by default), so it may be longer than requested.
     """
 
     number: int
@@ -131,7 +133,7 @@ class Lease(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A key has got a record at this revision, or None: it is gone, or its lease has ended."""
+    """A new record of a key at a revision; None: it was deleted, or its lease has ended."""
 
     key: str
     record: Record | None
@@ -140,32 +142,34 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All changes up to a revision since the last such, in etcd's order.
+    """All changes up to a revision since the previous notification, in etcd's order.
 
-    whole: these are all the records that there are now; whatever else one knew is gone.  So it is
-    in the beginning, and after a gap that etcd could not bridge (it keeps a bounded history).
+    whole: these are all existing records; any other known key is gone.  This is so at the start,
+    and after a gap that etcd could not bridge (it keeps a bounded history).
     """
 
     changes: tuple[Change, ...]
     revision: int
     whole: bool = False
+    anew: bool = False
+    """etcd has another history than before (`guard`): earlier revisions are no longer valid."""
 
 
 Heed = Callable[[Changes], None]
 
 
 class Watch(Protocol):
-    """Somebody is told of changes, from a greenlet of its own, one call at a time and in order."""
+    """A watch: calls a handler with changes from a separate greenlet, one at a time, in order."""
 
     def cancel(self) -> None:
-        """Tell no more."""
+        """Stop calling the handler."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a node of etcd says of itself, or why it says nothing.
+    """Status of a node of etcd, or why it did not answer.
 
-    size: octets of its database; alarms: NOSPACE, CORRUPT.
+    size: octets of its database; alarms: NOSPACE, CORRUPT; seconds: response time.
     """
 
     endpoint: str
@@ -175,56 +179,63 @@ class Node:
     has_leader: bool = False
     size: int = 0
     alarms: tuple[str, ...] = field(default=())
+    seconds: float = 0.0
 
 
 class Etcd(Protocol):
     """A client.  Each call raises UnreachableError and RefusedError; those that put, FullError."""
 
     def get(self, key: str) -> Record | None:
-        """As a majority of etcd has it now."""
+        """Linearizable read of a key; None if it does not exist."""
 
     def range(self, prefix: str) -> Found:
-        """All whose keys begin so."""
+        """All records whose keys have this prefix."""
+
+    def keys(self, prefix: str) -> tuple[str, ...]:
+        """All keys with this prefix, without their values."""
 
     def put(self, key: str, value: bytes, lease: int = 0) -> int:
-        """Have a key hold a value; gives the revision.  LostError: there is no such lease."""
+        """Set a key; returns the revision.  LostError: there is no such lease."""
 
     def delete(self, key: str) -> int:
-        """Have no such key; gives etcd's revision then."""
+        """Delete a key; returns etcd's revision afterwards."""
 
     def transact(self, conditions: Sequence[Condition], then: Sequence[Put | Delete]) -> Outcome:
-        """All of it where all conditions hold, otherwise nothing.  LostError: no such lease.
+        """Carry out all operations if all conditions hold.  LostError: no such lease.
 
-        Never repeated by itself: where it fails with `maybe`, look what is there.  No key may come
-        twice in `then`; etcd takes 128 operations by default.
+        Never repeated automatically: if it fails with `maybe`, read what there is.  No key may
+        occur twice in `then`; etcd accepts 128 operations by default.
         """
 
     def grant(self, seconds: float) -> Lease:
-        """A lease that lives for so long unless it is renewed (whole seconds, rounded up)."""
+        """Request a lease with this lifetime (whole seconds, rounded up)."""
 
     def renew(self, lease: int, patience: float | None = None) -> float:
-        """For how many seconds it lives on, counted from before this was asked.  LostError.
+        """Renew a lease; returns its lifetime in seconds, from before the request.  LostError.
 
         patience: seconds to wait at most, where it is other than the client's.
         """
 
     def remaining(self, lease: int, patience: float | None = None) -> float:
-        """For how many seconds it lives on unless it is renewed, as etcd counts.  LostError.
+        """Seconds until a lease ends without a renewal, by etcd's clock.  LostError.
 
         patience: as for `renew`.
         """
 
     def revoke(self, lease: int) -> None:
-        """End it: all that hangs on it is gone.  Of one that is not there nothing is said."""
+        """Revoke a lease, which deletes its keys; not an error if it does not exist."""
 
     def watch(self, prefix: str, heed: Heed, since: int | None = None) -> Watch:
-        """Tell of every change of what begins so, for ever, across the loss of any node.
+        """Report every change of keys with this prefix, for ever, across the loss of any node.
 
-        since: from after this revision on; without, begin with all that is there (`whole`).
+        since: start after this revision; None: start with all existing records (`whole`).
         """
 
+    def catch_up(self) -> None:
+        """Have all watches report all records (`whole`): after an outage they may be late."""
+
     def nodes(self) -> tuple[Node, ...]:
-        """What each of etcd's nodes says of itself; never raises."""
+        """Status of each of etcd's nodes; never raises."""
 
     def close(self) -> None:
         """End all connections and watches."""

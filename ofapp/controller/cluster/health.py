@@ -1,10 +1,10 @@
-"""How etcd's nodes are: looked at now and then, and told as events when that changes.
+"""Health of etcd's nodes: checked regularly, and reported as events when it changes.
 
-A member hears of an etcd that it cannot ask by its lease (`lessee`), and of what cannot be written
-by `state.keeper`.  Here is what people have to know while everything still works: a node that is
-gone, of which the next one takes the majority along; one without a leader; a database that is full,
-which only reads, deletes and renews leases: switches keep their owners, and what is set at run time
-is not saved until there is room.
+An unreachable etcd is noticed by the lease (`lessee`), failed writes by `state.keeper`.  This
+module reports faults while everything still works.  They are a node that is gone, so that the loss
+of another may end the majority; a node without a leader; and a full database, which only reads,
+deletes and renews leases: switches keep their owners, and run-time changes are not saved until
+there is room.
 """
 
 from __future__ import annotations
@@ -17,37 +17,71 @@ from ofapp.controller.cluster.etcd import Etcd, Node
 from ofapp.controller.state.keeper import Tell
 
 LOOK = 5.0
-"""Seconds between two looks."""
+"""Seconds between checks."""
 
 FULL = "NOSPACE"
 
 
-class EtcdHealth:
-    """nodes: as they were at the last look."""
+SLOW = 0.2
+"""The share of a lease that an answer of etcd may take [measured: with more than a quarter, leases
+of 2 s ended, and switches had no owner]."""
 
-    def __init__(self, etcd: Etcd, tell: Tell) -> None:
+
+class EtcdHealth:
+    """nodes: their status at the last check; lease: lifetime of a member's lease in seconds."""
+
+    def __init__(self, etcd: Etcd, tell: Tell, lease: float) -> None:
         self.nodes: tuple[Node, ...] = ()
+        self._lease = lease
+        self._slow = False
         self._alarms: set[str] = set()
         self._etcd = etcd
         self._tell = tell
 
     def run(self) -> None:
-        """Look for ever."""
+        """Check for ever."""
         while True:
             self.look()
             hub.sleep(LOOK)
 
     def look(self) -> None:
-        """Tell what is otherwise than at the last look."""
+        """Emit events for changes since the last check."""
         before, self.nodes = self.nodes, self._etcd.nodes()
         was = {node.endpoint: node for node in before}
         for node in self.nodes:
             for event in _news(was.get(node.endpoint), node):
                 self._tell(None, event)
-        if any(not node.error for node in self.nodes):  # else nobody knows
+        self._look_at_speed()
+        if any(not node.error for node in self.nodes):  # else the alarms are unknown
             alarms, self._alarms = self._alarms, _alarms(self.nodes)
             for event in _full(alarms, self._alarms):
                 self._tell(None, event)
+
+    @property
+    def seconds(self) -> float | None:
+        """Response time of the quickest node; None if none answered."""
+        return min((node.seconds for node in self.nodes if not node.error), default=None)
+
+    @property
+    def too_slow(self) -> str:
+        """A sentence if etcd answers too slowly for the lease; otherwise empty."""
+        seconds = self.seconds
+        if seconds is None or seconds <= self._lease * SLOW:
+            return ""
+        return (
+            f"etcd takes {seconds:.2f} s to answer, and a lease of {self._lease:g} s needs"
+            f" {self._lease * SLOW:.2g} s or less"
+        )
+
+    def _look_at_speed(self) -> None:
+        before, self._slow = self._slow, bool(self.too_slow)
+        data = {"seconds": self.seconds}
+        if self._slow and not before:
+            message = f"{self.too_slow}: move it nearer, or set a longer lease (cluster.lease)"
+            self._tell(None, Event("cluster.etcd.slow", message, Severity.WARNING, data=data))
+        elif before and not self._slow and self.seconds is not None:
+            message = "etcd answers quickly enough again"
+            self._tell(None, Event("cluster.etcd.slow.cleared", message, data=data))
 
 
 def _alarms(nodes: tuple[Node, ...]) -> set[str]:
@@ -69,7 +103,7 @@ def _news(before: Node | None, now: Node) -> Iterator[Event]:
         message = f"etcd's node {now.endpoint} {trouble}"
         yield Event("cluster.etcd", message, Severity.WARNING, data=data)
     elif not trouble and _trouble(before):
-        message = f"etcd's node {now.endpoint} is as it should be again"
+        message = f"etcd's node {now.endpoint} works again"
         yield Event("cluster.etcd.cleared", message, data=data)
 
 

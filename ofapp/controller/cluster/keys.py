@@ -1,17 +1,19 @@
-"""Where in etcd a cluster has what: one folder for each cluster, so that one etcd serves several.
+"""Layout of a cluster's keys in etcd: one folder for each cluster, so one etcd serves several.
 
 /ofapp/CLUSTER/owners/DPID                     claims of switches, under the members' leases
-/ofapp/CLUSTER/members/MEMBER                  who is there, under its lease
-/ofapp/CLUSTER/drained/MEMBER                  who is drained
-/ofapp/CLUSTER/secret                          what members sign with that ask each other
-/ofapp/CLUSTER/wanted/DPID/MEMBER              who asks for a switch, under that one's lease
-/ofapp/CLUSTER/unheard/DPID/MEMBER             who finds that the owner does not reach a switch
-/ofapp/CLUSTER/bases/DPID                      what is added to the terms of a switch
-/ofapp/CLUSTER/state/bridges/DPID/entries...   what outlives a controller, of each bridge
-/ofapp/CLUSTER/state/common/tokens.json        and of all
-/ofapp/CLUSTER/configuration/current           the file that all members do as
-/ofapp/CLUSTER/configuration/offered           and one that is to be
-/ofapp/CLUSTER/running/MEMBER                  which revision of it a member runs
+/ofapp/CLUSTER/members/MEMBER                  a present member, under its lease
+/ofapp/CLUSTER/drained/MEMBER                  a drained member
+/ofapp/CLUSTER/secret                          key for signing requests between members
+/ofapp/CLUSTER/wanted/DPID/MEMBER              request for a switch, under that member's lease
+/ofapp/CLUSTER/unheard/DPID/MEMBER             report that the owner does not reach a switch
+/ofapp/CLUSTER/bases/DPID                      offset of a switch's generation_ids
+/ofapp/CLUSTER/state/bridges/DPID/entries...   stored documents of each bridge
+/ofapp/CLUSTER/state/common/tokens.json        stored documents of no bridge
+/ofapp/CLUSTER/configuration/current           configuration of all members
+/ofapp/CLUSTER/configuration/offered           configuration to be checked by all members
+/ofapp/CLUSTER/running/MEMBER                  its revision that a member runs
+/ofapp/CLUSTER/history                         number of etcd's history (`history`)
+/ofapp/CLUSTER/copied/...                      age of a copy that was written back
 """
 
 from __future__ import annotations
@@ -23,97 +25,138 @@ ROOT = "/ofapp"
 CLUSTER = "default"
 
 _BRIDGES = re.compile(r"([a-z]+)-([0-9a-f]{16})(\.json.*)")
+_DOCUMENT = re.compile(r"([0-9a-f]{16})/")
+_SWITCH = re.compile(r"[0-9a-f]{16}")
 _SAID = re.compile(r"([0-9a-f]{16})/([^/]+)")
 
 
 class Said(NamedTuple):
-    """What one member says of one switch, which its key alone tells: `wanted`, `unheard`."""
+    """A member's statement about a switch, contained in its key alone: `wanted`, `unheard`."""
 
     datapath_id: int
     member: str
 
     @classmethod
     def read(cls, folder: str, key: str) -> Said | None:
-        """None for a key that is none of these."""
+        """Parse a key; None if it is not such a statement."""
         parts = _SAID.fullmatch(key.removeprefix(folder))
         return cls(int(parts[1], 16), parts[2]) if parts else None
 
     def key(self, folder: str) -> str:
-        """Where it is said."""
+        """The key of this statement."""
         return f"{folder}{self.datapath_id:016x}/{self.member}"
 
 
 class Keys(NamedTuple):
-    """Those of one cluster."""
+    """The keys of one cluster."""
 
     cluster: str = CLUSTER
 
     @property
     def root(self) -> str:
-        """What all begin with."""
+        """Prefix of all keys."""
         return f"{ROOT}/{self.cluster}/"
 
     @property
     def owners(self) -> str:
-        """What the claims of all switches begin with."""
+        """Prefix of the claims of all switches."""
         return f"{self.root}owners/"
 
     def owner(self, datapath_id: int) -> str:
-        """The claim of a switch."""
+        """Key of the claim of a switch."""
         return f"{self.owners}{datapath_id:016x}"
+
+    def claimed(self, key: str) -> int | None:
+        """The switch of a claim's key; None for other keys."""
+        switch = key.removeprefix(self.owners)
+        return int(switch, 16) if _SWITCH.fullmatch(switch) else None
+
+    @property
+    def members(self) -> str:
+        """Prefix of the members' records."""
+        return f"{self.root}members/"
+
+    @property
+    def drained(self) -> str:
+        """Prefix of the marks of drained members."""
+        return f"{self.root}drained/"
+
+    @property
+    def secret(self) -> str:
+        """Key of the secret for signing requests between members."""
+        return f"{self.root}secret"
+
+    @property
+    def history(self) -> str:
+        """Key of the number of etcd's history."""
+        return f"{self.root}history"
+
+    def copied(self, key: str) -> str:
+        """Key of the age of a key's copy that was written back."""
+        return f"{self.root}copied/{key.removeprefix(self.root)}"
+
+    def lasts(self, key: str) -> bool:
+        """Whether a key outlives the members, and so is written back if etcd lost it."""
+        folders = f"{self.root}state/", self.drained
+        return key.startswith(folders) or key in (self.current, self.secret)
+
+    def owner_of(self, key: str) -> str | None:
+        """Key of the claim of the switch that a document belongs to; None for other keys."""
+        bridge = _DOCUMENT.match(key.removeprefix(f"{self.root}state/bridges/"))
+        return None if bridge is None else self.owners + bridge[1]
 
     @property
     def wanted(self) -> str:
-        """What members ask each other for begins so."""
+        """Prefix of requests for switches."""
         return f"{self.root}wanted/"
 
     @property
     def unheard(self) -> str:
-        """What members tell each other of switches that they do not reach begins so."""
+        """Prefix of reports that an owner does not reach its switch."""
         return f"{self.root}unheard/"
 
     def base(self, datapath_id: int) -> str:
-        """What is added to the terms of a switch."""
+        """Key of the offset of a switch's generation_ids."""
         return f"{self.root}bases/{datapath_id:016x}"
 
     def bridge(self, datapath_id: int) -> str:
-        """What the documents of a bridge begin with."""
+        """Prefix of the documents of a bridge."""
         return f"{self.root}state/bridges/{datapath_id:016x}/"
 
     @property
     def common(self) -> str:
-        """What the documents of no bridge begin with."""
+        """Prefix of the documents that belong to no bridge."""
         return f"{self.root}state/common/"
 
     @property
     def configuration(self) -> str:
-        """What is about the configuration that is pushed begins so."""
+        """Prefix of pushed configurations."""
         return f"{self.root}configuration/"
 
     @property
     def current(self) -> str:
-        """The one that all members do as."""
+        """Key of the configuration of all members."""
         return f"{self.configuration}current"
 
     @property
     def offered(self) -> str:
-        """One that all members are to try."""
+        """Key of a configuration that all members are to check."""
         return f"{self.configuration}offered"
 
     @property
     def running(self) -> str:
-        """What the members say of the configuration begins so."""
+        """Prefix of the members' configuration status."""
         return f"{self.root}running/"
 
     def of(self, name: str) -> str:
-        """A document's, by the name that it has as a file: `entries-DPID.json`."""
+        """Key of a document, by its file name: `entries-DPID.json`."""
         if named := _BRIDGES.fullmatch(name):
             kind, bridge, rest = named.groups()
             return f"{self.root}state/bridges/{bridge}/{kind}{rest}"
         return self.common + name
 
     def name(self, key: str) -> str:
-        """The other way round."""
+        """File name of a document, by its key."""
         *_, folder, last = key.split("/")
         if key.startswith(self.common):
             return last

@@ -1,46 +1,48 @@
-"""This member's lease of etcd: had anew whenever it is lost, renewed four times in its life.
+"""This member's lease in etcd: replaced whenever it is lost, renewed four times in its life.
 
-Whoever has a lease is in the cluster; all that it claims hangs on it.  `tenure` says for how long
-it may be counted on; one that is over is never had again: what was claimed under it is another's.
+A process with a lease is a member of the cluster; all its claims are bound to the lease.  `tenure`
+has the time until which it is valid.  An ended lease is never used again: another member may own
+what was claimed under it.
 """
 
 from __future__ import annotations
 
-import logging
+import contextlib
 from typing import NamedTuple, Protocol
 
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.etcd import Etcd, EtcdError, LostError
 from ofapp.controller.cluster.tenure import Tenure, clock
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 RENEWALS = 4
-"""In the life of a lease."""
+"""Renewals in the lifetime of a lease."""
 
 
 class Held(NamedTuple):
-    """A lease.  number: etcd's, 0 for none; tenure: for how long it may be counted on."""
+    """A lease.  number: its ID in etcd, 0 for none; tenure: until when it is valid."""
 
     number: int
     tenure: Tenure
 
 
 class Heeds(Protocol):
-    """Who hears of it."""
+    """The part of a member that reacts to changes of its lease."""
 
     def leased(self, number: int) -> None:
-        """There is a lease; it is to be had anew when this raises EtcdError."""
+        """Use a new lease; it is given up and requested again when this raises EtcdError."""
 
     def lost(self, why: str) -> None:
-        """Nothing may be written until `regained`, or `leased`."""
+        """Write nothing until `regained`, or `leased`."""
 
     def regained(self) -> None:
-        """etcd has answered, and the lease has lived on."""
+        """Go on, as etcd has answered and the lease is still valid."""
 
 
 class Lessee:
-    """seconds: the life of a lease that is asked for; etcd may let it live for longer."""
+    """Keeper of this member's lease.  seconds: requested lifetime; etcd may grant a longer one."""
 
     def __init__(self, etcd: Etcd, seconds: float, heeds: Heeds) -> None:
         self.held = Held(0, Tenure())
@@ -49,11 +51,11 @@ class Lessee:
         self._heeds = heeds
         self._holds = False
         self.renewed: float | None = None
-        """When etcd was asked for what it has granted last, by `clock`; None without a lease."""
+        """Time by `clock` of the last successful grant or renewal; None without a lease."""
 
     @property
     def holds(self) -> bool:
-        """Whether there is a lease that may be counted on now."""
+        """Whether there is a lease that is valid now."""
         return self.held.tenure.holds(clock())
 
     @property
@@ -62,14 +64,14 @@ class Lessee:
         return self._seconds / RENEWALS
 
     def run(self) -> None:
-        """Have a lease, for ever."""
+        """Keep a lease, for ever."""
         while True:
             began = clock()
             self.turn()
             hub.sleep(max(began + self.interval - clock(), 0))
 
     def turn(self) -> None:
-        """Renew the lease, or have one."""
+        """Renew the lease, or request one."""
         why = "its lease has ended"
         try:
             if self.held.number:
@@ -85,11 +87,19 @@ class Lessee:
         self._look(why)
 
     def remaining(self, lease: int, patience: float) -> float:
-        """For how many seconds anybody's lease lives on, as etcd counts; EtcdError."""
+        """Seconds until any member's lease ends, by etcd's clock; EtcdError."""
         return self._etcd.remaining(lease, patience)
 
+    def abandon(self, why: str) -> int:
+        """Drop the lease as invalid; returns its number, 0 for none."""
+        number, tenure = self.held
+        tenure.end()
+        self.held, self.renewed = Held(0, Tenure()), None
+        self._look(why)
+        return number
+
     def give_up(self) -> None:
-        """Nothing of what hangs on the lease is this member's any more; EtcdError."""
+        """Revoke the lease, and with it all claims of this member; EtcdError."""
         held, self.held = self.held, Held(0, Tenure())
         held.tenure.end()
         if held.number:
@@ -99,7 +109,14 @@ class Lessee:
         asked = clock()
         number, seconds = self._etcd.grant(self._seconds)
         held = Held(number, Tenure())
-        self._heeds.leased(number)
+        try:
+            self._heeds.leased(number)
+        except EtcdError:
+            with contextlib.suppress(EtcdError):
+                self._etcd.revoke(number)
+            raise
+        if clock() > asked + self.interval:  # etcd is slow, and some of the lease is gone already
+            asked, seconds = clock(), self._etcd.renew(number, seconds)
         held.tenure.renewed(asked, seconds)
         self.held, self.renewed = held, asked
         self._holds = True
@@ -107,7 +124,8 @@ class Lessee:
     def _renew(self) -> None:
         number, tenure = self.held
         asked = clock()
-        tenure.renewed(asked, self._etcd.renew(number, self._seconds / 2))
+        patience = max(self._seconds / 2, tenure.until - asked)
+        tenure.renewed(asked, self._etcd.renew(number, patience))
         self.renewed = asked
 
     def _look(self, why: str) -> None:

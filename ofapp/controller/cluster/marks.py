@@ -1,4 +1,4 @@
-"""Marks of snapshots in a cluster: the switch has them (see `openflow.switch.marks`)."""
+"""Marks of snapshots in a cluster: the switch stores them (see `openflow.switch.marks`)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ def _nobody(_datapath_id: int, _mark: int | None) -> None:
 
 
 class SwitchMarks:
-    """tell: has a switch that is connected hold another mark, or none, before all that follows."""
+    """Marks by switch.  tell: set or delete the mark in a connected switch, before later writes."""
 
     def __init__(self) -> None:
         self.tell: Tell = _nobody
         self._marks: dict[int, int] = {}
 
     def found(self, datapath_id: int, mark: int | None) -> None:
-        """What the switch had when it was taken over."""
+        """Record the mark that the switch had when it was taken over."""
         self._marks.pop(datapath_id, None)
         if mark is not None:
             self._marks[datapath_id] = mark
 
     def repeat(self, datapath_id: int) -> None:
-        """The switch is back, and may not have heard the last."""
+        """Set the mark again, as the switch reconnected and may not have received the last."""
         self.tell(datapath_id, self._marks.get(datapath_id))
 
     def of(self, datapath_id: int) -> int | None:
@@ -44,7 +44,7 @@ class SwitchMarks:
 
 
 class Always:
-    """Whatever there is counts: nothing of it can be worse than what is not known (LACP)."""
+    """Any stored document counts: none can be worse than knowing nothing (LACP)."""
 
     def of(self, datapath_id: int) -> int | None:
         """See `state.marks.Marks`, also for what follows."""
@@ -56,4 +56,4 @@ class Always:
         return 1
 
     def drop(self, datapath_id: int) -> None:
-        """It goes with its document."""
+        """Do nothing: the mark goes with its document."""

@@ -1,82 +1,82 @@
-"""Switches go to the members they fall to, one after another, without a moment of two owners.
+"""Handover of switches to the members they fall to, one at a time, never with two owners.
 
-A member that finds itself before a switch's owner in line asks for it: by a record in etcd, under
-its own lease.  It asks for one at a time, and for the next when that one is in line.  The owner
-gives it away when it is in line, too: all that it has sent is carried out, then it hands its claim
-over.  So a member that comes takes its share from all others, and one that is drained is asked for
-all it has.
+A member that is before a switch's owner in its line requests it, by a record in etcd under its own
+lease.  It requests one at a time, and the next when that one's flows are in line.  The owner hands
+a switch over only when its flows are in line, too: the switch carries out all that was sent, then
+the owner hands its claim over.  So a member that joins gets its share from all others, and all
+switches of a drained member are requested.
 """
 
 from __future__ import annotations
 
-import logging
 from typing import Protocol
 
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.etcd import Changes, Etcd, EtcdError
 from ofapp.controller.cluster.keys import Keys, Said
 from ofapp.controller.cluster.tenure import clock
 from ofapp.openflow.wire.requests import RequestError
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 LOOK = 0.5
-"""Seconds between looks whether there is something to ask for, or to give."""
+"""Seconds between checks for switches to request or to hand over."""
 
 PATIENCE = 10.0
-"""Seconds for the owner to give a switch, and for it to be in line."""
+"""Seconds for the owner to hand a switch over, and for its flows to be in line."""
 
 TURN = 2.0
-"""Seconds that each in the line leaves to the one before it, to ask."""
+"""Seconds that each member in the line waits for the one before it to make a request."""
 
 
 class Serves(Protocol):
-    """A member, as far as it is asked here.  name: its own."""
+    """The part of a member that this module uses.  name: of this member."""
 
     name: str
 
     @property
     def lease(self) -> int:
-        """Etcd's number; 0 while there is none that may be counted on."""
+        """The lease's ID in etcd; 0 without a valid one."""
 
     def serves(self, datapath_id: int) -> Claim | None:
-        """The claim of a switch that this member looks after and that is in line."""
+        """The claim of a switch that this member owns and whose flows are in line."""
 
     def could_serve(self) -> list[Claim]:
-        """Those of the switches that another member looks after, and this one could."""
+        """Claims of switches that have an owner, and that this member could serve."""
 
     def before(self, name: str, claim: Claim) -> int | None:
-        """How many should rather have a switch than this member; None where its owner should."""
+        """Number of members before this one in a switch's line; None if its owner is before it."""
 
     def give(self, claim: Claim, to: str) -> None:
-        """Have another member look after a switch from now on; EtcdError, RequestError."""
+        """Hand a switch to another member; EtcdError, RequestError."""
 
 
 class Moves:
-    """Of one member."""
+    """Handovers from and to one member."""
 
     def __init__(self, etcd: Etcd, keys: Keys, member: Serves) -> None:
         self._etcd = etcd
         self._prefix = keys.wanted
         self._member = member
         self._wanted: set[Said] = set()
-        self._since: dict[int, float] = {}  # since when a switch could be asked for
+        self._since: dict[int, float] = {}  # when a switch could first be requested
         self._news = hub.Event()
 
     def start(self) -> None:
-        """Hear of what is asked for."""
+        """Watch requests of others."""
         self._etcd.watch(self._prefix, self._heed)
 
     def ask(self) -> None:
-        """Ask for what falls to this member, one switch after another; does not end."""
+        """Request switches that fall to this member, one after another; does not end."""
         while True:
             claim = self._next()
             if claim is None or not self._got(claim):
                 hub.sleep(LOOK)
 
     def grant(self) -> None:
-        """Give what others ask for, one switch after another; does not end."""
+        """Hand over switches that others request, one after another; does not end."""
         while True:
             self._news.wait(LOOK)
             self._news.clear()
@@ -86,7 +86,7 @@ class Moves:
     # Inside
 
     def _next(self) -> Claim | None:
-        """The claim of a switch to ask for now."""
+        """The claim of the switch to request now."""
         member, now = self._member, clock()
         turns = {claim: member.before(member.name, claim) for claim in member.could_serve()}
         due = {claim: turn for claim, turn in turns.items() if turn is not None}
@@ -100,7 +100,7 @@ class Moves:
         try:
             return self._ask_for(claim)
         except EtcdError as error:
-            LOG.info("the switch %016x is not asked for: %s", claim.datapath_id, error)
+            LOG.info("the switch %016x was not requested: %s", claim.datapath_id, error)
             return False
 
     def _ask_for(self, claim: Claim) -> bool:
@@ -124,7 +124,7 @@ class Moves:
         try:
             self._member.give(claim, name)
         except (EtcdError, RequestError) as error:
-            LOG.warning("the switch %016x was not given to %s: %s", claim.datapath_id, name, error)
+            LOG.warning("%016x was not handed over to %s: %s", claim.datapath_id, name, error)
 
     def _heed(self, changes: Changes) -> None:
         if changes.whole:

@@ -1,8 +1,8 @@
-"""One node of etcd: requests to its HTTP gateway (v3, JSON), and what its errors mean.
+"""One node of etcd: requests to its HTTP gateway (v3, JSON), and the meaning of its errors.
 
-urllib3 carries them: 0.5 ms of the processor a request where httpx takes 1.1 and requests 1.7
-[measured].  etcd3gw stands on requests, knows one node and no users, and has no time limits.
-Names are resolved in a thread, as the resolver would stop the hub.
+They use urllib3: 0.5 ms of CPU a request, where httpx takes 1.1 and requests 1.7 [measured].
+etcd3gw is based on requests, supports one node and no users, and has no time limits.  Names are
+resolved in a thread, as the resolver would block the hub.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ SHUNNED = 3.0
 """Seconds for which a node that did not answer is asked after all others."""
 
 QUIET = 5.0
-"""Seconds of silence after which a stream is begun anew: nothing else tells a node that is cut off
-from one where nothing happens."""
+"""Seconds of silence after which a new stream is opened: nothing else distinguishes a node that is
+cut off from one where nothing changes."""
 
 CONNECTIONS = 16
-"""Kept open to a node."""
+"""Connections kept open to a node."""
 
 MAX_MESSAGE = 64 << 20
-"""Octets that a message of a stream may have."""
+"""Maximum octets of a stream's message."""
 
 
 class UnansweredError(Exception):
-    """This node has not answered; another may.  maybe: it may be doing what it was asked."""
+    """This node did not answer; another may.  maybe: it may carry out the request."""
 
     def __init__(self, why: str, maybe: bool) -> None:
         super().__init__(why)
@@ -55,16 +55,16 @@ class UnansweredError(Exception):
 
 
 class TokenError(RefusedError):
-    """It does not know the token: it restarted, or that is too old.  Get another."""
+    """The node does not know the token: it restarted, or the token expired.  Request another."""
 
 
 class CompactedError(RefusedError):
-    """It does not know that revision any more."""
+    """The revision has been compacted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """path: below /v3/; seconds: for all of it."""
+    """A request to etcd.  path: below /v3/; seconds: time limit for all of it."""
 
     path: str
     body: Mapping[str, Any]
@@ -73,7 +73,7 @@ class Request:
 
 
 class NodeConnection:
-    """endpoint: HOST:PORT; context: of TLS, if that is spoken."""
+    """Connections to one node.  endpoint: HOST:PORT; context: of TLS, None without."""
 
     def __init__(self, endpoint: str, context: ssl.SSLContext | None) -> None:
         self.endpoint = endpoint
@@ -85,14 +85,14 @@ class NodeConnection:
         self._pool: urllib3.HTTPConnectionPool | None = None
 
     def ask(self, request: Request) -> dict[str, Any]:
-        """The answer; UnansweredError, and what `etcd.Etcd` raises of what it refuses."""
+        """Send a request; returns the answer.  UnansweredError, and the errors of `etcd.Etcd`."""
         with self._guarded(request):
             response = self._post(request, whole=True)
         return self._read(response.status, response.data)
 
     @contextlib.contextmanager
     def stream(self, request: Request) -> Iterator[Iterator[dict[str, Any]]]:
-        """An answer that goes on, message by message, until it has been quiet for long."""
+        """A streamed answer, message by message, until it has been silent for `QUIET`."""
         with self._guarded(request):
             response = self._post(request, whole=False)
             if response.status != 200:
@@ -103,12 +103,12 @@ class NodeConnection:
             response.close()
 
     def shun(self) -> None:
-        """It has not answered: for a while it is asked last, and looked up anew."""
+        """Ask this node last for a while, and resolve its name again: it did not answer."""
         self.shunned = time.monotonic() + SHUNNED
         self.close()
 
     def close(self) -> None:
-        """End the connections that nobody uses."""
+        """Close idle connections."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -133,7 +133,7 @@ class NodeConnection:
         try:
             found = hub.in_thread(socket.getaddrinfo, self._host, self._port, 0, socket.SOCK_STREAM)
         except OSError as error:
-            raise UnansweredError(f"its name is not known: {error}", maybe=False) from None
+            raise UnansweredError(f"its name does not resolve: {error}", maybe=False) from None
         address = found[0][4][0]
         if self._context is None:
             return urllib3.HTTPConnectionPool(address, self._port, maxsize=CONNECTIONS)
@@ -148,14 +148,14 @@ class NodeConnection:
 
     @contextlib.contextmanager
     def _guarded(self, request: Request) -> Iterator[None]:
-        """What goes wrong with a connection is that the node has not answered."""
+        """Raise errors of the connection as UnansweredError."""
         limit = hub.Timeout(request.seconds)
         try:
             yield
         except hub.Timeout as timeout:
             if timeout is not limit:
                 raise
-            raise UnansweredError(f"nothing for {request.seconds:.1f} s", maybe=True) from None
+            raise UnansweredError(f"no answer in {request.seconds:.1f} s", maybe=True) from None
         except (ConnectTimeoutError, NewConnectionError, NameResolutionError) as error:
             raise UnansweredError(_why(error), maybe=False) from None
         except SSLError as error:
@@ -191,12 +191,12 @@ class NodeConnection:
             words = ascii(data[:200].decode(errors="replace").strip())[1:-1]
             if "CommonName" in words:
                 words = (
-                    "with users on, its gateway takes no client certificate that has a common"
-                    " name: make one without (CN), with a subject alternative name"
+                    "with authentication enabled, its gateway accepts no client certificate with a"
+                    " common name (CN): make one with a subject alternative name only"
                 )
             raise RefusedError(f"{self.endpoint} refuses this ({status}): {words}")
         error = answer.get("error")
-        if isinstance(error, dict):  # of a stream
+        if isinstance(error, dict):  # an error of a stream
             _refuse(int(error.get("grpc_code", 2)), str(error.get("message", "")))
         if error is not None or status != 200:
             _refuse(int(answer.get("code", 2)), str(answer.get("message") or error))
@@ -204,13 +204,13 @@ class NodeConnection:
 
 
 _TRANSIENT = {1, 2, 4, 8, 10, 13, 14}
-"""gRPC's codes of what may go better with another node, or later."""
+"""gRPC status codes of errors that another node, or a later try, may not have."""
 
 
 def _refuse(code: int, message: str) -> None:
-    """Raise what an error of etcd means; its words are all that tells some of them."""
+    """Raise the exception for an error of etcd; some are only known by their text."""
     if "lease not found" in message:
-        raise LostError("there is no such lease any more")
+        raise LostError("the lease does not exist any more")
     if "space exceeded" in message:
         raise FullError("etcd is full (alarm NOSPACE): compact and defragment it, then disarm")
     if "compacted" in message:

@@ -1,10 +1,10 @@
-"""Asking other members, for somebody who has asked this one.
+"""Requests to other members, on behalf of a client of this one.
 
-Each member has a listener of its own for the others (`api.server`).  What they ask is signed
-(`signing`), and over TLS where the cluster has certificates: then both show one by the cluster's
-authority that names them, as their hosts' names may change and mean nothing to etcd.
+Each member has a separate listener for the others (`api.server`).  Requests are signed (`signing`),
+and use TLS where the cluster has certificates.  Then both sides show a certificate of the cluster's
+CA with the member's name, as host names may change and mean nothing to etcd.
 
-A member that does not answer costs who asks so many seconds at most, and no other member's answer.
+A member that does not answer delays a request by its time limit, and no other member's answer.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ofapp.controller.cluster.signing import Asked, Caller, sign
 PATIENCE = 3.0
 """Seconds that an answer may take."""
 CONNECT = 1.0
-"""Of these, to reach the member at all."""
+"""Seconds of these to connect."""
 CONNECTIONS = 8
-"""To one member at a time; who comes later waits."""
+"""Connections to one member at a time; further requests wait."""
 
 Reached = urllib3.HTTPConnectionPool
 
 
 class SilentError(Exception):
-    """A member gave no answer.  member: which; why: in words."""
+    """A member did not answer.  member: its name; why: in words."""
 
     def __init__(self, member: str, why: str) -> None:
         super().__init__(f"member {member} does not answer: {why}")
@@ -44,7 +44,7 @@ class SilentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked.  target: path and query as they travel; caller: for whom."""
+    """A request.  target: path and query as sent; caller: the client it is made for."""
 
     method: str
     target: str
@@ -55,7 +55,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a member said; headers: by lower-case name."""
+    """A member's answer; headers: by lower-case name."""
 
     member: str
     status: int
@@ -64,7 +64,7 @@ class Reply:
 
 
 class Replies(NamedTuple):
-    """Of all others; silent: (member, why), of those that gave none."""
+    """Answers of all others; silent: (member, why), of those that gave none."""
 
     replies: Sequence[Reply]
     silent: Sequence[tuple[str, str]]
@@ -72,15 +72,17 @@ class Replies(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """PEM files that this member shows and judges others by."""
+    """PEM files of this member's certificate, and of the CA that must have signed others'."""
 
     key: Path
     certificate: Path
     authority: Path
 
     def context(self) -> ssl.SSLContext:
-        """For asking; OSError, of which ssl.SSLError is one.  Whose certificate it is is compared
-        with the member's name, not with its address (`assert_hostname`)."""
+        """TLS context of a client; OSError, of which ssl.SSLError is one.
+
+        The certificate must have the member's name, not its address (`assert_hostname`).
+        """
         context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.authority))
         context.load_cert_chain(self.certificate, self.key, password="")
         context.check_hostname = False
@@ -88,7 +90,7 @@ class Credentials:
 
 
 class Peers:
-    """The others of a cluster; credentials: None = in clear."""
+    """The other members of a cluster; credentials: None = without TLS."""
 
     def __init__(self, members: Members, credentials: Credentials | None = None) -> None:
         self._members = members
@@ -96,15 +98,15 @@ class Peers:
         self._reached: dict[str, tuple[str, Reached]] = {}  # by name, with the address
 
     def ask(self, name: str, request: Request, patience: float = PATIENCE) -> Reply:
-        """One member's answer; SilentError."""
+        """Send a request to one member; SilentError."""
         member = self._members.get(name)
         if member is None:
             raise SilentError(name, "it is not there")
         try:
             secret = self._members.secret()
         except EtcdError as error:
-            raise SilentError(name, f"it cannot be asked while etcd is away: {error}") from None
-        asked = Asked(name, request.method, request.target, request.body)
+            raise SilentError(name, f"it cannot be asked without etcd: {error}") from None
+        asked = Asked(name, request.method, request.target, request.body, member.incarnation)
         signed = sign(secret, self._members.own, request.caller, asked, time.time())
         try:
             with hub.Timeout(patience):
@@ -119,14 +121,14 @@ class Peers:
                     decode_content=False,
                 )
         except hub.Timeout:
-            raise SilentError(name, f"nothing came within {patience:g} s") from None
+            raise SilentError(name, f"no answer in {patience:g} s") from None
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise SilentError(name, _words(error)) from None
         headers = {key.lower(): value for key, value in answer.headers.items()}
         return Reply(name, answer.status, headers, answer.data)
 
     def ask_all(self, request: Request, patience: float = PATIENCE) -> Replies:
-        """All others' answers, asked at the same time."""
+        """Send a request to all others at the same time."""
 
         def ask(name: str) -> Reply | str:
             try:
@@ -154,10 +156,10 @@ class Peers:
         host, port = where.host or "", where.port
         if self._credentials is None:
             if where.scheme != "http":
-                raise SilentError(member.name, "it speaks TLS, and this one has no certificates")
+                raise SilentError(member.name, "it needs TLS, and this one has no certificates")
             return urllib3.HTTPConnectionPool(host, port, maxsize=CONNECTIONS, block=True)
         if where.scheme != "https":
-            raise SilentError(member.name, "it does not speak TLS, as this cluster is to")
+            raise SilentError(member.name, "it does not use TLS, which this cluster requires")
         return urllib3.HTTPSConnectionPool(
             host,
             port,
@@ -169,7 +171,7 @@ class Peers:
 
 
 def _words(error: Exception) -> str:
-    """What went wrong, without urllib3's own wrapping."""
+    """The reason of an error, without urllib3's wrapping."""
     reason = getattr(error, "reason", None) or error
     text = str(reason)
     return text.rpartition(": ")[2] or type(reason).__name__

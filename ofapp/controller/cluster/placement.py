@@ -1,9 +1,9 @@
-"""Which member should look after which switch: rendezvous hashing, the same at every member.
+"""Placement of switches on members: rendezvous hashing, the same at every member.
 
-For each switch every member has a number that only the two names decide; the highest is first in
-line.  So members need not agree on anything but on who is there; one that comes takes its share
-from all others and moves nothing between those, and one that goes leaves its share to all of them.
-A member that is drained is behind everybody who is not: it still serves what nobody else can.
+For each switch every member has a weight that depends only on their two names; the highest is first
+in the switch's line.  So members only need to agree on which members are present.  One that joins
+takes its share from all others and moves nothing between those; one that leaves spreads its share
+over all of them.  Drained members are at the end: they still serve switches that no other can.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A member that is there.  drained: it is to give up what it has, and to take nothing."""
+    """A present member.  drained: it is to give up its switches, and to claim none."""
 
     name: str
     drained: bool = False
@@ -23,34 +23,34 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Who should look after a switch, who if that one does not, and so on; by name.
+    """Members by name, in the order in which they should own a switch.
 
-    drained: those at its end that are drained.
+    drained: the drained ones, at the end.
     """
 
     order: tuple[str, ...]
     drained: frozenset[str] = frozenset()
 
     def turn(self, name: str) -> int:
-        """How many are before this member; behind all where it is not in the line."""
+        """Number of members before this one; of all if it is not in the line."""
         return self.order.index(name) if name in self.order else len(self.order)
 
     def before(self, name: str) -> tuple[str, ...]:
-        """Those before this member."""
+        """Members before this one."""
         return self.order[: self.turn(name)]
 
     def is_before(self, name: str, owner: str) -> bool:
-        """Whether the switch should rather be this member's than its owner's."""
+        """Whether a member is before the owner in the line."""
         return self.turn(name) < self.turn(owner)
 
     def reason(self, name: str, former: str | None) -> str:
-        """Why this member looks after the switch now, and not the one that did, in words."""
+        """Why this member owns the switch now, instead of its former owner, in words."""
         turn = self.turn(name)
         share = (
             f"it falls to {name}" if turn == 0 else f"{self._named_before(name)} did not take it"
         )
         if former is None:
-            return f"nobody looked after it, and {share}"
+            return f"it had no owner, and {share}"
         if former == name:
             return f"{former} came back to it, and {share}"
         if former not in self.order:

@@ -1,13 +1,14 @@
-"""How a member proves to another one that a request is its own, and for whom it asks.
+"""Authentication of requests between members, and of the API client each is made for.
 
-The members share a secret that they keep in etcd, so whoever may not read the cluster's part of
-etcd cannot ask any member anything.  A request bears a *statement*: who sends it, to whom, who of
-the API's callers it is for and with which role, what is asked for (method, target, digest of the
-body), when, and a number that never comes twice.  The statement is signed (HMAC-SHA256).  So it
-is of no use for another request, for another member, or a second time.
+The members share a secret in etcd, so a process that may not read the cluster's keys cannot send
+requests to members.  A request carries a *statement*: the sender, the receiver, the API client with
+its role, the request (method, target, digest of the body), the time, and a number that is used
+once.  The statement is signed (HMAC-SHA256).  So it is of no use for another request, for another
+member, or a second time.  Each process knows only the numbers that it received itself.  So a
+statement is for one process, by the incarnation in its record in etcd, and invalid after a restart.
 
-TLS is beside this, where it is asked for: it keeps others from reading, and answers from being
-changed on the way, which a signature of requests does not.
+TLS, where configured, adds secrecy, and protects answers from changes on the way, which a signature
+of requests does not.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 SCHEME = "Ofapp-Member"
-"""Of the Authorization header (RFC 9110, 11.6.2)."""
+"""Scheme of the Authorization header (RFC 9110, 11.6.2)."""
 
 SECRET_OCTETS = 32
 SKEW = 60.0
-"""Seconds that members' clocks may differ, and that a request may take to arrive."""
+"""Seconds that members' clocks may differ, transit time included."""
 
 REMEMBERED = 100_000
-"""Statements of the last `2 * SKEW` seconds, at most; more than so many are refused."""
+"""Maximum statements in `2 * SKEW` seconds; further ones are refused."""
 
 
 def derived(secret: bytes, purpose: bytes) -> bytes:
-    """A key for something else, which tells nothing of the secret."""
+    """A key for another purpose, from which the secret cannot be found."""
     return hmac.digest(secret, purpose, "sha256")
 
 
 class ForgedError(Exception):
-    """This is no member's statement about this request; a sentence that says why."""
+    """The request has no valid statement of a member; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """For whom a member asks.  role: its name; address: where they have asked from."""
+    """The API client a request is made for.  role: its name; address: of the client."""
 
     name: str
     role: str
@@ -51,21 +52,26 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked for.  target: path and query as they travel; to: the member that is asked."""
+    """A request between members.
+
+    target: path and query as sent; to, incarnation: the receiving member and its process.
+    """
 
     to: str
     method: str
     target: str
     body: bytes = b""
+    incarnation: str = ""
 
     def told(self) -> dict[str, str]:
-        """As a statement has it."""
+        """The request's part of a statement."""
         digest = hashlib.sha256(self.body).hexdigest()
-        return {"to": self.to, "method": self.method, "target": self.target, "digest": digest}
+        about = {"method": self.method, "target": self.target, "digest": digest}
+        return {"to": self.to, "incarnation": self.incarnation, **about}
 
 
 def new_secret() -> bytes:
-    """For a new cluster."""
+    """A secret for a new cluster."""
     return secrets.token_bytes(SECRET_OCTETS)
 
 
@@ -83,14 +89,16 @@ def sign(secret: bytes, member: str, caller: Caller, asked: Asked, now: float) -
 
 
 class Verifier:
-    """Of one member: knows which statements have been used."""
+    """Verifier of one member, which remembers used statements."""
 
     def __init__(self) -> None:
         self._used: dict[str, float] = {}  # number -> when it is forgotten, the oldest first
 
     def verify(self, secret: bytes, header: str, asked: Asked, now: float) -> tuple[str, Caller]:
-        """Which member asks, and for whom; ForgedError."""
+        """The member that sent a request, and its client; ForgedError."""
         statement = _statement(secret, header)
+        if statement.get("incarnation") != asked.incarnation:
+            raise ForgedError("the statement is not for this process of the member")
         if {name: statement.get(name) for name in asked.told()} != asked.told():
             raise ForgedError("the statement is about another request")
         moment, number = float(statement["moment"]), str(statement["number"])

@@ -1,34 +1,35 @@
-"""What the API needs of a cluster: who is there, who looks after what, and how to ask them.
+"""The API's view of a cluster: members, owners of switches, and requests to members.
 
-A member that asks shows that it is one: by its signature, by being in the list that etcd has now,
-and where the cluster has certificates by one that names it.
+A member authenticates by its signature, by its record in etcd, and, where the cluster has
+certificates, by one with its name.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.claims import Claims
 from ofapp.controller.cluster.cluster import Cluster
 from ofapp.controller.cluster.etcd import EtcdError
+from ofapp.controller.cluster.invalid import InvalidKeys
 from ofapp.controller.cluster.members import Members
 from ofapp.controller.cluster.peers import Credentials, Peers
 from ofapp.controller.cluster.signing import Asked, Caller, ForgedError, Verifier
 from ofapp.controller.cluster.tenure import clock
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 ASKED = 0.5
-"""Seconds for etcd to tell of leases, when somebody looks."""
+"""Seconds for etcd to answer about leases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where members are listened for; port: 0 for any free one; credentials: None = in clear."""
+    """Listener for members; port: 0 for any free one; credentials: None = without TLS."""
 
     host: str
     port: int = 0
@@ -37,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Surface:
-    """Of one cluster, as one member sees it."""
+    """One cluster, as one member sees it."""
 
     cluster: Cluster
     place: Place
@@ -49,18 +50,23 @@ class Surface:
 
     @property
     def name(self) -> str:
-        """The cluster's."""
+        """Name of the cluster."""
         return self.cluster.cluster
 
     @property
     def members(self) -> Members:
-        """Who is there."""
+        """Members of the cluster."""
         return self.cluster.members
 
     @property
     def claims(self) -> Claims:
-        """Who looks after which switch."""
+        """Owners of the switches."""
         return self.cluster.claims
+
+    @property
+    def invalid(self) -> InvalidKeys:
+        """Keys of the cluster in etcd that are set aside."""
+        return self.cluster.history.etcd.invalid
 
     def renewed(self) -> float | None:
         """Seconds since etcd renewed this member's lease last; None while it has none."""
@@ -68,9 +74,9 @@ class Surface:
         return None if asked is None else max(0.0, round(clock() - asked, 3))
 
     def leases(self) -> dict[int, float]:
-        """For how many seconds each member's lease lives on, by its number, as etcd counts them.
+        """Seconds until each member's lease ends, by its ID, by etcd's clock.
 
-        None of those of which etcd does not tell in time; nobody waits for one that is away.
+        Leases for which etcd does not answer in time are left out; no request waits for them.
         """
 
         def ask(lease: int) -> float | None:
@@ -86,39 +92,56 @@ class Surface:
         return {lease: seconds for lease, seconds in told.items() if seconds is not None}
 
     def told(self) -> str:
-        """How it stands, in words."""
+        """State of this member in the cluster, in words."""
+        if why := self.cluster.history.recovering:
+            return (
+                f"etcd was wiped or restored ({why}): this member is on standby and writes back"
+                " what it knows; flows stay as they are"
+            )
         if not self.claims.known:
-            return "etcd has not told yet who is there and who looks after what"
+            return "members and owners have not been read from etcd yet"
+        if duplicate := self.members.registration.duplicate:
+            return (
+                f"another process goes by the name {self.members.own}, {duplicate}: this one takes"
+                " no switch until that has ended"
+            )
         if not self.cluster.lessee.holds:
-            return "etcd does not answer: this member holds still, and flows stay as they are"
-        return "this member renews its lease, and looks after the switches that are its own"
+            what = self.cluster.health.too_slow or "etcd does not answer"
+            return f"{what}: this member is on standby, and flows stay as they are"
+        if not self.cluster.current:
+            return "etcd answers again; changes of other members have not been read yet"
+        return "this member renews its lease, and serves the switches that it owns"
+
+    def stale(self) -> str:
+        """Why this member's knowledge may be old; empty if it is not."""
+        return "" if self.cluster.current else self.told()
 
     def announce(self, address: str) -> None:
-        """Tell the others where this member listens for them."""
+        """Publish the address of this member's listener to the others."""
         try:
             self.members.announce(address)
         except EtcdError as error:
-            LOG.info("the address is told with the next lease: %s", error)
+            LOG.info("the address is published with the next lease: %s", error)
 
     def owner(self, datapath_id: int) -> str | None:
-        """The other member that looks after a switch; None where it is this one, or nobody."""
+        """The owner of a switch, if it is another member; otherwise None."""
         claim = self.claims.of(datapath_id)
         return None if claim is None or claim.member == self.members.own else claim.member
 
     def admit(
         self, header: str, asked: Asked, certified: Collection[str] | None
     ) -> tuple[str, Caller]:
-        """Which member asks, and for whom; ForgedError.
+        """The member that sent a request, and its client; ForgedError.
 
-        certified: whom its certificate names; None where there is no TLS.
+        certified: the names in its certificate; None without TLS.
         """
         try:
             secret = self.members.secret()
         except EtcdError as error:
-            raise ForgedError(f"nobody can be known while etcd is away: {error}") from None
+            raise ForgedError(f"no member can be authenticated without etcd: {error}") from None
         name, caller = self._verifier.verify(secret, header, asked, time.time())
         if self.members.get(name) is None:
-            raise ForgedError(f"there is no member {name} in the cluster's list")
+            raise ForgedError(f"the cluster has no member {name}")
         if certified is not None and name not in certified:
             raise ForgedError(f"the certificate of member {name} is one of {', '.join(certified)}")
         return name, caller

@@ -1,53 +1,53 @@
-"""A switch that its owner cannot reach any more, though both of them are well.
+"""Takeover of a switch that its owner cannot reach any more, though both of them work.
 
-The owner renews the lease that the switch itself keeps each second, and other members see there how
-old it is.  Where it is too old, one of them tells the owner through etcd that the switch does not
-hear it.  The owner asks the switch; if that does not answer it hands the switch to who told it.  So
-nobody loses a switch on somebody else's word, a switch that is busy is busy to all of them, and the
-owner need not wait for as long as it gives a switch whose only controller it is.
+The owner renews the lease in the switch each second, and other members read its age there.  If it
+is too old, one of them reports to the owner through etcd that it does not reach the switch.  The
+owner sends the switch an echo; without an answer it hands the switch to that member.  So no member
+loses a switch on another one's report alone, and a busy switch is busy for all of them.  The owner
+need not wait as long as for a switch that has no other controller.
 """
 
 from __future__ import annotations
 
-import logging
 from typing import Protocol
 
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.etcd import Changes, Etcd, EtcdError
 from ofapp.controller.cluster.keys import Keys, Said
 from ofapp.openflow.wire.requests import RequestError
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 SILENT = 1.5
-"""Seconds since the lease in the switch was renewed that are too many: it is done each second."""
+"""Maximum age of the lease in the switch, in seconds: it is renewed each second."""
 
 ANSWER = 0.7
 """Seconds for a switch to answer its owner."""
 
 
 class Owner(Protocol):
-    """A member, as far as it is asked here.  name: its own."""
+    """The part of a member that this module uses.  name: of this member."""
 
     name: str
 
     @property
     def lease(self) -> int:
-        """Etcd's number; 0 while there is none that may be counted on."""
+        """The lease's ID in etcd; 0 without a valid one."""
 
     def owns(self, datapath_id: int) -> Claim | None:
-        """The claim of a switch that this member looks after."""
+        """The claim of a switch that this member owns."""
 
     def is_heard(self, datapath_id: int, patience: float) -> bool:
         """Whether the switch answers this member."""
 
     def yield_unheard(self, claim: Claim, to: str) -> None:
-        """Have another member look after a switch that does not answer; EtcdError, RequestError."""
+        """Hand a switch that does not answer to another member; EtcdError, RequestError."""
 
 
 class Unheard:
-    """Of one member."""
+    """Reports from and to one member."""
 
     def __init__(self, etcd: Etcd, keys: Keys, member: Owner) -> None:
         self._etcd = etcd
@@ -56,16 +56,16 @@ class Unheard:
         self._asked: set[Said] = set()
 
     def start(self) -> None:
-        """Hear of what others tell."""
+        """Watch reports of others."""
         self._etcd.watch(self._prefix, self._heed)
 
     def tell(self, datapath_id: int) -> None:
-        """The owner is not heard by a switch; EtcdError."""
+        """Report that the owner does not reach a switch; EtcdError."""
         if lease := self._member.lease:
             self._etcd.put(self._key(datapath_id), b"", lease)
 
     def take_back(self, datapath_id: int) -> None:
-        """It is, or it is not the owner any more; EtcdError."""
+        """Withdraw the report: the owner reaches it again, or has changed; EtcdError."""
         self._etcd.delete(self._key(datapath_id))
 
     # Inside
@@ -88,6 +88,6 @@ class Unheard:
             if not self._member.is_heard(claim.datapath_id, ANSWER):
                 self._member.yield_unheard(claim, told.member)
         except (EtcdError, RequestError) as error:
-            LOG.warning("the switch %016x does not answer, and stays: %s", claim.datapath_id, error)
+            LOG.warning("%016x does not answer, but is kept: %s", claim.datapath_id, error)
         finally:
             self._asked.discard(told)

@@ -1,4 +1,4 @@
-"""Keys, values and conditions as etcd's JSON has them: octets in base64, 64-bit numbers as text."""
+"""Keys, values and conditions in etcd's JSON: octets in base64, 64-bit numbers as text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,25 @@ from typing import Any
 
 from ofapp.controller.cluster.etcd import Aspect, Change, Condition, Delete, Put, Record
 
+LATEST = 253_370_764_800
+"""Seconds since the epoch: the end of the year 9998; dates have four-digit years."""
+
+
+def moment(given: Any) -> float:
+    """Seconds since the epoch, until the year 9999; ValueError, TypeError."""
+    seconds = float(given)
+    if not 0 <= seconds < LATEST:
+        raise ValueError(f"{given!r} is no time")
+    return seconds
+
 
 def b64(text: str | bytes) -> str:
-    """Octets, or text as UTF-8."""
+    """Encode octets, or text as UTF-8, in base64."""
     return base64.b64encode(text.encode() if isinstance(text, str) else text).decode()
 
 
 def key_range(prefix: str) -> dict[str, str]:
-    """All keys that begin so: up to the first that is greater than all of them."""
+    """Range of all keys with a prefix: up to the first key that is greater than all of them."""
     first = prefix.encode()
     trimmed = first.rstrip(b"\xff")
     end = trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else b"\0"
@@ -23,12 +34,17 @@ def key_range(prefix: str) -> dict[str, str]:
 
 
 def revision(answer: dict[str, Any]) -> int:
-    """etcd's when it answered."""
+    """etcd's revision in an answer."""
     return int(answer.get("header", {}).get("revision", 0))
 
 
+def cluster(answer: dict[str, Any]) -> str:
+    """etcd's cluster ID in an answer."""
+    return str(answer.get("header", {}).get("cluster_id", ""))
+
+
 def record(found: dict[str, Any]) -> Record:
-    """As `mvccpb.KeyValue`."""
+    """Decode `mvccpb.KeyValue`."""
     return Record(
         base64.b64decode(found["key"]).decode(errors="replace"),
         base64.b64decode(found.get("value", "")),
@@ -39,14 +55,14 @@ def record(found: dict[str, Any]) -> Record:
 
 
 def change(event: dict[str, Any]) -> Change:
-    """As `mvccpb.Event`."""
+    """Decode `mvccpb.Event`."""
     found = record(event["kv"])
     gone = event.get("type") == "DELETE"
     return Change(found.key, None if gone else found, found.modified)
 
 
 def put(operation: Put) -> dict[str, Any]:
-    """As `PutRequest`."""
+    """Encode `PutRequest`."""
     return {
         "key": b64(operation.key),
         "value": b64(operation.value),
@@ -55,7 +71,7 @@ def put(operation: Put) -> dict[str, Any]:
 
 
 def transaction(conditions: tuple[Condition, ...], then: tuple[Put | Delete, ...]) -> Any:
-    """As `TxnRequest`: where a condition fails, what the conditions' keys hold is asked for."""
+    """Encode `TxnRequest`, which reads the conditions' keys if a condition fails."""
     return {
         "compare": [
             {
@@ -80,6 +96,6 @@ def transaction(conditions: tuple[Condition, ...], then: tuple[Put | Delete, ...
 
 
 def held(answer: dict[str, Any]) -> Iterator[Record]:
-    """What the ranges of a `TxnResponse` have found."""
+    """Decode the records in a `TxnResponse`."""
     for response in answer.get("responses", ()):
         yield from map(record, response.get("response_range", {}).get("kvs", ()))

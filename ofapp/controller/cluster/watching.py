@@ -1,38 +1,42 @@
-"""A watch of etcd that outlives every connection and every node, and never misses a change.
+"""A watch of etcd that survives the loss of connections and nodes, and never misses a change.
 
-It goes on from the revision that it has told; where etcd does not know that any more it begins anew
-with all there is, and says so.
+It continues from the last reported revision.  If etcd has compacted that, it starts again with all
+existing records, and marks them as such (`whole`).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.etcd import Change, Changes, EtcdError, Found, Heed
 from ofapp.controller.cluster.nodes import CompactedError, UnansweredError
 from ofapp.controller.cluster.values import change, key_range, revision
 
-LOG = logging.getLogger(__name__)
+LOG = rate_limited(__name__)
 
 RETRY = 0.3
-"""Seconds until a watch that has failed is tried again."""
+"""Seconds until a failed watch is tried again."""
 
 Stream = AbstractContextManager[Iterator[dict[str, Any]]]
 
 
+class _AnewError(Exception):
+    """The watch has to start again."""
+
+
 class Source(NamedTuple):
-    """What a client lends a watch."""
+    """Functions of a client that a watch uses."""
 
     found: Callable[[str], Found]
     stream: Callable[[str, dict[str, Any]], Stream]
 
 
 class GatewayWatch:
-    """since: None to begin with all there is."""
+    """A watch of a prefix.  since: last known revision; None to start with all records."""
 
     def __init__(self, source: Source, prefix: str, heed: Heed, since: int | None) -> None:
         self._source = source
@@ -40,13 +44,35 @@ class GatewayWatch:
         self._heed = heed
         self._since = since
         self._ended = False
+        self._telling = False
+        self._anew = False
+        self._told_all = hub.Event()
         self._greenlet = hub.spawn(self._run)
 
+    @property
+    def ended(self) -> bool:
+        """Whether it was cancelled."""
+        return self._ended
+
     def cancel(self) -> None:
-        """Tell no more."""
+        """Stop calling the handler; a running call is completed."""
         self._ended = True
-        if hub.current() is not self._greenlet:
+        if not self._telling:
             hub.kill(self._greenlet)
+
+    def begin_anew(self) -> None:
+        """Read all records and open a new stream: the old one may be dead, or late."""
+        self._told_all.clear()
+        if self._telling:  # a handler is not stopped half way
+            self._anew = True
+        else:
+            hub.kill(self._greenlet)
+            self._since = None
+            self._greenlet = hub.spawn(self._run)
+
+    def has_told_all(self, patience: float) -> bool:
+        """Wait until all records of the last start have been reported."""
+        return self._told_all.wait(patience)
 
     def _run(self) -> None:
         while not self._ended:
@@ -54,20 +80,24 @@ class GatewayWatch:
                 if self._since is None:
                     self._tell_all()
                 self._listen()
-            except CompactedError:
+            except (CompactedError, _AnewError):
                 self._since = None
             except (EtcdError, UnansweredError) as error:
                 LOG.info("watching %s of etcd: %s; trying again", self._prefix, error)
                 hub.sleep(RETRY)
             except Exception:
-                LOG.exception("a defect of ofapp: what has changed in etcd was not heeded")
+                LOG.exception(
+                    "a defect of ofapp: a change in etcd was not handled; reading all again"
+                )
+                self._since = None
                 hub.sleep(RETRY)
 
     def _tell_all(self) -> None:
-        records, at = self._source.found(self._prefix)
+        records, at, _ = self._source.found(self._prefix)
         told = tuple(Change(record.key, record, record.modified) for record in records)
         self._since = at
         self._tell(Changes(told, at, whole=True))
+        self._told_all.set()
 
     def _listen(self) -> None:
         assert self._since is not None
@@ -78,7 +108,7 @@ class GatewayWatch:
                     return
                 result = message.get("result", {})
                 if result.get("compact_revision"):
-                    raise CompactedError("what was watched from is compacted")
+                    raise CompactedError("the revision of the watch has been compacted")
                 if result.get("canceled"):
                     raise UnansweredError(str(result.get("cancel_reason", "ended")), maybe=False)
                 if events := result.get("events"):
@@ -86,5 +116,13 @@ class GatewayWatch:
                     self._tell(Changes(tuple(map(change, events)), self._since))
 
     def _tell(self, changes: Changes) -> None:
-        if not self._ended:
+        if self._ended:
+            return
+        self._telling = True
+        try:
             self._heed(changes)
+        finally:
+            self._telling = False
+        if self._anew:
+            self._anew = False
+            raise _AnewError

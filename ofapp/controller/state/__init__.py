@@ -1,17 +1,17 @@
-"""What must survive a restart and no switch can be asked for, on disk.
+"""State on disk that must survive a restart and cannot be read from a switch.
 
     entries-<datapath id>.json   entries of tables that were set at run time, and
-    settings-<datapath id>.json  parameters: both synced before anybody is told that they are
-    bridge-<datapath id>.json    what protocols knew a moment ago: not synced, for a process's crash
+    settings-<datapath id>.json  parameters: both synced before the request is answered
+    bridge-<datapath id>.json    protocol state of a moment ago: not synced, for a process's crash
     lacp-<datapath id>.json      the same of LACP
-    configuration.json           how much the configuration file said when it was last accepted
-    tokens.json                  hashes of who may use the API (`controller.access`): synced
+    configuration.json           extent of the configuration file when it was last accepted
+    tokens.json                  hashes of the API's tokens (`controller.access`): synced
     audit.log                    who changed what, one JSON object a line
 
-A file is replaced as a whole, so that it is the old or the new one.  There is one for each bridge,
-so that a file that is damaged is one bridge's trouble, and a change of one bridge writes little.
-Files that are no such files are set aside and told of, and never keep the controller from starting.
-Whatever takes time is done outside the event loop (`keeper`).
+A file is replaced as a whole, so that it is the old or the new one.  Each bridge has its own files,
+so that a damaged file affects one bridge, and a change of one bridge writes little.  Invalid files
+are set aside and logged, and never keep the controller from starting.  Slow operations run outside
+the event loop (`keeper`).
 """
 
 from ofapp.controller.state.accepted import AcceptedFile

@@ -1,4 +1,4 @@
-"""How much the configuration file said when it was last accepted, for the next start to compare."""
+"""Extent of the configuration file when it was last accepted, for comparison at the next start."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MAX_BYTES = 64 << 20
 
 
 class AcceptedFile:
-    """Kept among the documents of this very controller, as the file is."""
+    """Extent stored in a local document of this controller, as the file is local too."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
 
     def load(self) -> Extent | None:
-        """None when there has been no file, or what is kept of it cannot be read."""
+        """The stored extent; None when there is none, or it cannot be read."""
         try:
             kept = json.loads(self._documents.read(NAME, MAX_BYTES))
             places = [tuple(map(str, place)) for place in kept["settings"]]
@@ -29,7 +29,9 @@ class AcceptedFile:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-            LOG.warning("what the file said before is not known: %s: %r", NAME, error)
+            LOG.warning(
+                "the extent of the previous configuration file is unknown: %s: %r", NAME, error
+            )
             return None
 
     def save(self, accepted: Extent) -> None:

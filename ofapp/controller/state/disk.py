@@ -1,6 +1,6 @@
-"""Files replaced as a whole, removed and set aside; what fails is an OSError.
+"""Files replaced as a whole, removed and set aside; failures are OSErrors.
 
-These may wait for a disk: nobody but `keeper` calls them while switches are served.
+These functions may block on a disk: only `keeper` calls them while switches are served.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import os
 from pathlib import Path
 
 PART = ".part"
-"""The end of the name of what is being written; one that stayed is written over or removed."""
+"""Suffix of a file that is being written; a leftover one is overwritten or removed."""
 
 ASIDE = ".damaged"
 KEPT_ASIDE = 9
-"""Files set aside of each name, the last of which is written over."""
+"""Most files set aside of each name; the last one is overwritten."""
 
 
 def replace(path: Path, data: bytes, sync: bool) -> None:
-    """The file has the old or the new octets, never a part; with `sync` also after a power cut."""
+    """Replace a file atomically: old or new octets, with `sync` also after a power cut."""
     part = path.with_name(path.name + PART)
     try:
         with part.open("wb") as file:
@@ -30,22 +30,22 @@ def replace(path: Path, data: bytes, sync: bool) -> None:
         part.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            part.unlink()  # what there was room for would be in the way of the next
-        error.filename = str(path)  # a disk that is full does not say which
+            part.unlink()  # a partial file would take the room of the next
+        error.filename = str(path)  # the error of a full disk has no name
         raise
     if sync:
         _sync_directory(path.parent)
 
 
 def remove(path: Path) -> None:
-    """There is no such file, also after a power cut."""
+    """Remove a file, if there is one, so that it stays removed after a power cut."""
     if path.exists():
         path.unlink(missing_ok=True)
         _sync_directory(path.parent)
 
 
 def set_aside(path: Path) -> Path:
-    """Give the file another name, for people to look at; gives that."""
+    """Rename a file, for the administrator to inspect; gives the new name."""
     names = [path.with_name(f"{path.name}{ASIDE}-{at}") for at in range(1, KEPT_ASIDE + 1)]
     aside = next((name for name in names if not name.exists()), names[-1])
     path.replace(aside)
@@ -53,7 +53,7 @@ def set_aside(path: Path) -> Path:
 
 
 def check(directory: Path) -> None:
-    """Make the directory, if need be, and see that files can be made in it."""
+    """Make the directory, if need be, and check that files can be made in it."""
     directory.mkdir(parents=True, exist_ok=True)
     trial = directory / f"trial{PART}"
     try:
@@ -64,7 +64,7 @@ def check(directory: Path) -> None:
 
 
 def tidy(directory: Path) -> None:
-    """Remove what writers that were killed have left, also those of earlier versions (tmp...)."""
+    """Remove leftovers of killed writers, also of earlier versions (tmp...)."""
     with contextlib.suppress(OSError):
         for path in [*directory.glob(f"*{PART}"), *directory.glob("tmp????????")]:
             if path.is_file() and not path.is_symlink():

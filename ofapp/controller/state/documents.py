@@ -1,8 +1,8 @@
-"""Where what has to outlive the process is kept: documents by name, in files; or nowhere.
+"""Storage of state that outlives the process: documents by name, in files; or nowhere.
 
-What is kept, and in which form, is the business of those who keep it (`store`, `snapshots`,
-`accepted`, and `controller.access.tokens`): they work on `Documents`, whatever that is.  Several
-controllers that serve one network have theirs in etcd (`controller.cluster.documents`).
+The users define the content and its form (`store`, `snapshots`, `accepted`, and
+`controller.access.tokens`): they work on any implementation of `Documents`.  Controllers that
+serve one network together store theirs in etcd (`controller.cluster.documents`).
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ LOG = logging.getLogger(__name__)
 
 
 class Documents(Protocol):
-    """A name has the form of a file's."""
+    """Documents by name; a name has the form of a file name."""
 
     def names(self) -> list[tuple[str, int]]:
-        """Those that there are, and how many octets they have; the longest unchanged first."""
+        """Names of all documents with their size in octets, the longest unchanged first."""
 
     def read(self, name: str, most: int) -> bytes:
-        """FileNotFoundError when there is none, OSError; ValueError above so many octets."""
+        """Read one.  FileNotFoundError, OSError; ValueError if it is longer than `most` octets."""
 
     def put(self, name: str, data: bytes, sync: bool, first: bool = False) -> Ticket:
         """Replace one as a whole, soon; it is the old or the new one.
 
-        sync: it is to outlive the machine's crash, too; first: before others that wait.
+        sync: it has to survive the machine's crash, too; first: before others that wait.
         """
 
     def remove(self, name: str) -> Ticket:
-        """Have none of this name, soon."""
+        """Remove one, soon."""
 
     def pending(self, name: str) -> bool:
-        """Whether what was asked for of this one is not done yet."""
+        """Whether a write or removal of this one is not done yet."""
 
     def set_aside(self, name: str) -> str:
-        """Give it another name, for people to look at; gives that.  OSError."""
+        """Rename one, for the administrator to inspect; gives the new name.  OSError."""
 
     def place(self, name: str) -> str:
-        """Where it is, for people."""
+        """Where one is stored, for messages."""
 
     def marks(self, kind: str, slots: int, wanted: Collection[int]) -> Marks:
-        """Which snapshots of a kind count; wanted: the datapath ids of those there are."""
+        """Marks of the valid snapshots of a kind; wanted: datapath ids of existing snapshots."""
 
 
 class Files:
-    """In a directory, which is made."""
+    """Documents as files in a directory, which is created."""
 
     def __init__(self, directory: Path, keeper: Keeper) -> None:
         self._directory = directory
@@ -61,7 +61,7 @@ class Files:
         try:
             disk.check(directory)
         except OSError:
-            keeper.put("", partial(disk.check, directory))  # which tells, and tries again
+            keeper.put("", partial(disk.check, directory))  # which logs, and tries again
         else:
             disk.tidy(directory)
 
@@ -106,11 +106,11 @@ class Files:
         except FileNotFoundError:
             return
         except OSError as error:
-            LOG.warning("what was kept cannot be read: %s", error)
+            LOG.warning("the stored documents cannot be read: %s", error)
 
 
 class Nowhere:
-    """Nothing outlives the process."""
+    """No storage: nothing outlives the process."""
 
     def names(self) -> list[tuple[str, int]]:
         """See `Documents`, also for all that follows."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ofapp.bridge.mac import is_group, parse_mac
-from ofapp.bridge.permanent_entries import PermanentEntry, check_addresses
+from ofapp.bridge.permanent_entries import STATIC, PermanentEntry, check_addresses
 
 VERSION = 2
 FIRST_VERSION = 1
@@ -45,11 +45,14 @@ class MdbEntry:
     port: str
     source: str | None = None
     exclude: tuple[str, ...] = ()
+    proto: str = STATIC
 
     def __post_init__(self) -> None:
         _check_place(self.vlan, self.port)
         object.__setattr__(self, "exclude", tuple(self.exclude))  # a list in JSON
-        entry = PermanentEntry.parse(self.vlan, self.group, self.port, self.source, self.exclude)
+        entry = PermanentEntry.parse(
+            self.vlan, self.group, self.port, self.source, self.exclude, self.proto
+        )
         check_addresses(entry.group, entry.source, entry.exclude)
 
 
@@ -57,7 +60,7 @@ class MdbEntry:
 class Kept:
     """A bridge's static and permanent multicast entries.
 
-    asked: somebody has set or removed one of them; otherwise they are what its switch had.
+    asked: a user has set or removed one of them; otherwise they were read from the switch.
     """
 
     static: tuple[StaticEntry, ...] = ()
@@ -66,12 +69,12 @@ class Kept:
 
     @property
     def empty(self) -> bool:
-        """Whether there is none."""
+        """Whether there are no entries."""
         return not (self.static or self.mdb)
 
 
 def encode(kept: Kept) -> bytes:
-    """As a file has it."""
+    """Entries as the content of a file."""
     document = {
         "version": VERSION,
         "asked": kept.asked,
@@ -82,15 +85,15 @@ def encode(kept: Kept) -> bytes:
 
 
 def decode(data: bytes) -> Kept:
-    """What a file has; ValueError."""
+    """Entries from the content of a file; ValueError."""
     document = loaded(data, VERSION)
     if type(document.get("asked")) is not bool:
-        raise ValueError("it does not say whether somebody has asked for these entries")
+        raise ValueError("it does not say whether a user has asked for these entries")
     return _kept(document, document["asked"])
 
 
 def decode_first(data: bytes) -> tuple[dict[int, Kept], list[str]]:
-    """What the one file of the first version has, by datapath id, and what is wrong in it."""
+    """Entries of the first version's single file, by datapath id, and the mistakes in it."""
     bridges = loaded(data, FIRST_VERSION).get("bridges")
     if type(bridges) is not dict:
         raise ValueError("it has no bridges")
@@ -109,7 +112,7 @@ def decode_first(data: bytes) -> tuple[dict[int, Kept], list[str]]:
 
 
 def loads(data: bytes) -> Any:
-    """JSON from a file that may hold anything; ValueError."""
+    """JSON from a file with any content; ValueError."""
     try:
         return json.loads(data)
     except RecursionError:
@@ -120,12 +123,12 @@ def loaded(data: bytes, version: int) -> dict[str, Any]:
     """The object in a document of that version; ValueError."""
     document = loads(data)
     if not isinstance(document, dict) or document.get("version") != version:
-        raise ValueError(f"it does not say that it is of version {version}")
+        raise ValueError(f"it is not a document of version {version}")
     return document
 
 
 def _kept(bridge: Any, asked: bool) -> Kept:
-    """One without `mdb` was written before there were such entries."""
+    """Entries of a bridge; older versions wrote no `mdb`."""
     if type(bridge) is not dict or type(bridge.get("static")) is not list:
         raise ValueError("it has no list of static entries")
     mdb = bridge.get("mdb", [])

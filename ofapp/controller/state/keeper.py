@@ -1,8 +1,8 @@
-"""Work on disks, or over a network: nobody but who asks for it waits for it.
+"""Work on disks, or over a network: only the greenlet that requests it waits for it.
 
-A disk takes what time it likes (an fsync of 0.3 s is nothing unusual, a network's disk may take for
-ever), and meanwhile switches want to be served.  What fails is tried again until it works, which is
-told twice: when the first thing cannot be saved, and when nothing is left that could not.
+A disk may be slow (an fsync of 0.3 s is nothing unusual, a network's disk may never answer), and
+meanwhile switches have to be served.  Failed jobs are tried again until they succeed.  Two events
+report this: when the first job fails, and when no failed job is left.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import errno
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -22,18 +22,18 @@ from ofapp.common import hub
 LOG = logging.getLogger(__name__)
 
 WORKERS = hub.NATIVE_THREADS
-"""At work at a time, so that one file on a slow disk does not wait for all others."""
+"""Workers at a time, so that one file on a slow disk does not delay all others."""
 
 AT_ONCE, ENOUGH = 32, 0.02
-"""Jobs that a worker takes at a time when there are many, and seconds after which it is to take no
-more of them: a thousand switches that come at once have three files each, and to have a thread
-write one takes longer than to write it."""
+"""Most jobs that a worker takes at a time, and seconds after which it starts no more of them: a
+thousand switches that connect at once have three files each, and handing one to a thread takes
+longer than writing it."""
 
 PATIENCE = 5.0
-"""Seconds after which a disk that does not answer is as good as one that fails."""
+"""Seconds after which a disk that does not answer counts as failed."""
 
 RETRY = 5.0
-"""Seconds until what failed is tried again."""
+"""Seconds until failed jobs are tried again."""
 
 Tell = Callable[[int | None, Event], None]
 Job = Callable[[], None]
@@ -42,29 +42,42 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NotSavedError(Exception):
-    """What was asked for is in force, but not on disk; it is tried again until it is.
+    """A change is in force, but not on disk; saving is tried again until it succeeds.
 
-    full: for want of room there.
+    full: the disk has no room.
     """
 
     def __init__(self, error: OSError) -> None:
-        goes_on = "" if isinstance(error, ForsakenError) else "; ofapp goes on trying"
-        super().__init__(
-            f"this is in force, but a restart would lose it: it could not be saved ({_why(error)})"
-            f"{goes_on}"
-        )
+        why = _why(error)
+        if isinstance(error, ForsakenError):
+            message = f"this is not saved, and does not hold: {why}"
+        elif isinstance(error, UnreachedError):
+            message = (
+                f"this is not saved yet: {why}; ofapp goes on trying, and it is lost if another"
+                " member takes over before"
+            )
+        else:
+            message = (
+                f"this is in force, but a restart would lose it: it could not be saved ({why});"
+                " ofapp goes on trying"
+            )
+        super().__init__(message)
         self.full = error.errno in _FULL
 
 
 class ForsakenError(OSError):
-    """This is not to be saved any more, and not tried again: it is somebody else's now."""
+    """Saving was given up and is not tried again: another controller is in charge now."""
+
+
+class UnreachedError(OSError):
+    """The store did not answer; other controllers may reach it and continue without this."""
 
 
 @dataclass(eq=False)
 class Ticket:
-    """A job that was asked for: `wait` for its end.
+    """A requested job: `wait` for its end.
 
-    replaces: earlier ones of the same kind, which end with it.
+    replaces: earlier jobs with the same key, which end with it.
     """
 
     job: Job
@@ -73,28 +86,28 @@ class Ticket:
     replaces: list[Ticket] = field(default_factory=list)
 
     def wait(self) -> None:
-        """Until it is done; NotSavedError when that fails, or takes too long."""
+        """Wait until the job is done; NotSavedError when it fails or takes too long."""
         if not self.tried.wait(PATIENCE):
             raise NotSavedError(_SILENT)
         if self.error is not None:
             raise NotSavedError(self.error)
 
 
-_SILENT = TimeoutError(errno.ETIMEDOUT, f"the disk has not answered for {PATIENCE:g} s")
+_SILENT = TimeoutError(errno.ETIMEDOUT, f"nothing was answered for {PATIENCE:g} s")
 
 
 def done() -> Ticket:
-    """There is nothing to do."""
+    """A ticket that has ended: there is nothing to do."""
     ticket = Ticket(lambda: None)
     ticket.tried.set()
     return ticket
 
 
 class Keeper:
-    """Jobs by key.  Of jobs with one key only the last counts, and no two run at a time.
+    """Jobs by key.  Of jobs with one key only the last is done, and no two run at a time.
 
-    in_threads: they wait for what holds up all others (a disk); else they let others go on.
-    unsaved: why something could not be done, as long as it is not; None while all goes well.
+    in_threads: the jobs block the process (on a disk); otherwise they yield to other greenlets.
+    unsaved: why a job failed, until it succeeds; None while all goes well.
     """
 
     def __init__(self, tell: Tell, in_threads: bool = True) -> None:
@@ -105,12 +118,15 @@ class Keeper:
         self._busy: set[str] = set()
         self._workers = 0
         self._retries = False
-        self._troubled: set[str] = set()  # keys of what failed or hangs
+        self._again = hub.Event()
+        self._troubled: set[str] = set()  # keys of jobs that failed or hang
+        self._recovered = False
+        """Whether a job that had failed has succeeded since."""
         self.unsaved: str | None = None
 
     def put(self, key: str, job: Job, first: bool = False) -> Ticket:
-        """Have a job done; `first`: before those that are not."""
-        # Who waits for an earlier one waits for this one, too.
+        """Request a job; `first`: before the waiting ones."""
+        # A ticket of an earlier job with this key waits for this one, too.
         ticket = self._due.setdefault(key, Ticket(job))
         ticket.job = job
         self._failed.pop(key, None)
@@ -120,11 +136,29 @@ class Keeper:
         return ticket
 
     def pending(self, key: str) -> bool:
-        """Whether such a job is not done yet."""
+        """Whether a job with this key is not done yet."""
         return key in self._due or key in self._failed or key in self._busy
 
+    def retry(self) -> None:
+        """Try failed jobs again now: they may succeed."""
+        self._again.set()
+
+    def forsake(self, keys: Iterable[str], why: str) -> list[str]:
+        """Cancel jobs that are not done; gives the keys of those that had failed or hang.
+
+        A running one ends by itself, with ForsakenError where it can detect this.
+        """
+        lost = []
+        for key in keys:
+            if key in self._troubled:
+                lost.append(key)
+            ticket = self._due.pop(key, None) or self._failed.pop(key, None)
+            if ticket is not None:
+                self._end(key, ticket, ForsakenError(errno.EPERM, why))
+        return lost
+
     def finish(self, patience: float) -> None:
-        """Wait until all is done that can be."""
+        """Wait until all jobs were tried, at most `patience` seconds."""
         with hub.Timeout(patience, False):
             for ticket in [*self._due.values()]:
                 ticket.tried.wait()
@@ -155,19 +189,19 @@ class Keeper:
             self._workers -= 1
 
     def _put_back(self, key: str, ticket: Ticket) -> None:
-        """There was no time for it: it is due again, unless a later one is."""
+        """Make a job due again that no time was left for, unless a later one is due."""
         later = self._due.setdefault(key, ticket)
         if later is not ticket:
             later.replaces.append(ticket)
         self._due.move_to_end(key, last=False)
 
     def _next(self) -> list[str]:
-        """The jobs for one worker: more than one where there are many."""
+        """Keys of the jobs for one worker: more than one when many are due."""
         free = (key for key in self._due if key not in self._busy)
         return list(islice(free, min(1 + len(self._due) // WORKERS, AT_ONCE)))
 
     def _try(self, tickets: dict[str, Ticket]) -> dict[str, OSError | None]:
-        """Gives what became of those that there was time for."""
+        """Run jobs; gives the outcome of those that there was time for."""
         ended = hub.Event()
         outcome: dict[str, OSError | None] = {}
 
@@ -200,15 +234,23 @@ class Keeper:
             waited.error = error
             waited.tried.set()
         if (error is None or forsaken) and key in self._troubled:
-            self._troubled.remove(key)
-            if not self._troubled:
-                self.unsaved = None
-                self._tell(None, Event("state.saved", "what could not be saved is saved now"))
+            self._recover(key, saved=error is None)
+
+    def _recover(self, key: str, saved: bool) -> None:
+        self._troubled.remove(key)
+        self._recovered |= saved
+        if self._troubled:
+            return
+        self.unsaved = None
+        if self._recovered:  # otherwise all failed jobs were cancelled
+            self._tell(None, Event("state.saved", "everything is saved again"))
+        self._recovered = False
 
     def _retry(self) -> None:
         try:
             while self._failed:
-                hub.sleep(RETRY)
+                self._again.clear()
+                self._again.wait(RETRY)
                 again, self._failed = self._failed, {}
                 for key, ticket in again.items():
                     self._due.setdefault(key, ticket)
@@ -231,7 +273,7 @@ class Keeper:
 
 
 def _do(tickets: dict[str, Ticket], outcome: dict[str, OSError | None]) -> None:
-    """Do the jobs, as far as `ENOUGH` goes: whoever waits for the first waits so."""
+    """Do jobs for `ENOUGH` seconds, which the ticket of the first one waits, too."""
     end = time.monotonic() + ENOUGH
     for key, ticket in tickets.items():
         try:

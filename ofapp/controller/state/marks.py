@@ -1,10 +1,10 @@
-"""Which snapshot of a bridge counts: none, from one moment to the next, whatever a disk is doing.
+"""Marks of the valid snapshots: a snapshot is invalidated at once, even when the disk is slow.
 
-A snapshot that is not true any more must not be found by the next process, from before the first
-thing happens that makes it untrue.  Files are replaced outside the event loop, some time later; so
-each snapshot carries a mark, and only the one whose mark stands here counts.  Writing one down is a
-single small write into a file that has its room already: the kernel's memory has it at once, which
-is all that it takes to outlive the process.
+The next process must not find an outdated snapshot, so it is invalidated before the first change
+that outdates it.  Files are replaced outside the event loop, some time later; so each snapshot
+carries a mark, and only the one whose mark is recorded here is valid.  Recording a mark is a single
+small write into a preallocated file: it is in the kernel's memory at once, which suffices to
+outlive the process.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ _SLOT = struct.Struct("<QQ")  # datapath id, mark; a mark of 0: an empty slot
 
 
 class Marks(Protocol):
-    """By datapath id."""
+    """Marks of valid snapshots, by datapath id."""
 
     def of(self, datapath_id: int) -> int | None:
-        """The mark of the bridge's snapshot, None when none counts."""
+        """The mark of the bridge's valid snapshot, None without one."""
 
     def renew(self, datapath_id: int) -> int:
-        """From now on only a snapshot with this mark counts."""
+        """A new mark: only a snapshot with it is valid from now on."""
 
     def drop(self, datapath_id: int) -> None:
-        """No snapshot of the bridge counts."""
+        """Invalidate every snapshot of the bridge."""
 
 
 class FileMarks:
-    """path: of their file; None, or one that cannot be written to: they end with the process.
+    """path: of the file; with None, or one that cannot be written, marks end with the process.
 
-    slots: of how many bridges at a time; wanted: those whose marks are kept.
+    slots: most bridges at a time; wanted: datapath ids whose marks are kept.
     """
 
     def __init__(self, path: Path | None, slots: int, wanted: Collection[int] = ()) -> None:
@@ -79,7 +79,7 @@ class FileMarks:
         try:
             data = read_regular(path, self._size)
         except (OSError, ValueError):
-            return  # then there are none: `_write` makes the file anew
+            return  # then there are no marks: `_write` creates the file
         if len(data) != self._size:
             return
         for slot, (datapath_id, mark) in enumerate(_SLOT.iter_unpack(data)):
@@ -90,7 +90,7 @@ class FileMarks:
     def _write(self, slot: int, datapath_id: int, mark: int) -> None:
         if self._path is None:
             return
-        # Nothing but a file may be there: one would wait for ever for a pipe's other end.
+        # Only a file is permitted there: opening a pipe would wait for its other end for ever.
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             file = os.open(self._path, flags, 0o600)
@@ -103,7 +103,7 @@ class FileMarks:
             finally:
                 os.close(file)
         except OSError as error:
-            LOG.error("nothing that protocols know will outlive this process: %s", error)
+            LOG.error("no protocol state will outlive this process: %s", error)
 
     def _table(self) -> bytes:
         table = bytearray(self._size)

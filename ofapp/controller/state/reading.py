@@ -1,4 +1,4 @@
-"""Documents as they are read at a start: they may hold anything, and none keeps ofapp from it."""
+"""Reading of documents at a start: they may have any content, and none prevents the start."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ofapp.controller.state.documents import Documents
 from ofapp.controller.state.keeper import Tell
 
 MAX_BYTES = 64 << 20
-"""Of a document."""
+"""Most octets of a document."""
 
 T = TypeVar("T")
 
 
 class Reading:
-    """What is no document of ofapp's is set aside, and told of."""
+    """Reader of documents; invalid ones are set aside and logged."""
 
     def __init__(self, documents: Documents, tell: Tell) -> None:
         self._documents = documents
@@ -25,9 +25,9 @@ class Reading:
     def read(
         self, name: str, bridge: int | None, decoded: Callable[[bytes], T], so: str
     ) -> T | None:
-        """What `decoded` (ValueError) makes of a document; None where it is none.
+        """Read a document with `decoded` (ValueError); None if it is missing or invalid.
 
-        so: what follows from that, in words.
+        so: the consequence for the user, in words.
         """
         try:
             return decoded(self._documents.read(name, MAX_BYTES))
@@ -36,7 +36,7 @@ class Reading:
             return None
 
     def damaged(self, name: str, bridge: int | None, why: str, so: str) -> None:
-        """Set a document aside, and tell."""
+        """Set a document aside, and log an event."""
         message = f"{name} is not what ofapp has saved: {why}; {so}"
         try:
             message += f"; the file is {self._documents.set_aside(name)} now"

@@ -1,7 +1,7 @@
-"""What was set of each bridge at run time, for the next process or another member to go on with.
+"""Run-time settings of each bridge, for the next process or another member to continue with.
 
-Beside it is what the file said then.  Where the file says something else by the time this is read,
-somebody has changed it since, and the file counts; all else holds as it was set.
+They are stored with the file's settings of that time.  Where the file has changed when they are
+read, the file takes precedence; all other run-time settings stay in force.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ofapp.controller.state.reading import Reading
 VERSION = 1
 
 SO = "what was set at run time is lost, and the file holds"
-"""What follows from a document that cannot be read."""
+"""Consequence of an unreadable document."""
 
 _NAME = re.compile(r"settings-([0-9a-f]{16})\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSettings:
-    """filed, running: what the file said of a bridge and what held, both in the file's form;
+    """filed, running: a bridge's settings by the file and those in force, in the file's form;
     numbers: of the ports that `running` names."""
 
     filed: Mapping[str, Any]
@@ -36,12 +36,12 @@ class KeptSettings:
 
 
 def encode(kept: KeptSettings) -> bytes:
-    """As a document has it."""
+    """Settings as the content of a document."""
     return json.dumps({"version": VERSION, **asdict(kept)}, indent=1).encode()
 
 
 def decode(data: bytes) -> KeptSettings:
-    """What a document has; ValueError."""
+    """Settings from the content of a document; ValueError."""
     document = loaded(data, VERSION)
     filed, running, numbers = map(document.get, ("filed", "running", "numbers"))
     if not (isinstance(filed, dict) and isinstance(running, dict) and isinstance(numbers, dict)):
@@ -52,7 +52,7 @@ def decode(data: bytes) -> KeptSettings:
 
 
 class SettingsStore:
-    """Those of all bridges of which something was set, by datapath id."""
+    """Settings of all bridges with run-time settings, by datapath id."""
 
     def __init__(self, documents: Documents, reading: Reading) -> None:
         self._documents = documents
@@ -63,11 +63,11 @@ class SettingsStore:
                 self.take_up(int(named[1], 16))
 
     def get(self, datapath_id: int) -> KeptSettings | None:
-        """A bridge's; None where all is as the file says."""
+        """Settings of a bridge; None where all are as in the file."""
         return self._kept.get(datapath_id)
 
     def remember(self, datapath_id: int, kept: KeptSettings | None) -> Ticket:
-        """Keep these as the bridge's, or none; who needs them saved waits for the ticket."""
+        """Store the bridge's settings, or none; wait for the ticket until they are saved."""
         name, old = _name(datapath_id), self._kept.pop(datapath_id, None)
         if kept is not None:
             self._kept[datapath_id] = kept
@@ -78,18 +78,18 @@ class SettingsStore:
         return self._documents.put(name, encode(kept), sync=True, first=True)
 
     def refuse(self, datapath_id: int, why: str) -> None:
-        """The bridge's are none, although they have the form: set them aside, and tell."""
+        """Set aside settings that are well-formed but invalid, and log an event."""
         self._kept.pop(datapath_id, None)
         self._reading.damaged(_name(datapath_id), datapath_id, why, SO)
 
     def take_up(self, datapath_id: int) -> None:
-        """There is a document of the bridge: read it."""
+        """Read the document of a bridge that this controller takes over."""
         kept = self._reading.read(_name(datapath_id), datapath_id, decode, SO)
         if kept is not None:
             self._kept[datapath_id] = kept
 
     def let_go(self, datapath_id: int) -> None:
-        """It is somebody else's business now."""
+        """Leave the bridge's document to another controller."""
         self._kept.pop(datapath_id, None)
 
 

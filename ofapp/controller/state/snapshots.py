@@ -1,4 +1,4 @@
-"""What a bridge's protocols knew a moment ago, for the next process to go on with."""
+"""Snapshots of a bridge's protocol state, for the next process to continue with."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ofapp.controller.state.keeper import Tell
 LOG = logging.getLogger(__name__)
 
 MAX_SNAPSHOTS = 1024
-"""Kept; whoever reaches the OpenFlow port can invent any number of datapath ids."""
+"""Most snapshots; a host that reaches the OpenFlow port can invent endless datapath ids."""
 
 MAX_BYTES = 12 << 20
-"""Of one: as many ports as a bridge may have, were no two of them alike; else it is a megabyte."""
+"""Most bytes of one: for the most ports, all different; usually it is at most a megabyte."""
 
 MAX_TOTAL = 256 << 20
-"""Bytes of all."""
+"""Most bytes of all."""
 
 LONG = 1 << 19
 """Characters that take a millisecond to put together."""
 
 
 class Encoded(str):
-    """A document that is JSON already."""
+    """A document that is already JSON."""
 
     __slots__ = ()
 
 
 def encoded(document: Any, portions: Portions) -> Encoded:
-    """A document as JSON, the items of its lists in portions; one that is so already stays."""
+    """Encode a document as JSON, the items of its lists in portions; `Encoded` stays as it is."""
     if isinstance(document, Encoded):
         return document
     if isinstance(document, dict):
@@ -51,11 +51,11 @@ def encoded(document: Any, portions: Portions) -> Encoded:
 
 
 class Snapshots:
-    """Written often and not synced: it serves a controller that crashed, not a machine that did.
+    """Snapshots are written often and not synced: for a crash of the controller, not the machine.
 
-    One that is struck does not count from that very moment (`marks`).
+    An invalidated snapshot is not used from that very moment (`marks`).
 
-    kind: what the documents' names begin with.
+    kind: prefix of the documents' names.
     """
 
     def __init__(self, documents: Documents, tell: Tell, kind: str = "bridge") -> None:
@@ -70,19 +70,19 @@ class Snapshots:
         self._marks = documents.marks(kind, MAX_SNAPSHOTS, self._sizes)
 
     def take_up(self, datapath_id: int, size: int) -> None:
-        """There is one of this bridge now, that others have made."""
+        """Note a bridge's snapshot that another member has made."""
         self._sizes[datapath_id] = size
 
     def let_go(self, datapath_id: int) -> None:
-        """It is somebody else's business now."""
+        """Leave the bridge's snapshot to another controller."""
         self._sizes.pop(datapath_id, None)
 
     def known(self) -> list[int]:
-        """The datapath ids of the bridges of which there are snapshots."""
+        """Datapath ids of the bridges with snapshots."""
         return [*self._sizes]
 
     def strike(self, datapath_id: int, document: Any) -> None:
-        """What was saved does not count any more, from now on; this does, soon."""
+        """Invalidate the saved snapshot at once; `document` replaces it, soon."""
         self._save(datapath_id, document, struck=True)
 
     def save(self, datapath_id: int, document: Any) -> None:
@@ -97,7 +97,9 @@ class Snapshots:
             mark = self._marks.renew(datapath_id)
         data = f'{{"mark": {mark}, "snapshot": {encoded(document, AT_ONCE)}}}'.encode()
         if len(data) > MAX_BYTES:
-            LOG.warning("the snapshot of %016x is too large to keep: %d", datapath_id, len(data))
+            LOG.warning(
+                "the snapshot of %016x is too large to store: %d bytes", datapath_id, len(data)
+            )
             self.delete(datapath_id)
             return
         self._sizes.pop(datapath_id, None)
@@ -111,7 +113,7 @@ class Snapshots:
             self.delete(next(known for known in self._sizes if known != datapath_id))
 
     def load(self, datapath_id: int) -> Any:
-        """The bridge's snapshot, None without one that can be read and counts."""
+        """The bridge's snapshot, None without a valid and readable one."""
         try:
             kept = loads(self._documents.read(self._named(datapath_id), MAX_BYTES))
             if "mark" not in kept:
@@ -124,10 +126,10 @@ class Snapshots:
             return None
 
     def refuse(self, datapath_id: int, why: str) -> None:
-        """The bridge's snapshot is none: set it aside and tell."""
+        """Set aside an invalid snapshot of the bridge and log an event."""
         self._marks.drop(datapath_id)
         name = self._named(datapath_id)
-        message = f"{name} is no snapshot, its protocols begin anew: {why}"
+        message = f"{name} is not a valid snapshot, its protocols start again: {why}"
         try:
             message += f"; it is {self._documents.set_aside(name)} now"
         except OSError as error:
@@ -139,7 +141,7 @@ class Snapshots:
         self._tell(datapath_id, event)
 
     def delete(self, datapath_id: int) -> None:
-        """Keep none of the bridge."""
+        """Delete the bridge's snapshot."""
         self._marks.drop(datapath_id)
         if self._sizes.pop(datapath_id, None) is not None:
             self._documents.remove(self._named(datapath_id))

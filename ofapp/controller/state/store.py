@@ -1,8 +1,9 @@
 """The entries of every bridge that were set at run time: read at the start, saved when they change.
 
-A bridge that is not kept here has its entries from its switch (`Session`, adopt_static); that there
-are none is kept, too, as its switch may hold some that were removed while it was away.  Of what
-nobody has asked for no more is kept than there may be bridges: datapath ids are easily invented.
+A bridge that is not stored here gets its entries from its switch (`Session`, adopt_static).  That a
+bridge has none is stored, too, as its switch may hold some that were removed while it was away.
+Entries that no user has requested are stored for as many bridges as there may be: datapath ids are
+easily invented.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from ofapp.controller.state.trail import Trail
 LOG = logging.getLogger(__name__)
 
 MAX_UNASKED = 1024
-"""Bridges kept of which nobody has asked anything.  Without entries and the longest unchanged first
-they are forgotten."""
+"""Most bridges stored without a user's request.  Those without entries are forgotten first, then
+the longest unchanged."""
 
 WRONG_TOLD = 10
-"""Most mistakes of a file that are told."""
+"""Most mistakes of a file that are reported."""
 
 _NAME = re.compile(r"entries-([0-9a-f]{16})\.json")
 _FIRST = "state.json"
@@ -43,9 +44,9 @@ def _log(_bridge: int | None, event: Event) -> None:
 
 
 class State:
-    """directory None: nothing outlives the process.  tell: what becomes of the files.
+    """directory None: nothing outlives the process.  tell: gets events about the files.
 
-    shared: where that is kept of which several controllers know, instead of in the directory.
+    shared: storage of the state that several controllers share, instead of the directory.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class State:
         self.trail = Trail(None if directory is None else directory / TRAIL, tell)
 
     def static_entries(self, datapath_id: int) -> tuple[StaticEntry, ...] | None:
-        """A bridge's entries; None when the bridge is not known."""
+        """A bridge's static entries; None when nothing is stored of it."""
         kept = self._kept.get(datapath_id)
         return None if kept is None else kept.static
 
@@ -74,7 +75,7 @@ class State:
         return self._kept.get(datapath_id, Kept()).mdb
 
     def remember(self, datapath_id: int, kept: Kept) -> Ticket:
-        """Keep these as the bridge's entries; who needs them saved waits for the ticket."""
+        """Store the bridge's entries; wait for the ticket until they are saved."""
         old = self._kept.pop(datapath_id, None)
         if old is not None and old.asked and not kept.asked:
             kept = Kept(kept.static, kept.mdb, asked=True)
@@ -87,38 +88,34 @@ class State:
         return self.documents.put(name, encode(kept), sync=matters, first=kept.asked)
 
     def forget(self, datapath_id: int) -> Ticket:
-        """Know nothing of the bridge any more."""
+        """Delete the bridge's entries."""
         if self._kept.pop(datapath_id, None) is None:
             return done()
         return self.documents.remove(_name(datapath_id))
 
-    def let_go(self, datapath_id: int, patience: float = 0) -> None:
-        """The bridge is somebody else's: what there is of it stays as it is.
-
-        patience: seconds for what is being written.
-        """
-        del patience
+    def let_go(self, datapath_id: int) -> None:
+        """Leave a bridge to another member: its stored state stays unchanged."""
         self._kept.pop(datapath_id, None)
         self.settings.let_go(datapath_id)
         self.snapshots.let_go(datapath_id)
         self.lacp.let_go(datapath_id)
 
     def fence(self, tell: Callable[[int, int | None], None]) -> None:
-        """Have switches told which snapshot counts, where they have to know (`cluster.marks`)."""
+        """Send switches the mark of the valid snapshot, where needed (`cluster.marks`)."""
 
     def connected(self, datapath_id: int) -> None:
-        """Its switch is there, and may not have been told which snapshot counts."""
+        """Handle a switch's connection: it may lack the mark of the valid snapshot."""
 
     def heed(self, name: str, changed: Callable[[], object]) -> None:
-        """Call `changed` when others have changed a document; files are changed by nobody."""
+        """Call `changed` when others have changed a document; files have no other writer."""
 
     @property
     def unsaved(self) -> str | None:
-        """Why something that is to be kept cannot be saved now; None while all is."""
+        """Why state cannot be saved now; None while all is saved."""
         return "; ".join(filter(None, (self.keeper.unsaved, self.trail.unsaved))) or None
 
     def finish(self, patience: float) -> None:
-        """The process ends: wait so many seconds for what is still being saved."""
+        """End of the process: wait so many seconds for saves in progress."""
         self.keeper.finish(patience)
         self.trail.finish(patience)
 
@@ -131,7 +128,7 @@ class State:
         unasked.sort(key=lambda known: not self._kept[known].empty)
         for datapath_id in unasked[:-MAX_UNASKED]:
             if not self._kept[datapath_id].empty:
-                message = f"its entries are not kept: there are {MAX_UNASKED} that nobody asked for"
+                message = f"its entries are not stored: {MAX_UNASKED} bridges have unrequested ones"
                 self._tell(datapath_id, Event("state.limit", message, Severity.WARNING))
             self.forget(datapath_id)
 
@@ -150,7 +147,7 @@ class State:
             self._kept[datapath_id] = kept
 
     def _read_first(self) -> None:
-        """The file of an earlier version: each bridge gets its own, and then it goes."""
+        """Split the file of an earlier version into one for each bridge, and remove it."""
         read = self._reading.read(_FIRST, None, decode_first, _FIRST_SO)
         if read is None:
             return
@@ -166,7 +163,7 @@ class State:
         for ticket in tickets:
             ticket.tried.wait()
         if any(ticket.error is not None for ticket in tickets):
-            return  # the next start goes on with it
+            return  # the next start tries it again
         if wrong:
             self._reading.damaged(_FIRST, None, wrong, _FIRST_SO)
         else:

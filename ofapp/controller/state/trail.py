@@ -1,7 +1,7 @@
-"""A log that only grows, of bounded size: the audit trail.
+"""The audit trail: an append-only log of bounded size.
 
-Lines are written outside the event loop, as a disk takes what time it likes.  What cannot be
-written waits, in bounded room, and is tried again; that there is trouble is told.
+Lines are written outside the event loop, as a disk may be slow.  Lines that cannot be written wait
+in a bounded queue and are tried again; an event reports the failure.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 
 SIZE, FILES = 4 << 20, 6
-"""Octets of a file, and how many files there are with the present one: `audit.log.1` is the last
-that was full."""
+"""Octets of a file, and number of files with the present one: `audit.log.1` is the last full
+one."""
 
 WAITING = 10_000
-"""Lines that wait for a disk; what is beyond is lost, counted and told of."""
+"""Most lines that wait for a disk; further ones are lost, counted and reported."""
 
 
 class Trail:
@@ -34,7 +34,7 @@ class Trail:
         self.unsaved: str | None = None
 
     def add(self, line: str) -> None:
-        """Have a line written, soon; it has no line ends."""
+        """Write a line, soon; it has no line ends."""
         if self._path is None:
             return
         if len(self._lines) >= WAITING:
@@ -46,7 +46,7 @@ class Trail:
             hub.spawn(self._write, self._path)
 
     def finish(self, patience: float) -> None:
-        """Wait so many seconds for what is not written yet."""
+        """Wait at most so many seconds for lines that are not written yet."""
         with hub.Timeout(patience, False):
             while self._lines and self.unsaved is None:
                 hub.sleep(0.01)
@@ -80,7 +80,7 @@ class Trail:
 
 
 def _append(path: Path, data: bytes) -> OSError | None:
-    """Runs in a thread; gives what went wrong, as a part of it may be written already."""
+    """Append data, in a thread; gives the error, when data may be written all the same."""
     try:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o600)

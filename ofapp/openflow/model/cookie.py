@@ -5,7 +5,7 @@
     | 0x0fa9 | feature  | generation | serial         |
     +--------+----------+------------+----------------+
 
-- 0x0fa9 marks a flow as ofapp's; flows without it are somebody else's and are left alone.
+- 0x0fa9 marks a flow as ofapp's; flows without it are not ours and are left alone.
 - feature says what the flow is for; its top bit is set for the two halves of learned addresses,
   so that one mask selects or spares them all.
 - generation is the version of the pipeline's layout; flows of another one are removed.
@@ -51,6 +51,7 @@ class Feature(IntEnum):
     LACP = 0x11
     MARK = 0x12
     LLDP = 0x13
+    ADDRESS = 0x14
     LEARNED = 0x80
     STICKY = 0x81
 
@@ -80,7 +81,7 @@ def make_cookie(feature: Feature, serial: int = 0) -> int:
 
 
 def parse_cookie(cookie: int) -> Cookie | None:
-    """The parts of one of our cookies, None for somebody else's."""
+    """The parts of one of our cookies, None for any other cookie."""
     if cookie >> 48 != APP:
         return None
     return Cookie(cookie >> 40 & 0xFF, cookie >> 32 & 0xFF, cookie & 0xFFFFFFFF)

@@ -12,7 +12,7 @@ from ofapp.openflow.model.rule import Register
 VID_MASK = 0x0FFF
 TAGGED = 0x1000  # OFPVID_PRESENT
 GROUP_BIT = 0x010000000000
-IPV4, IPV6 = 0x0800, 0x86DD
+ARP, IPV4, IPV6 = 0x0806, 0x0800, 0x86DD
 _BUCKET_OCTETS = 16
 
 
@@ -48,6 +48,8 @@ PRIORITY_TAGGED = tagged(0)
 FROM_GROUP = Match("eth_src", GROUP_BIT, GROUP_BIT)
 TO_GROUP = Match("eth_dst", GROUP_BIT, GROUP_BIT)
 TO_HOST = Match("eth_dst", 0, GROUP_BIT)
+TO_SOLICITED_NODE = Match("eth_dst", 0x3333_FF00_0000, 0xFFFF_FF00_0000)
+"""Neighbour solicitations that are not to one host (RFC 4291 2.7.1, RFC 2464 7)."""
 TO_ALL = Match("eth_dst", (1 << 48) - 1)
 TO_BRIDGES = Match("eth_dst", 0x0180C2000000)
 """The bridge group address: BPDUs (802.1D-2004 7.12.3)."""
@@ -58,7 +60,7 @@ NEAREST_BRIDGE = (Match("eth_dst", 0x0180C200000E), Match("eth_type", 0x88CC))
 
 
 def register(name: Register, value: int) -> Match:
-    """What a frame carries (see `Register`)."""
+    """Match a register that the frame carries (see `Register`)."""
     return Match(f"reg{name.value}", value)
 
 
@@ -81,7 +83,7 @@ class BackOut:
 
 @dataclass(frozen=True, slots=True)
 class PushTag:
-    """A tag of this VID around an untagged frame."""
+    """Add a tag with this VID to an untagged frame."""
 
     vid: int
     kind: ClassVar[str] = "vlan"
@@ -90,7 +92,7 @@ class PushTag:
 
 @dataclass(frozen=True, slots=True)
 class SetVid:
-    """This VID in the tag that the frame has."""
+    """Set the VID of the tag that the frame has."""
 
     vid: int
     kind: ClassVar[str] = "vlan"
@@ -99,7 +101,7 @@ class SetVid:
 
 @dataclass(frozen=True, slots=True)
 class PopTag:
-    """Without its tag."""
+    """Remove the frame's tag."""
 
     kind: ClassVar[str] = "vlan"
     octets: ClassVar[int] = 8
@@ -107,7 +109,7 @@ class PopTag:
 
 @dataclass(frozen=True, slots=True)
 class SetRegister:
-    """The frame carries a value from here on."""
+    """Set a register, which the frame carries from here on."""
 
     register: Register
     value: int
@@ -117,7 +119,7 @@ class SetRegister:
 
 @dataclass(frozen=True, slots=True)
 class Resubmit:
-    """Through another table, and back: what a group's bucket, which cannot go on, does instead."""
+    """Look the frame up in another table, and return; buckets use it, as they have no goto."""
 
     table: int
     kind: ClassVar[str] = "resubmit"
@@ -135,7 +137,7 @@ class ToGroup:
 
 @dataclass(frozen=True, slots=True)
 class SetInPort:
-    """As if the frame had come in by this port."""
+    """Set the ingress port of the frame."""
 
     port: int
     kind: ClassVar[str] = "in-port"
@@ -143,10 +145,10 @@ class SetInPort:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Out of one of the ports, those that are not live left out: the switch looks at that itself.
+    """Out of one of the ports that are live, which the switch itself monitors.
 
-    ports: None of them moves when another one ceases to be live; hash: see `LagParams`; basis:
-    others choose otherwise.
+    ports: the flows of one do not move when another ceases to be live; hash: see `LagParams`;
+    basis: seeds the hash.
     """
 
     ports: tuple[int, ...]
@@ -176,8 +178,8 @@ class Flow:
     """One flow: where it is, what it matches, what it does.  It is shared, and so are its messages.
 
     meter: drops what is above its rate before anything else happens, None for no limit.
-    notify_removal: the switch tells when it is deleted, or has expired.
-    recount: a change of it begins its counters anew, so that they count for as long as it says.
+    notify_removal: the switch sends FLOW_REMOVED when it is deleted, or has expired.
+    recount: a change of it resets its counters, so that they count for as long as its age says.
     """
 
     table: int
@@ -200,7 +202,7 @@ class Flow:
 
     @cached_property
     def identity(self) -> Identity:
-        """What makes two flows the same flow, whatever they do."""
+        """What makes two flows the same flow, even with different actions."""
         return self.table, self.priority, frozenset(self.match)
 
     def __hash__(self) -> int:

@@ -28,7 +28,7 @@ class Flows(dict[Identity, Flow]):
             self._enter(identity)
 
     def take_out(self, flow: Flow) -> bool:
-        """Whether the flow, or another like it, was there; it is not any more."""
+        """Remove the flow, or one with the same identity; gives whether there was one."""
         identity = flow.identity
         if self.pop(identity, None) is None:
             return False

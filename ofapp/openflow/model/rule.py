@@ -1,4 +1,4 @@
-"""What a declared table is made of."""
+"""The parts of a declared table."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class Register(IntEnum):
 
     EGRESS: the port that it is about to leave by.  ISOLATED: 1 from an isolated port.
     FLOODED: 1 on its way out of a port that it floods to.  ACL: the access list of the port it
-    came from, 0 for none.
+    came from, 0 for none.  SAMPLED: 1 once the controller has a copy for its sender's IP address.
     """
 
     EGRESS = 0
     ISOLATED = 1
     FLOODED = 2
     ACL = 3
+    SAMPLED = 4
 
 
 @dataclass(frozen=True, slots=True)

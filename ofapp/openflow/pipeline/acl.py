@@ -1,4 +1,4 @@
-"""What the access list of the port that a frame came from says of it.
+"""Access lists, applied to a frame by its ingress port.
 
 A list's flows are there if the configuration gives it to a port, whether that port is there or
 not: a port that comes back finds the list's counters as they were.
@@ -63,7 +63,7 @@ ACL = Table(
 
 
 def acl_number(name: str) -> int:
-    """What stands for the list in `Register.ACL`."""
+    """The list's number in `Register.ACL`."""
     return acl.list_number(name)
 
 

@@ -40,7 +40,7 @@ ADMISSION = Table(
             1000,
             "eth_src",
             Feature.BASE,
-            "A group address is nobody's source: drop.",
+            "A group address as the source, which is never valid: drop.",
         ),
         rule(
             "zero-source",
@@ -63,7 +63,7 @@ ADMISSION = Table(
             984,
             "in_port eth_dst eth_type",
             Feature.LLDP,
-            "LLDP where it runs: to the controller alone, whatever the port's state, and by the "
+            "LLDP where it runs: to the controller alone, in every port state, and by the "
             "very port of the switch, so before a member's frames become those of its aggregation. "
             "Without LLDP the rule for the rest of 01:80:c2:00:00:0x below drops it.",
             actions="controller",
@@ -82,8 +82,8 @@ ADMISSION = Table(
             930,
             "in_port eth_dst",
             Feature.BPDU,
-            "A BPDU on a port where spanning tree runs: to the controller alone, whatever the "
-            "port's state. The controller renews the flow; when it is gone, the flow goes too, and "
+            "A BPDU on a port where spanning tree runs: to the controller alone, in every "
+            "port state. The controller renews the flow; when it is gone, the flow goes too, and "
             "the next rule lets the neighbours' spanning trees see each other through this bridge.",
             actions="controller",
         ),
@@ -130,7 +130,7 @@ ADMISSION = Table(
 
 
 def base_flows() -> Iterator[Flow]:
-    """What every bridge has, whatever its ports."""
+    """The flows of every bridge, which do not depend on its ports."""
     link_local = Match("eth_dst", TO_BRIDGES.value, _LINK_LOCAL_MASK)
     yield Flow(TableId.ADMISSION, 1000, (FROM_GROUP,), Feature.BASE)
     yield Flow(TableId.ADMISSION, 990, (Match("eth_src", 0),), Feature.BASE)
@@ -139,14 +139,14 @@ def base_flows() -> Iterator[Flow]:
 
 
 def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
-    """What brings a port's BPDUs to the controller, for so long."""
+    """The flow that sends a port's BPDUs to the controller, for so many seconds."""
     copy = to_controller(port, Copy.BPDU, metered)
     match = (in_port(port), TO_BRIDGES)
     return Flow(TableId.ADMISSION, 930, match, Feature.BPDU, (copy,), hard_timeout=seconds)
 
 
 def lldp_flow(port: int, metered: bool) -> Flow:
-    """What brings a port's LLDP to the controller."""
+    """The flow that sends a port's LLDP to the controller."""
     copy = to_controller(port, Copy.LLDP, metered)
     return Flow(TableId.ADMISSION, 984, (in_port(port), *NEAREST_BRIDGE), Feature.LLDP, (copy,))
 
@@ -157,7 +157,7 @@ def trap_seconds(hello_time: float) -> int:
 
 
 def admission_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
-    """What lets in the frames of a port that forwards, or shows the controller who sends them."""
+    """The flows that admit a forwarding port's frames, or copy a learning port's sightings."""
     table, here, marks = TableId.ADMISSION, in_port(port.number), _marks(port)
     goto = stages(port, metered)[0]
     if port.forwards:
@@ -171,7 +171,7 @@ def admission_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
 
 
 def _marks(port: DesiredPort) -> tuple[Action, ...]:
-    """What a frame takes along from its port: copies for mirrors first, then what is asked."""
+    """Actions on every frame from the port: copies for mirrors first, then registers."""
     actions: list[Action] = [Output(to) for to in port.copies]
     actions += [action for to in port.lag_copies for action in through(to)]
     if port.policy.isolated:

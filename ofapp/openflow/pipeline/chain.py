@@ -4,7 +4,7 @@ A message has at most 65,535 octets, some 2,000 ports.  A larger group becomes p
 port numbers each, and the group itself leads to them.  A port is always in the same part, whichever
 others come and go, so that no frame misses it or meets it twice while parts change.
 
-The parts of a group have numbers of their own, which follow from its number and the block.
+The parts of a group have separate numbers, which follow from its number and the block.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ofapp.openflow.model.flow import Bucket, Group, ToGroup
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
 
 MOST_OCTETS = 0xFFFF - 40
-"""Of buckets in one message: a group-mod within a bundle has 40 before them, and a switch's own
+"""Octets of buckets in one message: a group-mod within a bundle has 40 before them, and a switch's
 description of a group 24."""
 BLOCK = 512
-"""Port numbers a part: of any kind of bucket, so many fit."""
+"""Port numbers in a part: so many buckets of any kind fit."""
 
 _FLOOD_PARTS = 0x08000000
 _ENTRY_PARTS = 0x80000000

@@ -1,4 +1,4 @@
-"""Where a frame goes: to an address that is known, or to everybody."""
+"""Forwarding by destination: to the port of a known address, or flooding."""
 
 from __future__ import annotations
 
@@ -10,24 +10,50 @@ from ofapp.bridge.port_policies import PortPolicies
 from ofapp.bridge.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
+    ARP,
+    IPV6,
     TO_HOST,
+    TO_SOLICITED_NODE,
     Action,
     Flow,
     Match,
+    Resubmit,
+    SetRegister,
+    ToController,
     ToGroup,
     in_port,
+    register,
     tagged,
     vlan,
 )
-from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.rule import Register, Table, TableId, rule
 from ofapp.openflow.pipeline.egress import way_out
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
-from ofapp.openflow.pipeline.meters import Copy, meter_id
+from ofapp.openflow.pipeline.meters import ADDRESS_LENGTH, ADDRESS_METER, Copy, meter_id
 
 DESTINATION = Table(
     TableId.DESTINATION,
     "Where it goes.",
     (
+        rule(
+            "arp",
+            400,
+            "eth_type reg4",
+            Feature.ADDRESS,
+            "A few ARP frames a second of hosts that were let in: a copy to the controller, which "
+            "so knows their IP addresses; then once more, as if this rule did not exist. Open "
+            "vSwitch's cached flows tell Ethernet types apart in any case.",
+            actions="controller register resubmit",
+        ),
+        rule(
+            "solicitation",
+            400,
+            "eth_dst eth_type icmpv6_type ip_proto reg4",
+            Feature.ADDRESS,
+            "The same for neighbour solicitations to a solicited-node address (RFC 4861). Those "
+            "to one host are not copied: all IPv6 would be cached by its protocol.",
+            actions="controller register resubmit",
+        ),
         rule(
             "local",
             300,
@@ -57,7 +83,7 @@ DESTINATION = Table(
             200,
             "vlan_vid eth_dst",
             Feature.LEARNED,
-            "A learned address. No timeout of its own: it goes when its source half has gone. "
+            "A learned address. It has no timeout: it goes when its source half has gone. "
             "The port's own group takes the tag off where the VLAN leaves the port untagged, and "
             "leads through the egress table where more is asked of the port.",
             actions="output group",
@@ -67,7 +93,7 @@ DESTINATION = Table(
             200,
             "vlan_vid eth_dst",
             Feature.STICKY,
-            "The same for an address of a sticky port.",
+            "The same for an address that does not age.",
             actions="output group",
         ),
         rule(
@@ -75,7 +101,7 @@ DESTINATION = Table(
             100,
             "eth_dst",
             Feature.SNOOP,
-            "Where IGMP and MLD are snooped: group addresses have a table of their own, which "
+            "Where IGMP and MLD are snooped: group addresses have a separate table, which "
             "unicast never sees.",
             goto=TableId.MULTICAST,
         ),
@@ -110,15 +136,26 @@ DESTINATION = Table(
 _TABLE = TableId.DESTINATION
 
 
+def address_flows() -> Iterator[Flow]:
+    """The flows that show the controller IP addresses of known hosts; they need meters."""
+    unseen, copy = register(Register.SAMPLED, 0), ToController(ADDRESS_LENGTH, ADDRESS_METER.id)
+    again = (copy, SetRegister(Register.SAMPLED, 1), Resubmit(_TABLE))
+    arp = (Match("eth_type", ARP), unseen)
+    types = zip(("eth_type", "ip_proto", "icmpv6_type"), (IPV6, 58, 135), strict=True)
+    solicitation = (TO_SOLICITED_NODE, *(Match(*each) for each in types), unseen)
+    for match in (arp, solicitation):
+        yield Flow(_TABLE, 400, match, Feature.ADDRESS, again)
+
+
 def unknown_flow(by_table: bool) -> Flow:
-    """What becomes of a frame that nobody is known for; by_table: see `stages.floods_by_table`."""
+    """The flow for an unknown destination, which floods; by_table: see `stages.floods_by_table`."""
     if by_table:
         return Flow(_TABLE, 0, (), Feature.VLAN, (), TableId.FLOOD)
     return Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
 
 
 def storm_flow(port: DesiredPort, metered: bool) -> Iterator[Flow]:
-    """The meter of a port's frames to hosts that nobody knows, if it has one."""
+    """The flow that meters a port's frames to unknown hosts, if it has storm control for them."""
     if metered and port.policy.storm.unknown_unicast is not None:
         meter = meter_id(port.number, Copy.UNKNOWN_UNICAST)
         match = (in_port(port.number), TO_HOST)
@@ -126,7 +163,7 @@ def storm_flow(port: DesiredPort, metered: bool) -> Iterator[Flow]:
 
 
 def static_destinations(policies: PortPolicies, static: PutStatic, port: int) -> Iterator[Flow]:
-    """What leads frames to a static address, or the bridge's own, to its port."""
+    """The flows that send frames to a static address, or the bridge's own, to its port."""
     to, vlans = Match("eth_dst", static.mac), policies.vlans(port)
     if static.vid is not None:
         out = way_out(policies, port, static.vid) if vlans.has(static.vid) else ()

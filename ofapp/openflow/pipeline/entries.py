@@ -26,7 +26,7 @@ class Key(NamedTuple):
 
 
 def entry_of(effect: SetGroup | SetUnregistered) -> tuple[Key, frozenset[int] | None]:
-    """What an effect is about, and the ports it wants there; None for no entry."""
+    """The entry of an effect, and the ports it wants there; None for no entry."""
     if isinstance(effect, SetUnregistered):
         return Key(effect.vid, effect.family, None, None), effect.ports
     return key_of(effect.vid, effect.group, effect.source), effect.ports

@@ -1,4 +1,4 @@
-"""Whom a frame floods to that nobody, or everybody, is known for: by classes of VLANs."""
+"""Flooding of broadcasts and of frames to unknown destinations, by classes of VLANs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP, VLAN_GROUPS
 
 FLOOD = Table(
     TableId.FLOOD,
-    "Whom a VLAN's frames flood to. There only where VLANs differ, or unknown unicast is metered.",
+    "Which ports a VLAN's frames flood to. Only where VLANs differ, or unknown unicast is metered.",
     (
         rule(
             "vlan",

@@ -47,7 +47,7 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
             yield snoop_flow(port.number, metered)
     aware = desired.port_policies.aware
     by_table = floods_by_table(desired.ports, aware, metered)
-    yield from _fixed_flows(desired.snoops, by_table, aware)
+    yield from _fixed_flows(desired.snoops, by_table, aware, metered)
     statics = desired.static_by_port()
     for port in desired.ports:
         yield from port_flows(port, tuple(statics.get(port.number, ())), metered)
@@ -63,33 +63,33 @@ def port_flows(
 
 @lru_cache(1 << 13)
 def snoop_flow(port: int, metered: bool) -> Flow:
-    """What brings a port's IGMP and MLD to the controller."""
+    """The flow that sends a port's IGMP and MLD to the controller."""
     return _check(snoop.snoop_flow(port, metered))
 
 
 def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
-    """What brings a port's BPDUs to the controller, for so long."""
+    """The flow that sends a port's BPDUs to the controller, for so many seconds."""
     return _check(admission.trap_flow(port, seconds, metered))
 
 
 @lru_cache(1 << 13)
 def lldp_flow(port: int, metered: bool) -> Flow:
-    """What brings a port's LLDP to the controller."""
+    """The flow that sends a port's LLDP to the controller."""
     return _check(admission.lldp_flow(port, metered))
 
 
 def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
-    """Those of an aggregation that are no port's."""
+    """The flows of an aggregation that belong to no port."""
     return _checked(lags.lag_flows(lag, metered))
 
 
 def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
-    """What drops frames of unknown sources on a port, or (vid) in a VLAN on it."""
+    """The flow that drops frames of unknown sources on a port, or (vid) in a VLAN on it."""
     return _check(source.gate_flow(port, vid, metered))
 
 
 def hold_flow(hold: HoldDown) -> Flow:
-    """What holds an address down."""
+    """The flow that holds an address down."""
     return _check(source.hold_flow(hold))
 
 
@@ -104,7 +104,7 @@ def static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:
 
 
 def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
-    """What lets such an address in by its port if that is locked."""
+    """The flow that admits such an address on its port if that is locked."""
     return _checked(source.pass_flows(port, static))
 
 
@@ -132,7 +132,7 @@ def learned_flows(
 
 
 def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    """Those that belong to no port, but for those that many bridges have in common."""
+    """The flows that belong to no port, except those that many bridges have in common."""
     policies = desired.port_policies
     yield from egress_flows(policies, desired.numbers)
     for static in desired.statics:
@@ -143,10 +143,11 @@ def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     yield from map(source.hold_flow, desired.holds)
 
 
-@lru_cache(8)
-def _fixed_flows(snoops: bool, by_table: bool, aware: bool) -> tuple[Flow, ...]:
-    """Those of every bridge that snoops or not, floods by the flood table, has VLANs."""
+@lru_cache(16)
+def _fixed_flows(snoops: bool, by_table: bool, aware: bool, metered: bool) -> tuple[Flow, ...]:
+    """The flows of every bridge with these properties; by_table: it floods by the flood table."""
     flows = [*multicast.snooping_flows(by_table)] if snoops else []
+    flows += destination.address_flows() if metered else ()
     flows += filter_flows() if aware else ()
     flows += [destination.unknown_flow(by_table), *admission.base_flows()]
     return tuple(_checked(flows))

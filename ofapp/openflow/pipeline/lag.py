@@ -1,6 +1,6 @@
 """Aggregations: how a frame of a member becomes the logical port's, and by which member it leaves.
 
-No flow but these knows members.  Whatever is sent to a logical port passes the egress table, which
+No flow but these knows members.  Every frame to a logical port passes the egress table, which
 keeps a frame from leaving by the aggregation that it came from, whichever member that was: the
 switch itself only keeps it from the very port.
 
@@ -28,8 +28,11 @@ from ofapp.openflow.model.flow import (
 from ofapp.openflow.model.rule import Register, Table, TableId, rule
 from ofapp.openflow.pipeline.meters import Copy, to_controller
 
+MEMBER = 980
+"""Priority of the flows by which members' frames enter."""
+
 CLASSES = 8
-"""Of destinations; a power of two."""
+"""Classes of destination addresses; a power of two."""
 
 LAG = Table(
     TableId.LAG,
@@ -69,4 +72,4 @@ def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
     enter = (SetInPort(lag.number), Resubmit(TableId.ADMISSION))
     for member in lag.collecting:
         here = (in_port(member),)
-        yield Flow(TableId.ADMISSION, 980, here, Feature.LAG, enter, serial=lag.number)
+        yield Flow(TableId.ADMISSION, MEMBER, here, Feature.LAG, enter, serial=lag.number)

@@ -1,7 +1,7 @@
-"""Meters: what is counted and held back, kind by kind and port by port.
+"""Meters: what is counted and held back, by kind and port.
 
-Each kind of copy for the controller and each kind of storm has a meter of its own on every port, so
-that none can crowd out another.  A meter's number says whose it is.
+Each kind of copy for the controller and each kind of storm has a separate meter on every port, so
+that none can crowd out another.  A meter's number says its port and kind.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ LACP_RATE = 50
 """LACPDUs and markers of one member, a second, that reach the controller; a partner sends one."""
 LLDP_RATE = 20
 """LLDPDUs of one port, a second, that reach the controller; a neighbour sends one in 30 seconds."""
+ADDRESS_RATE = 10
+"""ARP and neighbour solicitations of one bridge, a second, that are copied to the controller."""
 COPY_LENGTH = 64
+ADDRESS_LENGTH = 96
+"""Up to the target of a neighbour solicitation (RFC 4861 4.3), with two tags."""
 WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
 _LOCAL = 0xFFFF  # LOCAL's port number is no meter id; OFPP_MAX ports end below
 
@@ -39,10 +43,13 @@ class Copy(IntEnum):
     UNKNOWN_UNICAST = 5
     LACP = 6
     LLDP = 7
+    ADDRESS = 8
 
 
-APART = (Copy.LACP, Copy.LLDP)
-"""Kinds of the switch's own ports, whatever becomes of the bridge's."""
+APART = (Copy.LACP, Copy.LLDP, Copy.ADDRESS)
+"""Kinds that do not come and go with the bridge's ports: the switch's own ports', the bridge's."""
+ADDRESS_METER = Meter(Copy.ADDRESS << 16, ADDRESS_RATE)
+"""The meter of a bridge's samples of IP addresses, for all ports together."""
 
 
 def desired_meters(desired: Desired) -> Iterator[Meter]:
@@ -52,11 +59,12 @@ def desired_meters(desired: Desired) -> Iterator[Meter]:
     for lag in desired.lags:
         yield from lag_meters(lag)
     yield from map(lldp_meter, desired.lldp)
+    yield ADDRESS_METER
     yield from acl_meters(desired)
 
 
 def port_meters(port: DesiredPort) -> Iterator[Meter]:
-    """A port's: one for its sightings, one for its BPDUs and so on."""
+    """A port's meters: one for its sightings, one for its BPDUs and so on."""
     yield sighting_meter(port)
     if port.hello_time:
         yield Meter(meter_id(port.number, Copy.BPDU), BPDU_RATE)
@@ -79,12 +87,12 @@ def lag_meters(lag: DesiredLag) -> Iterator[Meter]:
 
 
 def lldp_meter(port: int) -> Meter:
-    """That of a port's LLDPDUs."""
+    """The meter of a port's LLDPDUs."""
     return Meter(meter_id(port, Copy.LLDP), LLDP_RATE)
 
 
 def sighting_meter(port: DesiredPort) -> Meter:
-    """That of a port's sightings."""
+    """The meter of a port's sightings."""
     return Meter(meter_id(port.number), port.rate)
 
 
@@ -97,7 +105,7 @@ def metered_by(flows: Iterable[Flow]) -> Iterator[int]:
 
 
 def to_controller(port: int, copy: Copy, metered: bool) -> ToController:
-    """What tells the controller of a port's frame: of an unknown source its head is enough."""
+    """The copy of a port's frame for the controller: the head alone for an unknown source."""
     length = COPY_LENGTH if copy is Copy.SIGHTING else WHOLE_FRAME
     return ToController(length, meter_id(port, copy) if metered else None)
 
@@ -108,7 +116,7 @@ def meter_id(port: int, copy: Copy = Copy.SIGHTING) -> int:
 
 
 def metered(meter: int) -> tuple[int, Copy] | None:
-    """The port and the kind of copies that a meter is for; None for somebody else's meter."""
+    """The port and the kind of copies that a meter is for; None for a meter that is not ours."""
     port, kind = meter & 0xFFFF, meter >> 16
     if kind > max(Copy):
         return None

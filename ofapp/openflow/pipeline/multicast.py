@@ -1,6 +1,6 @@
-"""Who wants a multicast frame: IGMP and MLD snooping (RFC 4541).
+"""Multicast forwarding by IGMP and MLD snooping (RFC 4541).
 
-An entry is a flow that matches by IP addresses, and an OpenFlow group of its own with its ports: a
+An entry is a flow that matches by IP addresses, and a separate OpenFlow group with its ports: a
 membership change is one group-mod.
 """
 
@@ -140,7 +140,7 @@ MULTICAST = Table(
             500,
             "vlan_vid eth_type ipv4_dst",
             Feature.MULTICAST,
-            "Groups that nobody has joined, once a querier is known: to routers.",
+            "Groups without members, once a querier is known: to routers.",
             actions="group",
         ),
         rule(
@@ -165,7 +165,7 @@ MULTICAST = Table(
             300,
             "vlan_vid eth_dst",
             Feature.MULTICAST,
-            "A group by its MAC address, for what is not IP: to the ports that somebody has set "
+            "A group by its MAC address, for what is not IP: to the ports of its permanent entries "
             "and to IPv4 routers, whether a querier is known or not.",
             actions="group",
         ),
@@ -185,7 +185,7 @@ _TABLE = TableId.MULTICAST
 
 
 def snooping_flows(by_table: bool = False) -> Iterator[Flow]:
-    """What every bridge that snoops multicast has; by_table: how its frames flood."""
+    """The flows of every bridge that snoops multicast; by_table: how its frames flood."""
     flood = () if by_table else (ToGroup(FLOOD_GROUP),)
     goto = TableId.FLOOD if by_table else None
     proto = [Match("ip_proto", number) for number in (_IGMP, _ICMPV6, _PIM)]

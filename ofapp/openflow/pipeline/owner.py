@@ -1,4 +1,4 @@
-"""Who looks after the switch, and what the next who does may believe; no frame comes here.
+"""The lease of the switch's master, and the mark for the next one; no frame comes here.
 
 See `ofapp.openflow.switch.ownership` and `ofapp.openflow.switch.marks`.
 """
@@ -18,7 +18,7 @@ _MARK_PRIORITY = 2
 
 OWNER = Table(
     TableId.OWNER,
-    "No frame comes here. Which controller looks after the switch, and what the next one may "
+    "No frame comes here. Which controller is master of the switch, and what the next one may "
     "believe.",
     (
         rule(

@@ -1,4 +1,4 @@
-"""Whose IGMP or MLD message it is that the controller gets."""
+"""IGMP and MLD messages to the controller, by ingress port."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ofapp.openflow.pipeline.meters import Copy, to_controller
 
 SNOOP = Table(
     TableId.SNOOP,
-    "Whose message it is: each port has a meter of its own.",
+    "By which port an IGMP or MLD message came: each port has its own meter.",
     (
         rule(
             "snoop",
@@ -24,6 +24,6 @@ SNOOP = Table(
 
 
 def snoop_flow(port: int, metered: bool) -> Flow:
-    """What brings a port's IGMP and MLD to the controller."""
+    """The flow that sends a port's IGMP and MLD to the controller."""
     copy = to_controller(port, Copy.SNOOPED, metered)
     return Flow(TableId.SNOOP, 100, (in_port(port),), Feature.SNOOP, (copy,))

@@ -1,8 +1,7 @@
-"""Who sent a frame: learning, and who may not.
+"""Source addresses: learning, and the sources that are not allowed.
 
-The ordinary port has one flow here, the miss.  Everything else is there only where somebody asked
-for it: a port that is locked, a port or a VLAN that has learned all it may, an address that is held
-down.
+The ordinary port has one flow here, the miss.  Everything else is there only where it is needed:
+a port that is locked, a port or a VLAN that has learned all it may, an address that is held down.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ SOURCE = Table(
             350,
             "in_port",
             Feature.GUARD,
-            "All else that comes in by a locked port, whoever it claims to be: drop.",
+            "All else that comes in by a locked port, from any source address: drop.",
         ),
         rule(
             "local",
@@ -75,7 +74,7 @@ SOURCE = Table(
             Feature.LEARNED,
             "A known address on the port it is known on. Its idle timeout is the ageing time, or "
             "up to a tenth more, so that not all who fell silent together expire together; "
-            "on any other port the address misses and is learned anew.",
+            "on any other port the address misses and is learned again.",
             goto=TableId.DESTINATION,
         ),
         rule(
@@ -83,7 +82,7 @@ SOURCE = Table(
             200,
             "in_port vlan_vid eth_src",
             Feature.STICKY,
-            "The same for an address of a sticky port: it does not age.",
+            "The same for an address that does not age: of a sticky port, or extern_learn.",
             goto=TableId.DESTINATION,
         ),
         rule(
@@ -128,7 +127,7 @@ _TABLE = TableId.SOURCE
 
 
 def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
-    """What becomes of unknown sources on an up port that learns; statics: those that are its."""
+    """The flows for unknown sources on an up port that learns; statics: the port's entries."""
     here = (in_port(port.number),)
     copy = (to_controller(port.number, Copy.SIGHTING, metered),) if port.learns else ()
     if port.state is PortState.LEARNING:
@@ -146,31 +145,31 @@ def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool)
 
 
 def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
-    """What lets a static address, or the bridge's own, in by its port if that is locked."""
+    """The flow that admits a static address, or the bridge's own, on its port if locked."""
     if port.policy.locked and port.forwards:
         match = (in_port(port.number), *static_vlan(static), Match("eth_src", static.mac))
         yield Flow(_TABLE, 360, match, static_feature(static), (), TableId.DESTINATION)
 
 
 def static_source(static: PutStatic) -> Flow:
-    """What keeps a static address, or the bridge's own, from being learned."""
+    """The flow that keeps a static address, or the bridge's own, from being learned."""
     match = (*static_vlan(static), Match("eth_src", static.mac))
     priority = 300 if static.vid is None else 250
     return Flow(_TABLE, priority, match, static_feature(static), (), TableId.DESTINATION)
 
 
 def static_feature(static: PutStatic) -> Feature:
-    """What flows of an address that does not move are for."""
+    """The feature in the cookies of an address that does not move."""
     return Feature.LOCAL if static.vid is None else Feature.STATIC
 
 
 def static_vlan(static: PutStatic) -> tuple[Match, ...]:
-    """Where such an address is; the bridge's own is everywhere."""
+    """The match on such an address's VLAN; the bridge's own address is in all VLANs."""
     return () if static.vid is None else (vlan(static.vid),)
 
 
 def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
-    """The closed gate of a port, or of a VLAN on it: each port has a meter of its own."""
+    """The flow of a port, or of a VLAN on it, that has learned all it may; metered by port."""
     copy = to_controller(port, Copy.SIGHTING, metered)
     if vid is None:
         return Flow(_TABLE, 110, (in_port(port),), Feature.MISS, (copy,))
@@ -178,7 +177,7 @@ def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
 
 
 def hold_flow(hold: HoldDown) -> Flow:
-    """What drops an address's frames, but for those that its learned source half lets pass."""
+    """The flow that drops an address's frames, except those that its source half admits."""
     match = (vlan(hold.vid), Match("eth_src", hold.mac))
     serial = ports_serial(hold.port, hold.elsewhere)
     return Flow(_TABLE, 190, match, Feature.HELD, serial=serial, hard_timeout=hold.seconds)

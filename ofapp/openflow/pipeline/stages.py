@@ -25,7 +25,7 @@ def stages(port: DesiredPort, metered: bool) -> tuple[TableId, ...]:
 
 
 def stage_after(table: TableId, port: DesiredPort, metered: bool) -> TableId | None:
-    """Where the port's frames go from this table; None when they do not come there."""
+    """The table after this one for the port's frames; None when they do not pass this one."""
     ways = stages(port, metered)
     return ways[ways.index(table) + 1] if table in ways else None
 

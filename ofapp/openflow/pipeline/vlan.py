@@ -1,4 +1,4 @@
-"""Which VLAN a frame is in, of ports that have VLANs of their own."""
+"""VLAN classification of the frames of ports that have VLANs configured."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TAGS = (0x8100, 0x88A8)
 VLAN = Table(
     TableId.VLAN,
     "Which VLAN a frame is in (802.1Q-2018 6.9): from here on it carries that VLAN's tag. "
-    "Only frames of ports with VLANs of their own come here.",
+    "Only frames of ports with VLANs configured come here.",
     (
         rule(
             "untagged",
@@ -75,7 +75,7 @@ VLAN = Table(
 
 
 def filter_flows() -> Iterator[Flow]:
-    """What is let in by no port that has VLANs of its own."""
+    """The flows that drop what no port with VLANs admits."""
     yield Flow(TableId.VLAN, 0, (), Feature.VLAN)
     for kind in TAGS:
         match = (PRIORITY_TAGGED, Match("eth_type", kind))
@@ -83,7 +83,7 @@ def filter_flows() -> Iterator[Flow]:
 
 
 def vlan_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
-    """Into which VLAN the port's frames come, if it has VLANs of its own."""
+    """The flows that classify the port's frames into VLANs, if it has VLANs configured."""
     table, vlans, here = TableId.VLAN, port.vlans, in_port(port.number)
     goto = stage_after(table, port, metered)
     if goto is None:

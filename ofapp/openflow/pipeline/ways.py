@@ -8,10 +8,10 @@ from ofapp.openflow.model.rule import Register, TableId
 
 
 def out_by(policies: PortPolicies, port: int) -> tuple[Action, ...]:
-    """What sends a frame out of a port that may be an aggregation's."""
+    """The actions that send a frame out of a port, which may be an aggregation's."""
     return through(port) if port in policies.aggregated else (Output(port),)
 
 
 def through(lag: int) -> tuple[Forwarding, ...]:
-    """What sends a frame out of one of an aggregation's members."""
+    """The actions that send a frame out of one of an aggregation's members."""
     return SetRegister(Register.EGRESS, lag), Resubmit(TableId.LAG)

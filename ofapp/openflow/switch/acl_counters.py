@@ -1,7 +1,7 @@
-"""What the rules of access lists have done: counters that outlive the flows they are read from.
+"""Counters of the rules of access lists, which outlive the flows they are read from.
 
-A flow's counters begin anew when it is changed, or deleted by somebody and put back.  What it had
-counted until then, as of the last look, is carried on.  A controller that starts takes over what
+A flow's counters restart when it is changed, or deleted from outside and put back.  What it had
+counted until then, as of the last poll, is carried on.  A controller that starts takes over what
 the switch has counted, with the time since when it did.
 """
 
@@ -19,7 +19,7 @@ from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.wire.flow_stats import FlowStats
 
-_SAME_TIME = 0.05  # seconds; ages are told in milliseconds
+_SAME_TIME = 0.05  # seconds; ages are reported in milliseconds
 
 
 class Reading(NamedTuple):
@@ -67,9 +67,9 @@ class Tally:
         self._sum_up(known, now)
 
     def _ended(self, before: Mapping[tuple[int, Hashable], Reading]) -> Iterator[Reading]:
-        """Counters that are gone or have begun anew.
+        """Counters that are gone or have restarted.
 
-        Those that go on have all aged by the same time.  It is the switch's: a machine that was
+        Those that go on have all aged by the same time, by the switch's clock: a machine that was
         paused, or moved to another host, has not aged at all.
         """
         both = [(before[place], new) for place, new in self._last.items() if place in before]
@@ -92,7 +92,7 @@ class Tally:
         self._since |= begun
 
     def of(self, number: int) -> Count | None:
-        """What was counted for it; None before anything was seen of it."""
+        """The count for this number; None before the first reading of it."""
         if number not in self._since:
             return None
         packets, octets = self._sums.get(number, (0, 0))
@@ -100,7 +100,7 @@ class Tally:
 
 
 class AclCounters:
-    """What one bridge's rules have decided on and their rates kept back, as of the last look."""
+    """Frames that one bridge's rules matched, and that their rates dropped, as last polled."""
 
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
@@ -145,7 +145,7 @@ class AclCounters:
         return list(self._events(rated.values()))
 
     def _events(self, rated: Iterable[tuple[str, str]]) -> Iterator[Event]:
-        """That a rule's rate has begun to drop frames, and that it has ceased to."""
+        """Events for rules whose rates have begun to drop frames, or have ceased to."""
         before, self._seen = self._seen, {names: self.over_rate(*names) for names in rated}
         self._limited &= self._seen.keys()
         for names, dropped in self._seen.items():

@@ -20,7 +20,7 @@ Apply = Callable[[list[Effect]], None]
 
 
 def adopt_static_entries(bridge: Bridge, flows: Iterable[FlowStats], apply: Apply) -> None:
-    """Nobody remembers the bridge's static entries: take the switch's word."""
+    """Take the bridge's static entries, which no other place has, from the switch's flows."""
     for flow in flows:
         cookie, half = parse_cookie(flow.cookie), read_half(flow)
         if cookie is None or cookie.feature != Feature.STATIC or half is None:
@@ -32,7 +32,7 @@ def adopt_static_entries(bridge: Bridge, flows: Iterable[FlowStats], apply: Appl
 
 
 def adopt_held(bridge: Bridge, flows: Iterable[FlowStats], apply: Apply) -> None:
-    """The addresses that a switch holds down stay so for the rest of their time."""
+    """Keep the addresses that a switch holds down so for the rest of their time."""
     now = time.monotonic()
     for flow in flows:
         cookie = parse_cookie(flow.cookie)
@@ -49,7 +49,7 @@ def adopt_groups(
     ports: Mapping[int, frozenset[int]],
     apply: Apply,
 ) -> None:
-    """What a switch holds of multicast is what was known before this controller started.
+    """Take the multicast entries from before this controller started from the switch.
 
     entries: the OpenFlow group of each; ports: those of each group.
     """
@@ -64,7 +64,7 @@ def adopt_groups(
 
 
 def port_states(flows: Iterable[FlowStats], ports: Iterable[int]) -> dict[int, PortState]:
-    """The states of ports that their flows make."""
+    """The port states that the ports' flows implement."""
     states = dict.fromkeys(ports, PortState.DISCARDING)
     for flow in flows:
         cookie = parse_cookie(flow.cookie)

@@ -1,4 +1,4 @@
-"""What a switch calls itself, for a configuration that speaks of bridges by name."""
+"""The name of a switch, for a configuration that identifies bridges by name."""
 
 from __future__ import annotations
 

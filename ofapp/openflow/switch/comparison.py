@@ -1,4 +1,4 @@
-"""What must be sent so that a switch holds what the bridge wants, and nothing else of ours.
+"""The messages that make a switch hold what the bridge wants, and nothing else of ours.
 
 Pure comparison; it never wipes: what is right stays untouched, with its counters, and what is
 missing is added before what is superfluous goes.
@@ -29,9 +29,9 @@ Identity = tuple[int, int, bytes]
 Key = Identity | tuple[str, int]
 """What a message is about: a flow, or ("group" or "meter", its number)."""
 Messages = dict[Key, bytes]
-"""In the order in which they are to be sent."""
+"""Messages in the order in which they are to be sent."""
 
-_NOTIFY = 1  # OFPFF_SEND_FLOW_REM; a switch may report other flags of its own
+_NOTIFY = 1  # OFPFF_SEND_FLOW_REM; a switch may report further flags
 
 
 def flow_changes(
@@ -39,7 +39,7 @@ def flow_changes(
 ) -> Messages:
     """Messages that add or correct the desired flows, then delete others of ours.
 
-    there: flows of ours but the learned addresses, which a `Sweep` looks after.
+    there: flows of ours except the learned addresses, which a `Sweep` compares.
     """
     left: dict[Identity, FlowStats] = {}
     for flow in portions.of(there):

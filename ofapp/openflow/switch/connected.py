@@ -1,4 +1,4 @@
-"""A switch that is connected, for whoever looks after it."""
+"""A switch that is connected, as the code that manages it sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a switch has counted: frames that its flows drop, and what the rules of access lists do."""
+"""Counters of a switch: frames that its flows drop, and frames by rule of the access lists."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.lag import MEMBER
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.acl_counters import AclCounters
 from ofapp.openflow.switch.connected import ConnectedSwitch
+from ofapp.openflow.switch.one_sided import OneSided
 from ofapp.openflow.switch.rates import RateWatch
 from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.questions import feature_request
@@ -23,13 +25,13 @@ from ofapp.openflow.wire.requests import ask, bodies, parsed
 
 LOG = logging.getLogger(__name__)
 
-_OVER_LIMIT = ("full", "full-vlan")  # these tell the controller of what they drop
+_OVER_LIMIT = ("full", "full-vlan")  # these show the controller what they drop
 
 
 class Counters:
-    """Of one switch, as of the last look.
+    """Counters of one switch, as of the last poll.
 
-    drops: frames the pipeline has dropped, by rule; acl: what the rules of access lists have done.
+    drops: frames the pipeline has dropped, by rule; acl: counters of the rules of access lists.
     """
 
     def __init__(self, switch: ConnectedSwitch) -> None:
@@ -38,6 +40,7 @@ class Counters:
         self._channel = switch.channel
         self._bridge = switch.bridge
         self._apply = switch.apply
+        self._one_sided = OneSided(switch.bridge)
         self._locked = RateWatch(
             "port.locked", "frames", "were dropped: only its static addresses may send"
         )
@@ -45,6 +48,7 @@ class Counters:
     def take_flows(self, flows: list[FlowStats]) -> None:
         """All flows that the switch has of ours, but for learned addresses."""
         self._count_drops(flows)
+        self._count_members(flows)
         self.acl.see_flows(flows, time.time())
 
     def ask_meters(self) -> list[Any]:
@@ -61,7 +65,7 @@ class Counters:
             self.ask_meters()
 
     def save_acls(self) -> None:
-        """The same without waiting: as they are before what is sent next, which may reset them."""
+        """Ask without waiting, before the next message, which may reset the counters."""
 
         def arrived(parts: list[bytes]) -> None:
             try:
@@ -78,6 +82,14 @@ class Counters:
         flows = [flow for part in parts for flow in read_flow_stats(part)]
         self.acl.see_flows(flows, time.time())
 
+    def _count_members(self, flows: list[FlowStats]) -> None:
+        heard = {
+            _in_port(flow): flow.packets
+            for flow in flows
+            if (flow.table, flow.priority) == (TableId.ADMISSION, MEMBER)
+        }
+        self._apply([*self._one_sided.observe(heard, time.monotonic())])
+
     def _count_drops(self, flows: list[FlowStats]) -> None:
         """A rule that leads nowhere drops; its flow's counter says how often."""
         dropping: dict[tuple[int, int], str] = {
@@ -93,6 +105,11 @@ class Counters:
             if name is not None and (not flow.instructions or name in _OVER_LIMIT):
                 drops[name] += flow.packets
             if name == "locked":
-                locked[int.from_bytes(flow.match[4:8], "big")] = flow.packets
+                locked[_in_port(flow)] = flow.packets
         self.drops = drops
         self._apply([*self._locked.observe(locked)])
+
+
+def _in_port(flow: FlowStats) -> int:
+    """The in_port of a flow that matches it first, read after the head of the match field."""
+    return int.from_bytes(flow.match[4:8], "big")

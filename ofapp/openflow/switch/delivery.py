@@ -17,9 +17,11 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 from ofapp.bridge.effects import Effect, Reprogram, SendFrame
 from ofapp.bridge.learned_addresses import LearnedAddresses
 from ofapp.common import hub
+from ofapp.common.weakly import weakly
 from ofapp.openflow.switch.grace import grace, until_barrier
 from ofapp.openflow.switch.removals import Removals
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.main_thread import MainThread
 from ofapp.openflow.wire.requests import PATIENCE, RequestError, ask_once
 from ofapp.openflow.wire.window import Window
 
@@ -32,22 +34,22 @@ class OverrunError(Exception):
 
 
 class Way(Enum):
-    """To the switch."""
+    """State of the path to the switch."""
 
-    SHUT = "it is not known what the switch holds: it is told states once it is, and frames then"
-    HELD = "it is told all that its bridge wanted; what this wants since then waits, but for frames"
+    SHUT = "it is not known what the switch holds: states and frames are sent once it is"
+    HELD = "all that the bridge wanted is being sent; later effects wait, but for frames"
     OPEN = "effects are sent as they come"
     BARRIER = "they wait for the answer to a barrier"
-    WORK = "they wait until it is worked out what makes the switch as its bridge is, in portions"
+    WORK = "they wait until the switch's new program is computed, in portions"
     ENDED = "the connection is over"
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What makes messages of effects.
+    """Functions that encode effects.
 
-    reprogramming: those of a `Reprogram` as of now, made when that is called, in portions between
-    which others have their turn; crowded: whether the bridge has so many ports that it is done so.
+    reprogramming: gives a function that makes the messages of a `Reprogram` as of now, in portions
+    between which others have their turn; crowded: whether the bridge has enough ports for that.
     """
 
     write: Callable[[list[Effect]], bytes]
@@ -56,10 +58,10 @@ class Writing:
 
 
 class Delivery:
-    """For the life of one connection.
+    """Delivery of effects on one connection.
 
     window: what the switch takes at a time; removals: those that can wait.
-    ready: called whenever the switch may be told more.
+    ready: called whenever more may be sent; thread: what the switch's bridges share.
     """
 
     def __init__(
@@ -68,8 +70,9 @@ class Delivery:
         addresses: LearnedAddresses,
         writing: Writing,
         ready: Callable[[], None],
+        thread: MainThread | None = None,
     ) -> None:
-        self.window = Window()
+        self.window = Window(thread, weakly(self._turn_came))
         self.removals = Removals(addresses)
         self.way = Way.SHUT
         self._channel = channel
@@ -104,7 +107,7 @@ class Delivery:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While a switch that was told nothing yet is told all; the way is open after that."""
+        """Hold effects back while a new switch is programmed; the way is open after that."""
         if self.way is Way.SHUT:
             self.way = Way.HELD
         try:
@@ -123,13 +126,14 @@ class Delivery:
     def end(self) -> None:
         """The connection is over: what waited is not for the next one."""
         self.way = Way.ENDED
+        self.window.end(time.monotonic())
         self._waiting.clear()
         self._unsent.clear()
         self._passes.set()
 
     @property
     def waits(self) -> bool:
-        """Whether the switch has yet to be told something that was wanted earlier."""
+        """Whether effects from earlier are still to be sent to the switch."""
         return self.way in (Way.BARRIER, Way.WORK)
 
     @property
@@ -144,16 +148,17 @@ class Delivery:
         self._ask_barrier(done)
         return True
 
-    def await_barrier(self) -> None:
+    def await_barrier(self, patience: float = PATIENCE) -> None:
         """Let what waits for a barrier have its turn: what is asked next is done at once then."""
         if self.waits:
             self._passes.clear()
-            self._passes.wait(PATIENCE)
+            self._passes.wait(patience)
 
     def drain(self) -> None:
-        """Wait until the switch has answered enough to be told more; RequestError."""
+        """Wait until the switch has answered enough for more to be sent; RequestError."""
         self._channel.drained()
         while not self.window.is_open:
+            self.window.wait()
             self._opened.clear()
             if not self._opened.wait(PATIENCE) and not self._channel.behind:
                 raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
@@ -184,12 +189,13 @@ class Delivery:
             sent = time.monotonic()
             self._ask_barrier(lambda: self._closed(time.monotonic() - sent), urgent=True)
         elif self.window.sent(len(messages)):
-            mark, asked = self.window.mark(), time.monotonic()
+            asked = time.monotonic()
+            mark = self.window.mark(asked)
             self._ask_barrier(lambda: self._answered(mark, asked))
 
     def _work(self, effects: list[Effect]) -> None:
-        """The same for effects with a `Reprogram` and without a barrier: what comes after the
-        first of them waits for it, and so need not be told to do it again."""
+        """Send effects with a `Reprogram` and without a barrier: effects after the first
+        `Reprogram` wait for it, and further ones are dropped."""
         at = effects.index(Reprogram())
         self._channel.send(self._writing.write(effects[:at]))
         self.way = Way.WORK
@@ -220,6 +226,17 @@ class Delivery:
         if self.window.is_open:
             self._opened.set()
             self._ready()
+
+    def _turn_came(self) -> None:
+        """Go on, in a separate greenlet, after other bridges of the ovs-vswitchd were served."""
+        hub.watch(self._channel.fail, self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._channel.turn()
+        if self.way is not Way.ENDED:
+            self._opened.set()
+            self._ready()
+        self.window.unused(time.monotonic())
 
     def _ask_barrier(self, passed: Callable[[], None], urgent: bool = False) -> None:
         request = parser.OFPBarrierRequest(self._channel)

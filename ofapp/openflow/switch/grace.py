@@ -1,13 +1,13 @@
-"""How long a switch still forwards as before, after it has said that it does not.
+"""How long a switch still forwards by old flows after its barrier reply.
 
-A barrier's reply says that Open vSwitch's tables have changed. Its datapath forwards by what it has
-in its cache until that is looked through, which nobody is told of: 12 ms later (32 at most) on a
-switch of three bridges, 47 (191) on one of a hundred with 3,000 flows in its cache, on a busy
-machine [measured]. A port that another bridge takes for closed in that time makes a loop of it.
+A barrier's reply says that Open vSwitch's tables have changed. Its datapath forwards by its cache
+until that is revalidated, which is not reported: 12 ms later (32 at most) on a switch of three
+bridges, 47 (191) on one of a hundred with 3,000 flows in its cache, on a busy machine [measured].
+A port that another bridge takes for closed in that time makes a loop.
 
 The same load that makes the datapath late makes the reply late, so the reply's own time is the
 measure: with a hundred bridges on two cores the cache was two to three times that late [measured].
-It is bounded, for a network must heal; what is later than that may cost copies of frames.
+It is bounded, because a network must converge; a later cache may cost duplicate frames.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def grace(answered: float) -> float:
 def until_barrier(effects: list[Effect]) -> tuple[list[Effect], list[Effect] | None]:
     """What is to be sent now, and what waits until the switch has carried that out, if anything.
 
-    What makes the switch as the bridge is now has its turn when nothing else waits any more: the
-    bridge is ahead of its switch, and ports would open before others that it counts on are closed.
+    A `Reprogram` is sent when nothing else waits any more: the bridge is ahead of its switch,
+    and ports would open before others, which must be closed by then, are.
     """
     at = next((i for i, effect in enumerate(effects) if type(effect) is Barrier), None)
     if at is None:

@@ -1,14 +1,14 @@
 """Sightings on their way to be learned: as many at a time as the switch takes, its ports in turn.
 
-While a switch is busy with what it was told, sightings wait here, where they cost nobody anything;
-so the more there are, the more go at once, and that is cheaper for the switch.  A port that has
-only now something to say does not wait for the others, as long as it is little.
+While a switch is busy with earlier messages, sightings wait here, where they cost it nothing;
+so the more there are, the more go at once, and that is cheaper for the switch.  A port with its
+first sightings does not wait for the others, as long as they are few.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from operator import itemgetter
 
 from ofapp.bridge.backlog import Backlog
@@ -24,19 +24,16 @@ _port = itemgetter(0)
 
 
 class Intake:
-    """For one switch.
+    """Sightings of one switch that wait to be learned.
 
-    window: what the switch takes; learn: what becomes of sightings whose turn it is; counters: gets
-    those that there was no room for.  opened: whether the switch is ready for any; seen: how many
-    came by each port since somebody took this.
+    window: what the switch takes; learn: called with the sightings that are next.
+    opened: whether the switch is ready for any; seen: how many came by each port since this was
+    taken.
     """
 
-    def __init__(
-        self, window: Window, learn: Callable[[list[Sample]], None], counters: Counter[str]
-    ) -> None:
+    def __init__(self, window: Window, learn: Callable[[list[Sample]], None]) -> None:
         self.opened = False
         self.seen: Counter[int] = Counter()
-        self._counters = counters
         self._window = window
         self._learn = learn
         self._backlog = Backlog()
@@ -48,22 +45,32 @@ class Intake:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was seen since somebody took `seen`, and nothing waits."""
+        """Whether nothing was seen since `seen` was last taken, and nothing waits."""
         return not self.seen and not self._backlog
 
-    def take_in(self, samples: list[Sample]) -> None:
+    @property
+    def dropped(self) -> Mapping[int, int]:
+        """How many sightings were never learned, by port."""
+        return self._backlog.dropped
+
+    def take_in(self, samples: list[Sample], now: float) -> None:
         """They were seen, in this order."""
         if not samples:
             return
-        self.seen.update(map(_port, samples))
+        if len(samples) < FEW:
+            for port, _, _ in samples:
+                self.seen[port] += 1
+        else:
+            self.seen.update(map(_port, samples))
         if not self.opened:
-            self._put(samples)
+            self._backlog.put(samples, now)
         elif not self._window.is_open:
-            self._put(self._without_few(samples))
+            self._backlog.put(self._without_few(samples), now)
+            self._window.wait()
         elif self._backlog or len(samples) > self._window.hosts:
-            self._put(samples)
+            self._backlog.put(samples, now)
             while self._backlog and self._window.is_open:  # what is known already sends nothing
-                self.learn_some()
+                self.learn_some(now)
         else:
             self._learn(samples)
 
@@ -71,14 +78,11 @@ class Intake:
         """The switch has carried something out."""
         self._served.clear()
 
-    def learn_some(self) -> None:
-        """As many of those that wait as may go at once."""
+    def learn_some(self, now: float) -> None:
+        """Pass on as many of the waiting sightings as may go at once."""
+        self._backlog.expire(now)
         if self.opened and self._backlog:
             self._learn(self._backlog.take(self._window.hosts))
-
-    def _put(self, samples: list[Sample]) -> None:
-        if refused := self._backlog.put(samples):
-            self._counters["sightings_dropped"] += refused
 
     def _without_few(self, samples: list[Sample]) -> list[Sample]:
         """Learn those of ports that are not waiting for their turn; gives the others."""

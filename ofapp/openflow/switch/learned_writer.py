@@ -61,7 +61,7 @@ class _Template:
 
 
 class _Templates(NamedTuple):
-    """What adds the halves of an address, and what deletes them."""
+    """Templates of messages that add the halves of an address, or delete them."""
 
     destination: _Template
     source: _Template
@@ -131,7 +131,7 @@ def _compile_install(
 class LearnedWriter:
     """Effects on learned addresses to messages, for one ageing time.
 
-    It is in seconds, 0 for never, None for sticky addresses, which are a kind of their own.
+    It is in seconds, 0 for never, None for sticky addresses, which are a separate kind.
     idle: the idle timeouts that stand for it.
 
     How frames leave by a port (see `way_out`) is known in advance for plain ports, which are
@@ -183,7 +183,7 @@ class LearnedWriter:
         return template
 
     def instructions(self, port: int, vid: int) -> bytes:
-        """Those of a destination half."""
+        """The instructions of a destination half."""
         pops = self.port_policies is not None and self.port_policies.vlans(port).pops(vid)
         made = self._instructions.get((port, pops))
         if made is None:

@@ -1,10 +1,10 @@
-"""The lease that a switch itself keeps: who looks after it, among controllers that share nothing.
+"""The lease that a switch itself keeps: its master, among controllers that share nothing.
 
 It is a flow that no frame ever meets, which ends by its hard timeout unless it is renewed.  Each
 controller's matches another mask of the metadata, with the value 0, so that all of them overlap;
 and they are added with CHECK_OVERLAP, which a switch refuses while another's is there (OpenFlow
 1.3.5, 6.4).  To renew one's own is to add it again, which Open vSwitch does not take for an
-overlap.  So taking a lease and looking whether somebody has it is one step.
+overlap.  So taking a lease and testing whether another controller has it is one step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _METADATA_MASKED = 0x80000510
 
 
 class SwitchLease:
-    """Of one switch.  own: the number of this controller, or of the cluster that it is in."""
+    """The lease of one switch.  own: the number of this controller, or of its cluster."""
 
     def __init__(self, channel: Channel, own: int) -> None:
         self._channel = channel
@@ -46,7 +46,7 @@ class SwitchLease:
         return not refused
 
     def renew(self, lost: Callable[[], None]) -> None:
-        """Keep it; `lost` is called, later, should it be somebody else's now."""
+        """Keep it; `lost` is called, later, should it be another controller's now."""
         self._channel.end_request(self._renewed)
         self._renewed = self._add(lambda _error: lost())
 
@@ -55,11 +55,11 @@ class SwitchLease:
         self._channel.send(codec.delete_flow(self._lease))
 
     def acquire(self) -> str | None:
-        """Take it, or tell in words who has it; RequestError."""
-        return None if self.take() else self.other() or "somebody whose lease has just ended"
+        """Take it, or give in words which controller has it; RequestError."""
+        return None if self.take() else self.other() or "a controller whose lease has just ended"
 
     def other(self) -> str | None:
-        """Who else has it, in words; None for nobody.  RequestError."""
+        """The other controller that has it, in words; None where there is none.  RequestError."""
         for flow in self._leases():
             if not self._is_own(flow):
                 address = flow.cookie & 0xFFFFFFFF
@@ -68,7 +68,7 @@ class SwitchLease:
         return None
 
     def age(self) -> float | None:
-        """Seconds since ours was renewed, by whoever has our number; None where there is none.
+        """Seconds since the lease with our number was renewed; None where there is none.
 
         RequestError.
         """

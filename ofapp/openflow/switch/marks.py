@@ -3,10 +3,10 @@
 Another machine that takes the switch over must not go on with a tree that has moved since it was
 written down.  etcd cannot keep that: a write there takes milliseconds, or does not succeed at all
 while the tree moves on; to wait for it would hold up spanning tree, and not to wait would leave a
-time in which a crash revives what is no more.  The switch can.  What it is told on one connection
-it does in order, so a mark that is replaced before the first message that follows from a move is
-replaced in any case in which one of these was carried out, whoever dies, and whether etcd answers
-or not.  So the mark is a flow that no frame meets, with a number in its cookie.
+time in which a crash restores an outdated tree.  The switch can.  It carries out the messages of
+one connection in order, so a mark that is replaced before the first message that follows from a
+move is replaced whenever one of these was carried out: also if a controller dies, and whether etcd
+answers or not.  So the mark is a flow that no frame meets, with a number in its cookie.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ofapp.openflow.wire.questions import feature_flows
 def read_mark(channel: Channel) -> int | None:
     """The switch's mark, None where it has none; RequestError, ValueError.
 
-    To be asked by who is its master already: nobody else can change it then.
+    Only its master is to ask: no other controller can change the mark then.
     """
     flows = feature_flows(channel, Feature.MARK, TableId.OWNER)
     cookies = (parse_cookie(flow.cookie) for flow in flows)
@@ -30,7 +30,7 @@ def read_mark(channel: Channel) -> int | None:
 
 
 def write_mark(channel: Channel, mark: int | None) -> None:
-    """From now on this one counts, before whatever is sent next; None: no snapshot does."""
+    """Make this the mark that counts, before the next message; None: no snapshot counts."""
     if mark is None:
         channel.send(codec.delete_flow(mark_flow(0), any_serial=True))
     else:

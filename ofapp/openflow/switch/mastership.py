@@ -23,17 +23,17 @@ _STALE = ofp.OFPET_ROLE_REQUEST_FAILED, ofp.OFPRRFC_STALE
 
 
 class Mastership:
-    """Of one connection."""
+    """The role of this controller on one connection."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
     def become_slave(self) -> None:
-        """What was sent before is carried out when this comes back; RequestError, StaleError."""
+        """Become SLAVE; on return all sent before is carried out.  RequestError, StaleError."""
         self._ask(become_slave())
 
     def become_master(self, term: int) -> None:
-        """RequestError, StaleError."""
+        """Become MASTER with this generation_id; RequestError, StaleError."""
         self._ask(become_master(term))
 
     def _ask(self, asking: Asking) -> None:
@@ -57,4 +57,4 @@ class Mastership:
         try:
             return RoleReply(Role(role), generation)
         except ValueError:
-            raise RequestError(f"the switch tells of a role {role}, which there is not") from None
+            raise RequestError(f"the switch reports role {role}, which does not exist") from None

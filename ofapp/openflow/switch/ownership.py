@@ -1,12 +1,12 @@
-"""Which controller looks after a switch, where several are connected that do not know each other.
+"""Which controller is master of a switch, where several are connected that do not know each other.
 
-OpenFlow's roles alone do not tell: whoever asks to be MASTER becomes it, nobody can ask whether
-there is one, and a switch takes flow-mods from EQUAL controllers beside it.  So the switch itself
-keeps a lease (`lease`).
+OpenFlow's roles are not enough: each controller that asks to be MASTER becomes it, none can ask
+whether there is one, and a switch takes flow-mods from EQUAL controllers beside it.  So the switch
+itself keeps a lease (`lease`).
 
-Who has the lease asks to be MASTER, which makes everybody else who was it a SLAVE: one that was
-stopped for a minute, and does not know yet that its time is over, is refused by the switch.  Who
-has to wait is SLAVE, hears nothing, and looks every second whether the lease has ended.
+The lease's holder asks to be MASTER, which makes any former master a SLAVE: one that was stopped
+for a minute, and does not know yet that its time is over, is refused by the switch.  A controller
+that waits is SLAVE, receives nothing, and checks every second whether the lease has ended.
 
 Members of a cluster do know each other: there a claim in etcd comes first (`mastership`).
 """
@@ -44,26 +44,26 @@ def identity(state_dir: str) -> int:
 
 
 def number(*names: str) -> int:
-    """One for who goes by these names; 64 bits, never 0."""
+    """A number for the controller with these names; 64 bits, never 0."""
     whole = "\0".join(names)
     return int.from_bytes(hashlib.sha256(whole.encode()).digest()[:8], "big") or 1
 
 
 class Ownership(Protocol):
-    """Of one switch: whether this controller may look after it."""
+    """Whether this controller may be master of one switch."""
 
     def acquire(self) -> str | None:
-        """Take it, or tell in words who has it; RequestError."""
+        """Take it, or give in words which controller has it; RequestError."""
 
     def renew(self, lost: Callable[[], None]) -> None:
-        """Keep it; `lost` is called, later, should it be somebody else's now."""
+        """Keep it; `lost` is called, later, should it be another controller's now."""
 
     def release(self) -> None:
         """Let others have it at once."""
 
 
 class LeasedOwnership:
-    """By a lease alone: of a controller that is in no cluster."""
+    """Ownership by a lease alone, for a controller that is in no cluster."""
 
     def __init__(self, channel: Channel, own: int) -> None:
         self._channel = channel
@@ -94,7 +94,7 @@ class LeasedOwnership:
         return reply
 
     def _become_master(self) -> None:
-        """Without waiting: a switch that knows no roles is looked after all the same."""
+        """Ask without waiting: a switch that knows no roles is managed all the same."""
 
         def on_role(reply: bytes) -> None:
             if reply[1] != ofp.OFPT_ROLE_REPLY:
@@ -107,6 +107,6 @@ class LeasedOwnership:
 
 
 def _after(reply: bytes) -> int:
-    """The generation after that of the last role that the switch gave somebody; RequestError."""
+    """The generation after that of the last role that the switch granted; RequestError."""
     _role, generation = read_role(reply)
     return 1 if generation == NO_GENERATION else (generation + 1) & NO_GENERATION

@@ -1,8 +1,8 @@
-"""How often a switch is asked, by what asking costs it.
+"""How often a switch is polled, by what polling costs it.
 
-Everything about a switch that nobody tells is found by asking, and whoever answers does nothing
-else meanwhile.  So after each part of the questions the switch has a rest, so much longer than
-its answer took; and switches that connected together are not asked together from then on.
+What a switch does not report by itself is found by polling, and a switch does nothing else while
+it answers.  So after each part of the requests the switch has a rest, so much longer than
+its answer took; and switches that connected together are not polled together from then on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from ofapp.common import hub
 
 SHARE = 0.1
-"""Of a switch's time, at most, for routine questions."""
+"""Share of a switch's time, at most, for routine polling."""
 LONGEST = 2.0
 """Seconds of rest at most: an answer that waited behind something else says little."""
 SPREAD = 0.25
@@ -23,7 +23,7 @@ SPREAD = 0.25
 
 
 class Pace:
-    """Of one connection."""
+    """Polling pace of one connection."""
 
     def __init__(self) -> None:
         self._quickest = LONGEST

@@ -1,4 +1,4 @@
-"""How far the life of a connection has come, as a value that anybody can read."""
+"""The state machine of a connection."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import Enum
 
 
 class Phase(Enum):
-    """Of one connection."""
+    """Phase of one connection."""
 
-    STANDBY = "another controller may look after the switch: it is told nothing"
-    ASKED = "it is ours, and being asked what it holds: nothing it says counts yet"
+    STANDBY = "another controller may be master of the switch: nothing is sent to it"
+    ASKED = "it is ours, and being asked what it holds: nothing it sends counts yet"
     RUNNING = "protocols run; the learned addresses that it holds are being checked"
     LEARNING = "new hosts are learned, but it lacks something that the bridge wants there"
     IN_LINE = "it holds what the bridge wants"
@@ -25,9 +25,9 @@ _RUNNING = (Phase.RUNNING, Phase.LEARNING, Phase.IN_LINE)
 
 
 class Step(Enum):
-    """What a connection can live to see."""
+    """Transitions of a connection's phase."""
 
-    OURS = "this controller looks after the switch"
+    OURS = "this controller is master of the switch"
     PROGRAMMED = "the switch holds what effects build on"
     CHECKED = "its learned addresses have been checked"
     SOUND = "it was checked as a whole, and refuses nothing that it should hold"

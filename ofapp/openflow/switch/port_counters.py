@@ -1,8 +1,9 @@
-"""What a switch has counted at its ports, asked for when somebody wants to know it.
+"""A switch's port counters, which are polled when a client asks for them.
 
-Nobody is asked in vain, and nobody more than once a second.  Open vSwitch does nothing else while
-it collects an answer, which takes some time for every port: of a bridge with many they are
-asked for in slices, with rests between, so that BPDUs never wait for all of them.
+A switch is polled only then, and at most once a second.  Open vSwitch does nothing else while
+it collects an answer, which takes some time for every port: on a bridge with many they are
+polled in slices, with rests between, so that BPDUs never wait for all of them.  With 500 ports
+that takes some seconds, for which a client is not kept waiting when the last answer is recent.
 """
 
 from __future__ import annotations
@@ -22,15 +23,22 @@ from ofapp.openflow.wire.requests import RequestError, bodies
 LOG = logging.getLogger(__name__)
 
 FRESH = 1.0
-"""Seconds in which an answer serves whoever asks."""
+"""Seconds in which an answer serves all clients."""
 AT_ONCE = 128
-"""Ports whose counters a switch is asked for in one question."""
+"""Ports whose counters a switch is asked for at once."""
 SLICE = 64
 """The same where there are more."""
+RECENT = 15.0
+"""Seconds for which an answer serves those who need not wait for a newer one."""
+SOON = 0.3
+"""Seconds that they wait for a newer one all the same."""
 
 
 class PortCounters:
-    """Of one connection.  latest: as of the last answer, by port number; at: when that was."""
+    """Port counters of one connection.
+
+    latest: as of the last answer, by port number; at: when that was.
+    """
 
     def __init__(self, channel: Channel, bridge: Bridge) -> None:
         self.latest: Mapping[int, PortCount] = {}
@@ -42,15 +50,19 @@ class PortCounters:
         self._idle.set()
 
     def ask(self) -> None:
-        """Find out how they are, unless that is known; returns at once."""
+        """Poll the counters, unless the last answer is fresh; returns at once."""
         fresh = self.at is not None and time.monotonic() - self.at < FRESH
         if self._idle.is_set() and not fresh and not self._channel.dead:
             self._idle.clear()
             hub.spawn(self._ask)
 
     def wait(self, patience: float) -> None:
-        """Until the answer is there; after so many seconds what is known has to do."""
-        self._idle.wait(patience)
+        """Wait for the answer, at most so many seconds; then the last answer serves.
+
+        A recent answer serves sooner.
+        """
+        recent = self.at is not None and time.monotonic() - self.at < RECENT
+        self._idle.wait(min(patience, SOON) if recent else patience)
 
     def _ask(self) -> None:
         try:
@@ -73,7 +85,7 @@ class PortCounters:
         return found
 
     def _with_lags(self, found: dict[int, PortCount]) -> dict[int, PortCount]:
-        """And what aggregations have counted, which is what their members have."""
+        """Add the counters of aggregations, which are the sums of their members'."""
         for lag, members in self._bridge.lags.members().items():
             counts = [found[member] for member in members if member in found]
             if counts:

@@ -1,7 +1,7 @@
-"""What a switch tells of its ports, handled together as it came together.
+"""Port-status messages of a switch; those that came together are handled together.
 
-A thousand ports may come at once, each in a message of its own, and what looks at all ports should
-look once for all of them; but other switches wait meanwhile, so a long list is taken in portions.
+A thousand ports may come at once, each in a separate message, and work over all ports should
+be done once for all of them; but other switches wait meanwhile, so a long list is split.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def heed(
 ) -> None:
     """Tell the bridge of ports, in order: (whether it is gone, as it is or was).
 
-    apply: carries effects out, a few times in turn.  What is told of one port again stays a second
-    step: a link that went down and up again is not one that was up all the time.
+    apply: carries effects out, a few times in turn.  A second message about one port stays a
+    second step: a link that went down and up again is not one that was up all the time.
     """
     step: dict[int, Port] = {}
     for at, (gone, port) in enumerate(news):

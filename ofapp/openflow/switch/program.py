@@ -37,11 +37,11 @@ class Program:
     meters: dict[int, Meter] = field(default_factory=dict)
 
     def copy(self) -> Program:
-        """One that stays as it is."""
+        """A copy that later changes do not affect."""
         return Program(Flows(self.flows), dict(self.groups), dict(self.meters))
 
     def take_in(self, changes: Changes) -> None:
-        """What came about elsewhere meanwhile."""
+        """Apply changes that were made meanwhile by other code."""
         for flow in (*changes.flows_added, *changes.flows_changed):
             self.flows.put(flow)
         for flow in changes.flows_removed:
@@ -58,7 +58,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Changes:
-    """What turns one program into another."""
+    """The changes that turn one program into another."""
 
     flows_added: tuple[Flow, ...] = ()
     flows_changed: tuple[Flow, ...] = ()
@@ -93,9 +93,9 @@ class Changes:
                 yield f"{what} {kind.removesuffix('s')}: {describe(item)}"
 
     def messages(self, portions: Portions = AT_ONCE) -> bytes:
-        """On the wire: flows and groups all at once (see `bundle`), meters around them."""
+        """Encoded: flows and groups in one bundle (see `bundle`), meters around it."""
         of = portions.of
-        meters = [codec.put_meter(meter, exists=False) for meter in of(self.meters_added)]
+        meters = [codec.make_meter(meter) for meter in of(self.meters_added)]
         meters += [codec.put_meter(meter, exists=True) for meter in of(self.meters_changed)]
         body = [codec.put_group(group, exists=False) for group in of(self.groups_added, work_on)]
         body += [codec.put_group(group, exists=True) for group in of(self.groups_changed, work_on)]
@@ -123,7 +123,7 @@ def program(
 
 
 def work_on(group: Group) -> int:
-    """How many flows are as much work."""
+    """The work for a group, as a number of flows."""
     return len(group.buckets) + 1
 
 
@@ -137,7 +137,7 @@ def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
 
 
 def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:
-    """What turns `old` into `new`, neither of which may change meanwhile."""
+    """The changes that turn `old` into `new`, neither of which may change meanwhile."""
     return Changes(
         *_compare(old.flows, new.flows, portions),
         *_compare(old.groups, new.groups, portions),
@@ -162,12 +162,12 @@ def _compare(
 
 
 def _differ(one: object, other: object) -> bool:
-    """Most are the same object, which takes a tenth of the time to see."""
+    """Compare; most are the same object, which takes a tenth of the time to test."""
     return one is not other and one != other
 
 
 def describe(item: Flow | Group | Meter) -> str:
-    """One object for people."""
+    """One object in readable form."""
     if isinstance(item, Meter):
         return f"{item.id:#x}: {item.rate} frames/s"
     if isinstance(item, Group):

@@ -1,9 +1,9 @@
-"""Rates: who sends too much, who is told, and when it counts as over."""
+"""Rates: which ports send too much, the events about it, and when it counts as over."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ofapp.bridge.event import Event, PortNumber, Severity
@@ -57,14 +57,17 @@ class RateWatch:
         self.dropped: Mapping[int, int] = {}
         self._limited: set[int] = set()
 
-    def observe(self, dropped: Mapping[int, int]) -> list[Event]:
-        """`dropped` is how many were held back on each port up to now."""
+    def observe(self, dropped: Mapping[int, int], others: Container[int] = ()) -> list[Event]:
+        """`dropped` is how many were held back on each port up to now.
+
+        others: ports of which it is no more than information, as another bridge's hosts are there.
+        """
         events = []
         for port, count in dropped.items():
             more = count - self.dropped.get(port, 0)
             if more > 0 and port not in self._limited:
                 self._limited.add(port)
-                events.append(self._held_back(port, more))
+                events.append(self._held_back(port, more, port in others))
             elif more <= 0 and port in self._limited:
                 self._limited.discard(port)
                 events.append(self._let_through(port, count))
@@ -72,11 +75,11 @@ class RateWatch:
         self.dropped = dict(dropped)
         return events
 
-    def _held_back(self, port: int, more: int) -> Event:
+    def _held_back(self, port: int, more: int, others: bool) -> Event:
         return Event(
             f"{self._kind}.limited",
             (PortNumber(port), f": {more} {self._what} {self._fate}"),
-            Severity.WARNING,
+            Severity.INFO if others else Severity.WARNING,
             port,
             {"held_back": more},
         )
@@ -90,8 +93,28 @@ class RateWatch:
         )
 
 
+class LearningWatch:
+    """Tells of ports with more new addresses than the switch takes, and when that is over."""
+
+    PERIOD = 5.0
+    """Seconds between two looks: it is over when nothing was dropped for so long."""
+
+    def __init__(self, is_edge: Callable[[int], bool]) -> None:
+        self._is_edge = is_edge
+        self._looked = 0.0
+        fate = "came faster than the switch takes them; they are learned with a later frame"
+        self._watch = RateWatch("learning", "new addresses", fate)
+
+    def look(self, dropped: Mapping[int, int], now: float) -> list[Event]:
+        """`dropped` is how many were not learned on each port up to now."""
+        if not dropped or now - self._looked < self.PERIOD:
+            return []
+        self._looked = now
+        return self._watch.observe(dropped, [port for port in dropped if not self._is_edge(port)])
+
+
 class MeterWatch:
-    """What the meters of one switch's ports hold back, kind by kind, as of the last look."""
+    """What the meters of one switch's ports hold back, by kind, as of the last poll."""
 
     def __init__(self) -> None:
         self._watches = {

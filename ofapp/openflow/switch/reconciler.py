@@ -1,8 +1,7 @@
-"""Bringing a switch in line with its bridge, and looking again now and then.
+"""Reconciling a switch with its bridge, on connection and periodically.
 
-On connection and every so often from then on the switch is asked for all it has of ours, and what
-differs is put right.  It is never wiped, so a controller that restarts costs no frame, and what
-somebody deletes by hand comes back.
+The switch is asked for all it has of ours, and what differs is put right.  It is never wiped, so
+a controller that restarts costs no frame, and what is deleted by hand comes back.
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ from ofapp.openflow.wire.requests import RequestError, bodies
 LOG = logging.getLogger(__name__)
 
 AGAIN = (0.02, 0.1, 0.5, 2.0)
-"""Seconds until a switch whose bridge has changed meanwhile is looked at once more."""
+"""Seconds until a switch whose bridge has changed meanwhile is compared again."""
 MOST_LATE = 512
-"""Changes while a switch is compared with its bridge, beyond which it is looked at once more: they
+"""Changes while a switch is compared with its bridge, beyond which it is compared again: they
 are sorted out in one go."""
 
 
 class OvertakenError(RequestError):
-    """What a switch has answered is not so any more."""
+    """A switch's answer is outdated already."""
 
 
 class Reconciler:
@@ -77,7 +76,7 @@ class Reconciler:
         self._delivery = delivery
 
     def prepare(self) -> None:
-        """What has to be known of a switch before anything else; RequestError."""
+        """Ask the switch for what must be known first, such as meters; RequestError."""
         try:
             self.metered = has_meters(self._channel)
         except RequestError as error:
@@ -88,12 +87,12 @@ class Reconciler:
     def reconcile(self, adopt_static: bool) -> bool:
         """Ask for all but the learned addresses, and put right what differs.
 
-        adopt_static: nobody remembers the bridge's static entries: take the switch's word.
+        adopt_static: take the bridge's static entries, which no other place has, from the switch.
         Gives whether the switch had anything of ours before.  RequestError, ValueError.
 
-        It is asked once more when it has been told something else meanwhile, or is to be once it
-        has answered a barrier: to take what it had then for what it has would leave ports open
-        for good whose closing was under way, and open others before their turn.
+        It is asked once more when other changes were sent meanwhile, or wait for its barrier
+        reply: to take what it had then for what it has would leave ports open for good whose
+        closing was under way, and open others too early.
         """
         for pause in AGAIN:
             try:
@@ -117,11 +116,11 @@ class Reconciler:
         self._counters.take_flows(flows)
         changed = self._delivery.waits or self.writer.installed != before
         if changed and not first:
-            raise OvertakenError("the bridge changes faster than its switch can be looked at")
+            raise OvertakenError("the bridge changes faster than its switch can be compared")
         if believed is not None and not self._bridge.stp.settled_on(
             believed, port_states(flows, believed)
         ):
-            LOG.info("bridge %s: spanning tree begins anew", self._bridge.name)
+            LOG.info("bridge %s: spanning tree starts again", self._bridge.name)
             for effects in begin_anew(self._bridge, not flows, time.monotonic):
                 self._apply(effects)
                 self._rest()
@@ -141,10 +140,10 @@ class Reconciler:
     def _send(
         self, flows: list[FlowStats], groups: Mapping[int, Group], meters: Mapping[int, Meter]
     ) -> int:
-        """What differs from the flows, groups and meters that there are: what is superfluous last,
-        once no flow points there.  Gives how many flows; OvertakenError.
+        """Send what differs from the flows, groups and meters that there are: what is superfluous
+        last, once no flow points there.  Gives how many flows; OvertakenError.
 
-        To find that out takes a while, in portions.  What the switch is told meanwhile is later
+        The comparison takes a while, in portions.  What is sent to the switch meanwhile is newer
         than what is found, and stays.
         """
         writer, before = self.writer, self.writer.installed.copy()

@@ -1,4 +1,4 @@
-"""Destination halves that are to go, put off while a switch has enough to do.
+"""Deletes of destination halves, deferred while a switch is busy.
 
 When a hundred thousand hosts fall silent together their source halves expire together, and so
 many deletes at once would keep a switch from sending a hello for seconds.  A destination half
@@ -14,7 +14,7 @@ from ofapp.bridge.learned_addresses import LearnedAddresses
 
 
 class Removals:
-    """What waits, by address: of two for one address only the later can be about its flow."""
+    """Deferred deletes by address: of two for one address only the later can match its flow."""
 
     def __init__(self, addresses: LearnedAddresses) -> None:
         self._addresses = addresses
@@ -34,7 +34,7 @@ class Removals:
         return others
 
     def take(self, count: int) -> list[Effect]:
-        """The first `count` of them, but for those of addresses learned anew since."""
+        """The first `count` of them, except those of addresses learned again since."""
         effects: list[Effect] = []
         for vid, mac in list(islice(self._waiting, count)):
             serial = self._waiting.pop((vid, mac))

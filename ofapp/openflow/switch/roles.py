@@ -1,14 +1,14 @@
-"""How a member of a cluster becomes the one master of a switch, and nobody else's writes count.
+"""How a member of a cluster becomes the one master of a switch, whose writes alone count.
 
-What Open vSwitch does and does not prevent [measured, 3.1]: who asks to be MASTER makes everybody
-else who was it a SLAVE, and of a SLAVE it takes no flow-mod, group-mod, meter-mod or packet-out.
+What Open vSwitch does and does not prevent [measured, 3.1]: a request to be MASTER makes the
+former master a SLAVE, and of a SLAVE it takes no flow-mod, group-mod, meter-mod or packet-out.
 But a connection begins as EQUAL, and of an EQUAL it takes all of them, beside the master; also of a
 former master that has come back, whose request for MASTER it refuses as stale.  It refuses what has
 an older generation_id than it has seen, of SLAVE as of MASTER, and then the role stays as it was.
 
 So here a connection becomes SLAVE before anything else, with the generation that the switch itself
-names; it becomes MASTER only with the term of a claim in etcd as its generation_id; and whoever
-writes waits for the reply that says so.  Terms grow: after the switch has taken a later one, what
+names; it becomes MASTER only with the term of a claim in etcd as its generation_id; and nothing is
+written before the reply that says so.  Terms grow: after the switch has taken a later one, what
 the former master has under way is refused, however late it comes.
 
 Both ways are generators of requests that are sent the replies: without I/O, so that a model can
@@ -22,14 +22,14 @@ from enum import IntEnum
 from typing import NamedTuple
 
 NO_GENERATION = (1 << 64) - 1
-"""What a switch names that has never been told a generation (OpenFlow 1.3.5, 7.3.9)."""
+"""The generation_id of a switch that has never received one (OpenFlow 1.3.5, 7.3.9)."""
 
 ATTEMPTS = 10
-"""To become SLAVE, while others become MASTER."""
+"""Attempts to become SLAVE, while others become MASTER."""
 
 
 class Role(IntEnum):
-    """By OpenFlow's numbers; NOCHANGE only asks."""
+    """Controller roles by OpenFlow's numbers; NOCHANGE only asks."""
 
     NOCHANGE = 0
     EQUAL = 1
@@ -55,7 +55,7 @@ class StaleError(Exception):
     """The switch has seen a later generation.  seen: which."""
 
     def __init__(self, seen: int) -> None:
-        super().__init__(f"the switch has been told a later term, {seen}")
+        super().__init__(f"the switch has seen a later term, {seen}")
         self.seen = seen
 
 

@@ -1,4 +1,4 @@
-"""One switch while it is connected: what it says goes to its bridge, what follows goes back.
+"""One switch while it is connected: its messages go to its bridge, the effects go back.
 
 Everything runs on one thread and yields only while it waits for the switch, so no state changes
 between deciding and sending.  Protocol frames are handled where they stand in the stream; the
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, LookAgain, Notice
+from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.learning import Sample
 from ofapp.bridge.params import BridgeParams
@@ -32,39 +33,41 @@ from ofapp.openflow.switch.phase import Phase, Step, after
 from ofapp.openflow.switch.port_counters import PortCounters
 from ofapp.openflow.switch.port_status import heed
 from ofapp.openflow.switch.program import Changes, Program
+from ofapp.openflow.switch.rates import LearningWatch
 from ofapp.openflow.switch.standby import Standby
 from ofapp.openflow.switch.upkeep import Upkeep
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_removed import Expired
+from ofapp.openflow.wire.main_thread import MAIN_THREADS
 from ofapp.openflow.wire.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import answers
 
 TRAP_RENEWAL = 0.5
-"""Hello times between renewals of the flows that bring BPDUs here: a quarter of their life."""
+"""Hello times between renewals of the flows that trap BPDUs: a quarter of their lifetime."""
 
 CROWDED = 256
 """Ports from which on all that a bridge wants of its switch is worked out in portions."""
 
-KINDS = ("sighting", "bpdu", "lacp", "lldp", "snooped")
-"""What frames come to the controller for, as `pipeline.meters.Copy` calls it."""
+KINDS = ("sighting", "address", "bpdu", "lacp", "lldp", "snooped")
+"""Reasons for which frames come to the controller, as in `pipeline.meters.Copy`."""
 
 
 class Heeds(Protocol):
-    """Who carries out what is not for the switch: events, and what has to be remembered."""
+    """Handler of effects that are not for the switch: events, and what has to be saved."""
 
     def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchStatus:
-    """How it stands with a switch; counters are as of the last look.
+    """Status of a switch; counters are as of the last poll.
 
-    in_line: it holds what its bridge wants.  owner: who else looks after it, in words; None for
-    nobody.  refused: what it refuses now, in words.
+    in_line: it holds what its bridge wants.  owner: the other controller that is its master, in
+    words; None for none.  refused: what it refuses now, in words.
     metered: it has meters: without them no rate is kept.
     drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
-    too fast, by kind and port.  acl: what the rules of access lists have done.
+    too fast, by kind and port.  acl: counters of the rules of access lists.
     """
 
     in_line: bool
@@ -79,8 +82,8 @@ class SwitchStatus:
 class Session:
     """The shell around one `Bridge` for the life of one connection.
 
-    ownership: whether this controller may look after the switch.
-    adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
+    ownership: whether this controller may be master of the switch.
+    adopt_static: take the bridge's static entries, which no other place has, from the switch.
     port_counters: frames, bytes and errors at its ports; packet_ins: frames for the controller, by
     what for, since this connection began.
     """
@@ -103,11 +106,14 @@ class Session:
         self._ownership = ownership
         self._standby = Standby(ownership, weakly(self._tell))
         writing = Writing(weakly(self._write), weakly(self._reprogramming), weakly(self._crowded))
-        self._delivery = Delivery(channel, bridge.addresses, writing, weakly(self._catch_up))
+        thread = MAIN_THREADS.of(channel.address)
+        ready = weakly(self._catch_up)
+        self._delivery = Delivery(channel, bridge.addresses, writing, ready, thread)
         switch = ConnectedSwitch(channel, bridge, weakly(self.apply))
         self._upkeep = Upkeep(switch, self._delivery, adopt_static)
-        self._intake = Intake(self._delivery.window, weakly(self._learn), channel.counters)
-        self._learned: dict[int, int] = {}  # by port, when what the next load tells of began
+        self._intake = Intake(self._delivery.window, weakly(self._learn))
+        self._learning_watch = LearningWatch(bridge.is_edge)
+        self._learned: dict[int, int] = {}  # by port, at the beginning of the next load
         self._wake = hub.Event()
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
@@ -120,7 +126,7 @@ class Session:
         return self.phase is Phase.IN_LINE
 
     def status(self) -> SwitchStatus:
-        """How it stands with the switch."""
+        """Status of the switch."""
         upkeep = self._upkeep
         return SwitchStatus(
             self.in_line,
@@ -128,12 +134,12 @@ class Session:
             upkeep.refusals.words,
             upkeep.metered,
             upkeep.counters.drops,
-            upkeep.held_back,
+            {**upkeep.held_back, "learning": self._intake.dropped},
             upkeep.counters.acl,
         )
 
     def ask_acl_counters(self) -> None:
-        """Look again, at these counters alone; when the switch is silent they stay as they are."""
+        """Poll these counters alone; when the switch is silent they stay as they are."""
         if self.in_line:
             self._upkeep.ask_acl_counters()
 
@@ -142,7 +148,7 @@ class Session:
         return answers(self.channel, patience)
 
     def load(self, seconds: float) -> Load | None:
-        """What came of its sightings in the time since this was asked last.
+        """Sightings, and how many were learned, since the last call.
 
         None when it has seen none and no rate is to go down: of a thousand switches most are quiet.
         """
@@ -154,18 +160,23 @@ class Session:
         learned = {port: max(count - was.get(port, 0), 0) for port, count in now.items()}
         return Load(seconds, seen, learned, len(intake))
 
+    def tell_of_drops(self, now: float) -> None:
+        """Tell which ports have more new addresses than the switch takes."""
+        for event in self._learning_watch.look(self._intake.dropped, now):
+            self._tell(event)
+
     def plan(self, params: BridgeParams) -> Changes:
-        """What other parameters would change in the switch, but for what protocols do then."""
+        """What other parameters would change in the switch, except what protocols do then."""
         return self._upkeep.plan(params)
 
     # Its life
 
     def start(self) -> None:
-        """Begin, or wait until no other controller looks after the switch; returns at once."""
+        """Begin, or wait until no other controller is the switch's master; returns at once."""
         self._threads = [self._spawn(self._own)]
 
     def _spawn(self, loop: Callable[[], None]) -> Any:
-        """Whose end by an error ends the connection: the switch comes again, and gets a new one."""
+        """Run the loop; an error in it ends the connection, and the switch connects again."""
         return hub.watch(self.channel.fail, loop)
 
     def farewell(self) -> None:
@@ -242,6 +253,8 @@ class Session:
 
     def apply(self, effects: list[Effect]) -> None:
         """Carry effects out, in order, and have those carried out that are not for the switch."""
+        if len(effects) >= MANY:
+            effects = together(effects)
         for effect in effects:
             if type(effect) in NOTICES:
                 self._heed(self.bridge, effect)  # type: ignore[arg-type]
@@ -263,8 +276,14 @@ class Session:
         """Call `done` once the switch has carried out all; False when something waits."""
         return self._delivery.confirm(done)
 
+    def carried_out(self, patience: float) -> bool:
+        """Wait until the switch has carried out all; False when it does not answer in time."""
+        done = hub.Event()
+        self._delivery.await_barrier(patience)
+        return self.confirm(done.set) and done.wait(patience)
+
     def _write(self, effects: list[Effect]) -> bytes:
-        """Of what is sent now."""
+        """Encode the effects that are sent now."""
         writer = self._upkeep.reconciler.writer
         messages = writer.write(effects)
         if bpdus := writer.take_bpdus():
@@ -286,7 +305,7 @@ class Session:
     def _tell(self, event: Event) -> None:
         self._heed(self.bridge, event)
 
-    # What the channel says, on its thread
+    # Called by the channel, on its thread
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
         """Addresses were seen, others aged out."""
@@ -298,15 +317,23 @@ class Session:
             self.apply(effects)
         if self._intake.quiet:
             self._learned = self.bridge.addresses.by_port()
-        self._intake.take_in(self._upkeep.admit(samples))
+        self._intake.take_in(self._upkeep.admit(samples), time.monotonic())
 
     def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
-        """Some of the frames by which addresses were seen, which tell more, and their ports."""
+        """Some of the frames by which addresses were seen, with ports, to read IP addresses."""
         if effects := self.bridge.ip_addresses.hear(frames):
             self.apply(effects)
 
+    def on_addresses(self, frames: list[tuple[int, bytes]]) -> None:
+        """ARP and neighbour solicitations arrived, by these ports: samples of IP addresses."""
+        self.packet_ins["address"] += len(frames)
+        self.on_heard(frames)
+
     def _learn(self, samples: list[Sample]) -> None:
-        if effects := self.bridge.addresses.learn(samples, time.monotonic()):
+        effects = self.bridge.addresses.learn(samples, time.monotonic())
+        if len(effects) == 1 and type(effects[0]) is InstallEntry:
+            self._delivery.send(effects)  # a host that comes alone, and nothing else follows
+        elif effects:
             self.apply(effects)
 
     def _catch_up(self) -> None:
@@ -316,7 +343,9 @@ class Session:
         while window.is_open and (self._intake or removals):
             if removals:
                 self.apply(removals.take(window.hosts))
-            self._intake.learn_some()
+            self._intake.learn_some(time.monotonic())
+        if self._intake or removals:
+            window.wait()
 
     def on_deleted(self) -> None:
         """A flow of ours is gone."""
@@ -344,7 +373,7 @@ class Session:
         self.apply(self.bridge.lldpdus(frames, time.monotonic()))
 
     def on_snooped(self, port: int, frame: bytes) -> None:
-        """An IGMP, MLD, PIM or MRD frame arrived; nobody else forwards it."""
+        """An IGMP, MLD, PIM or MRD frame arrived; only the controller forwards it."""
         self.packet_ins["snooped"] += 1
         self.on_heard([(port, frame)])
         self.apply(self.bridge.snooped(port, frame, time.monotonic()))
@@ -360,17 +389,17 @@ class Session:
         heed(self.bridge, news, time.monotonic(), self.apply)
 
     def on_lag(self, lags: bool) -> None:
-        """The switch says more than can be done in its share of the time; or not any more."""
+        """The switch sends more than its share of the time allows to handle; or no longer."""
         if lags:
-            message = "the switch says more than its share of the controller can take: it waits"
+            message = "the switch sends faster than it can be served: its input is throttled"
             self._tell(Event("openflow.lag", message, Severity.WARNING))
         else:
-            message = "what the switch has said is done"
+            message = "the switch's input is handled: it is no longer throttled"
             self._tell(Event("openflow.lag.cleared", message))
 
     def on_fault(self, error: Exception) -> None:
-        """Something has ended by an error, and with it the connection."""
-        message = f"the connection is ended and begins anew, for an error: {error!r}"
+        """A greenlet has ended by an error, and with it the connection."""
+        message = f"the connection is closed because of an error, and made again: {error!r}"
         self._tell(Event("openflow.fault", message, Severity.ERROR))
 
     # What happens by itself

@@ -1,4 +1,4 @@
-"""Holding still while another controller looks after the switch."""
+"""Standby while another controller is master of the switch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LOG = logging.getLogger(__name__)
 
 
 class Standby:
-    """Of one connection; tell: people.
+    """Standby of one connection; tell: emits an event.
 
-    owner: who else looks after the switch, in words; None for nobody.
+    owner: the other controller that is the switch's master, in words; None for none.
     """
 
     def __init__(self, ownership: Ownership, tell: Callable[[Event], None]) -> None:
@@ -25,16 +25,16 @@ class Standby:
         self._tell = tell
 
     def wait(self, name: str) -> None:
-        """Until the switch is ours; `name` is the bridge's."""
+        """Wait until the switch is ours; `name` is the bridge's."""
         while (other := self._other(name)) is not None:
             if self.owner is None:
-                message = f"{other} looks after the switch: this one holds still until it goes"
+                message = f"{other} is master of the switch: this one is on standby until it goes"
                 data = {"owner": other}
                 self._tell(Event("bridge.standby", message, Severity.WARNING, data=data))
             self.owner = other
             hub.sleep(RENEWAL)
         if self.owner is not None:
-            message = f"{self.owner} has gone: this one looks after the switch now"
+            message = f"{self.owner} has gone: this one is master of the switch now"
             self._tell(Event("bridge.takeover", message, data={"owner": self.owner}))
             self.owner = None
 

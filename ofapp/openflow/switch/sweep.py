@@ -6,10 +6,10 @@ then all destination halves, and gives back what mends the difference.  It works
 hundred thousand hosts are never kept twice.  Routinely it is about a few cohorts at a time (see
 `ofapp.bridge.fdb`), whose entries are judged as soon as their flows were shown.
 
-The same sweep serves three occasions, which differ in whom to believe:
-- routine: the FDB knows what was installed; a flow nobody knows is stale, an entry without its
+The same sweep serves three occasions, which differ in which side is believed:
+- routine: the FDB knows what was installed; a flow without an entry is stale, an entry without its
   source half has aged.
-- the first after a connection: flows that nobody knows are adopted.
+- the first after a connection: flows without an entry are adopted.
 - the first after the switch lost everything: entries without flows are installed again.
 """
 
@@ -85,7 +85,7 @@ class Sweep:
             entry, adopted = self._addresses.adopt(port, vid, mac, serial, now, sticky)
             effects += adopted
             if entry is not None and entry.serial != serial:
-                return effects  # installed anew
+                return effects  # installed again
             if entry is not None:
                 entry.installed = self._started - 1  # by a controller before us
         entry = self._right(entry, port, serial, sticky)
@@ -125,7 +125,7 @@ class Sweep:
         if entry is None or entry.serial != put.serial or entry.port != put.port:
             return []  # it was taken out
         self._addresses.count("mended")
-        return [InstallSticky(*put, NO_PORT) if entry.is_sticky else put]
+        return [InstallSticky(*put, NO_PORT) if entry.lasts else put]
 
     def finish(self, now: float, serials: Iterable[int] | None = None) -> list[Effect]:
         """All flows with these serials (None: all flows) were shown: judge the entries."""
@@ -140,7 +140,7 @@ class Sweep:
                 or not self._addresses.forwards(entry.port)
             ):
                 continue
-            if entry.is_sticky:
+            if entry.lasts:
                 self._addresses.count("mended")
                 effects += self._addresses.reinstall(vid, mac, entry, now)
             elif entry.mark == self._base + _SOURCE:
@@ -156,7 +156,7 @@ class Sweep:
     def _right(self, entry: Entry | None, port: int, serial: int, sticky: bool) -> Entry | None:
         """The entry, if a half with this port, serial and kind is as it should be."""
         half = port, serial, sticky
-        if entry is not None and half == (entry.port, entry.serial, entry.is_sticky):
+        if entry is not None and half == (entry.port, entry.serial, entry.lasts):
             return entry if self._addresses.forwards(port) else None
         if entry is None or entry.installed < self._started:
             self._addresses.count("stale_flows")

@@ -1,8 +1,8 @@
 """The learned addresses of a switch beside those that the bridge knows (see `sweep`).
 
-A small table is looked at in one piece.  A large one is asked for by cohorts, a few at a time, each
-of which Open vSwitch finds by its index, so that a look costs what there is to see.  What has
-none of the serials that the bridge knows of would never be seen so: each look therefore walks
+A small table is read in one piece.  A large one is requested by cohorts, a few at a time, each
+of which Open vSwitch finds by its index, so that a sweep costs only the flows it reads.  Flows with
+none of the serials that the bridge knows would never be found so: each sweep therefore walks
 through one part of the whole, too, and in time through all of it.
 """
 
@@ -30,7 +30,7 @@ from ofapp.openflow.wire.requests import bodies, replies
 PART = 4096
 """Addresses that a switch walks through all it has for, about."""
 SMALL = 4 * PART
-"""Flows up to which a table is looked at in one piece."""
+"""Flows up to which a table is read in one piece."""
 SLICE = 512
 """Addresses of the cohorts that are asked for at a time, about."""
 
@@ -41,7 +41,7 @@ _STICKY = make_cookie(Feature.STICKY) >> 32
 class Sweeper:
     """Looks at one switch again and again, for the life of a connection.
 
-    ready: waits until the switch may be told more.
+    ready: waits until more may be sent to the switch.
     """
 
     def __init__(self, switch: ConnectedSwitch, ready: Callable[[], None]) -> None:
@@ -79,7 +79,7 @@ class Sweeper:
         list(replies(self._channel, parser.OFPBarrierRequest(self._channel)))
 
     def _sweep_cohorts(self) -> None:
-        """As far as the bridge knows them, at leisure; and one part of everything."""
+        """Sweep the addresses that the bridge knows, with rests; and one part of all."""
         kinds = [_LEARNED, _STICKY] if self._addresses.some_stick() else [_LEARNED]
         self._part += 1
         with self._pace.resting():
@@ -94,7 +94,7 @@ class Sweeper:
                 self._repair(sweep.finish(time.monotonic(), some))
 
     def _find(self, sweep: Sweep, there: int, others: int) -> None:
-        """Whatever there is: by all the serials there can be; the hard way should more be left."""
+        """All flows, by all possible serials; then in parts should more be left."""
         size, shown = max(SLICE * COHORTS * 2 // there, 1), 0
         for kind in (_LEARNED, _STICKY):
             if shown < flow_count(self._channel) - others:
@@ -112,7 +112,7 @@ class Sweeper:
         return Sweep(self._bridge, self._number, occasion, time.monotonic())
 
     def _part_request(self, addresses: int) -> Any:
-        """For the next part of all learned addresses, of which there are so many about."""
+        """Request the next part of all learned addresses; addresses: about how many there are."""
         parts = _parts(addresses)
         cookie, mask = LEARNED | self._part % parts, KIND_MASK | parts - 1
         return flow_request(self._channel, cookie, mask)

@@ -1,7 +1,6 @@
 """Keeping a switch in line with its bridge, for as long as it is connected.
 
-It is looked at when it connects, now and then, whenever something asks for it, and when somebody
-has deleted a flow.
+It is compared when it connects, periodically, on request, and when a flow was deleted from outside.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ from ofapp.openflow.wire.requests import RequestError
 LOG = logging.getLogger(__name__)
 
 PAUSE = 1.0
-"""Least seconds between two looks at a switch."""
+"""Least seconds between two comparisons of a switch."""
 
 TOGETHER = 0.1
 """Seconds in which deletions are taken for one."""
 
 
 class Upkeep:
-    """Of one switch, whose effects are carried out by way of `delivery`.
+    """Upkeep of one switch, whose effects are carried out by way of `delivery`.
 
-    adopt_static: nobody remembers this bridge's static entries, so take the switch's word.
-    reconciler: compares the switch with the bridge; counters, held_back: as of the last look.
+    adopt_static: take the bridge's static entries, which no other place has, from the switch.
+    reconciler: compares the switch with the bridge; counters, held_back: as of the last poll.
     """
 
     def __init__(self, switch: ConnectedSwitch, delivery: Delivery, adopt_static: bool) -> None:
@@ -63,7 +62,7 @@ class Upkeep:
 
     @property
     def writer(self) -> EffectWriter:
-        """What makes messages of effects, and knows what the switch holds."""
+        """The encoder of effects, which knows what the switch holds."""
         return self.reconciler.writer
 
     @property
@@ -95,18 +94,18 @@ class Upkeep:
                 LOG.warning("bridge %s: counters are not up to date: %s", self._bridge.name, error)
 
     def plan(self, params: BridgeParams) -> Changes:
-        """What other parameters would change in the switch, but for what protocols do then."""
+        """What other parameters would change in the switch, except what protocols do then."""
         portions = hub.portions()
         before = self.writer.installed.copy()
         desired = self._bridge.desired_as_of_now(params)(portions)
         return difference(before, self.writer.wanted(desired, portions), portions)
 
     def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
-        """Carry a change out; what it gives tells what that changed in the switch, whose state is
+        """Carry a change out; gives a function for what that changed in the switch, whose state is
         then checked.
 
         What has to wait for the switch (a barrier) is not in it.  For a bridge of thousands of
-        ports it is worked out in portions, and what else was changed meanwhile is in it, too.
+        ports it is computed in portions, and other changes made meanwhile are in it, too.
         """
         before = self.writer.installed.copy()
         if self._delivery.way is not Way.SHUT and used_lists(self._bridge.params):
@@ -126,9 +125,9 @@ class Upkeep:
             self._deleted.set()
 
     def refused(self, refusal: Refusal) -> None:
-        """The switch refused something: the next look finds out what is missing.
+        """The switch refused something: the next comparison finds out what is missing.
 
-        A bundle is refused as a whole, so addresses are told one by one for a while.
+        A bundle is refused as a whole, so addresses are sent one by one for a while.
         """
         if refusal.learned:
             self.writer.bundles = False
@@ -190,9 +189,9 @@ class Upkeep:
         checked()
 
     def put_back(self) -> None:
-        """What somebody else deletes: at once, and not with the next look at everything.
+        """Put back flows that were deleted from outside, before the next full comparison.
 
-        A switch does not tell who deleted a flow, so there may be nothing to do.
+        A switch does not report which controller deleted a flow, so there may be nothing to do.
         """
         pace, addresses = Pace(), self._bridge.addresses
         while True:
@@ -204,6 +203,8 @@ class Upkeep:
                 with pace.resting(), self._reconciling:
                     self.reconciler.reconcile(adopt_static=False)
             except (RequestError, ValueError) as error:
-                LOG.warning("bridge %s: %s; the next look will tell", self._bridge.name, error)
+                LOG.warning(
+                    "bridge %s: %s; the next comparison repairs it", self._bridge.name, error
+                )
             if addresses.counted("mended") > before:
                 self.check_soon()

@@ -60,8 +60,8 @@ from ofapp.openflow.wire.oxm import AddressMatch
 MANY = 16
 """Effects on learned addresses from which on they go as a bundle.
 
-Open vSwitch looks at most of what it has anew whenever its flows have changed: at every cached
-flow, and at every flow with an idle timeout.  With 100,000 hosts that takes milliseconds, and
+Open vSwitch revalidates most of what it has whenever its flows have changed: every cached
+flow, and every flow with an idle timeout.  With 100,000 hosts that takes milliseconds, and
 without bundles it does so after every 50 messages [measured].
 """
 
@@ -74,7 +74,7 @@ class EffectWriter:
 
     entries: which group belongs to which multicast entry there.
     bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
-    removed: flows taken out since the last look, of which the switch has not said so yet.
+    removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
     """
 
     def __init__(self, bridge: Bridge, metered: bool) -> None:
@@ -89,11 +89,11 @@ class EffectWriter:
         self._renew()
 
     def holds(self, program: Program) -> None:
-        """The switch was looked at and holds this now."""
+        """Take this as what the switch was found to hold."""
         self.installed, self._flooded = program, None
 
     def wanted(self, desired: Desired | None = None, portions: Portions = AT_ONCE) -> Program:
-        """What the switch should hold, for its bridge as it is or as it is said to be."""
+        """What the switch should hold, for its bridge as it is or as given."""
         return program(desired or self._bridge.desired(), self._metered, self.entries, portions)
 
     def leads_right(self, half: AddressMatch, instructions: bytes) -> bool:
@@ -101,7 +101,7 @@ class EffectWriter:
         return instructions == self._learned.instructions(half.port, half.vid)
 
     def write(self, effects: list[Effect]) -> bytes:
-        """The messages of all effects, in their order; events are nobody's message."""
+        """The messages of all effects, in their order; events have no message."""
         if self._learned.port_policies is not self._bridge.port_policies:
             self._renew()
         if len(effects) >= MANY and self.bundles and self._parts.keys() >= set(map(type, effects)):
@@ -110,6 +110,8 @@ class EffectWriter:
                 [_OPENED, *[parts[type(effect)](effect) for effect in effects], _COMMITTED]
             )
         install = self._learned.install
+        if len(effects) == 1 and type(effects[0]) is InstallEntry:
+            return install(effects[0])
         return b"".join(
             install(effect) if type(effect) is InstallEntry else self._message(effect)
             for effect in effects
@@ -148,7 +150,7 @@ class EffectWriter:
         if have == meter:
             return b""
         self.installed.meters[meter.id] = meter
-        return codec.put_meter(meter, have is not None)
+        return codec.make_meter(meter) if have is None else codec.put_meter(meter, exists=True)
 
     def _drop_meter(self, number: int) -> bytes:
         known = self.installed.meters.pop(number, None)
@@ -212,7 +214,7 @@ class EffectWriter:
                 raise TypeError(f"{effect!r} has no message")
 
     def trap_bpdus(self) -> Iterator[bytes]:
-        """Renew the flows that bring BPDUs here; they end by themselves when nobody does.
+        """Renew the flows that send BPDUs to the controller; without renewal they expire.
 
         In portions, between which others may work.
         """
@@ -223,10 +225,10 @@ class EffectWriter:
             )
 
     def reprogramming(self) -> Callable[[Portions], bytes]:
-        """What makes the switch what its bridge wants now; called, it gives the messages.
+        """A function that gives the messages that make the switch what its bridge wants now.
 
-        In portions nobody may `write` meanwhile.  That the switch is looked at (`holds`) does no
-        harm: then what it was found to hold is what the program is compared with.
+        It works in portions, between which `write` must not be called.  `holds` may be: then the
+        program is compared with what the switch was found to hold.
         """
         make = self._bridge.desired_as_of_now()
 
@@ -251,7 +253,7 @@ class EffectWriter:
         return self._put_groups(flood_groups(self._bridge.port_policies, ports, touched))
 
     def _set_state(self, port: int, state: PortState) -> bytes:
-        """What goes goes first, the outermost table first, so that no frame is half-way in."""
+        """Delete before adding, from the outermost table on, so that no frame is half-way in."""
         desired = self._bridge.desired_port(port, state)
         wanted = [*flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._metered)]
         if desired.snoops:
@@ -314,7 +316,7 @@ class EffectWriter:
         return b"".join(messages)
 
     def _set_lag(self, lag: DesiredLag) -> bytes:
-        """What goes goes first: no frame of a member that is out enters any more."""
+        """Delete before adding: no frame of a former member enters any more."""
         wanted = [*flows.lag_flows(lag, self._metered)]
         kept = {flow.identity for flow in wanted}
         old = [
@@ -350,7 +352,7 @@ class EffectWriter:
         ]
 
     def _flush(self, flush: Flush) -> bytes:
-        """Two deletes, whatever the number of hosts; a guarded port's lead to its group."""
+        """Two deletes for any number of hosts; those of a guarded port match its group."""
         tagged = [] if flush.vid is None else [vlan(flush.vid)]
         behind = [] if flush.port is None else [Match("in_port", flush.port)]
         sticky, destination = flush.sticky, TableId.DESTINATION
@@ -363,7 +365,7 @@ class EffectWriter:
 
 
 def _writers(learned: LearnedWriter, sticky: LearnedWriter) -> _Writers:
-    """What makes the messages of effects on learned addresses, and of those that have none."""
+    """Encoders of effects on learned addresses, and of effects without messages."""
     return {
         Event: lambda _event: b"",
         Barrier: lambda _barrier: b"",

@@ -39,7 +39,7 @@ def wrap(messages: Sequence[bytes], portions: Portions = AT_ONCE) -> bytes:
 
 
 def frame(number: int) -> tuple[bytes, bytes]:
-    """What opens a bundle, and what commits it."""
+    """The messages that open a bundle, and commit it."""
     return _control(number, _OPEN), _control(number, _COMMIT)
 
 
@@ -54,7 +54,7 @@ def is_part(message: bytes) -> bool:
 
 
 def part(message: bytes) -> bytes:
-    """What is in such a message."""
+    """The message inside such a message."""
     return message[24:]
 
 

@@ -3,11 +3,11 @@
 os-ken reads eight bytes at a time and builds an object for every message.  This channel reads
 what there is and sorts it (`inbox`).  Echoes are answered and frames of protocols heard at once,
 within a budget; all else is done in slices, when it is this connection's turn (`turns`): replies go
-to whoever asked, what is about learned addresses is handed over in batches, and the rest takes
+to their requests, messages about learned addresses are handed over in batches, and the rest takes
 os-ken's own way to every app's handlers.  So no storm makes BPDUs late, on this switch or another;
-what is said faster than it can be done waits, and beyond some megabytes in the switch.
+what arrives faster than it can be handled waits, and beyond some megabytes in the switch.
 
-Sending never blocks the caller: what changes the bridge's state and what tells the switch stay
+Sending never blocks the caller: changing the bridge's state and queueing the messages stay
 one step.  Work that is ahead of the switch waits (`drained`), so the backlog is bounded.
 """
 
@@ -51,19 +51,19 @@ READS = 8
 BACKLOG = 1 << 18
 """Bytes not yet sent, above which bulk waits: some 40 ms of a switch's time."""
 MOST_UNSENT = 1 << 22
-"""Bytes not yet sent, above which nothing is read: who asks and does not listen."""
+"""Bytes not yet sent, above which nothing is read: the peer asks and does not read."""
 UNREAD, LEAST_UNREAD, MOST_UNREAD = 1 << 28, 1 << 18, 1 << 24
 """Bytes read and not yet acted on: of all connections, and of one, at least and at most."""
 LEAST_OF_REPLIES = 1 << 20
-"""The same of replies: who looks at them may wait for a barrier's, which is behind them."""
+"""The least for replies: their reader may wait for a barrier's reply, which is behind them."""
 UNINTRODUCED = 1 << 20
-"""Bytes that a switch may say before it has introduced itself; a list of 4,096 ports has 2^18."""
+"""Bytes that a switch may send before its handshake is done; a list of 4,096 ports has 2^18."""
 AT_ONCE, SAVED = 0.2, 0.05
 """Reading and hearing protocols may take so long out of turn: seconds a second, and saved up."""
 FRAMES = 32
 """Frames of protocols heard together at most."""
 PORTS = 64
-"""Ports heard of together at most: what looks at all ports then looks once for all of these."""
+"""Ports reported together at most: work over all ports is done once for all of these."""
 LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
@@ -117,12 +117,12 @@ class Channel(controller.Datapath):  # type: ignore[misc]
 
     @property
     def dead(self) -> bool:
-        """Whether the connection is at its end, whoever has been told of it."""
+        """Whether the connection has ended, also before the handlers were notified."""
         return self.send_q is None or self.state == DEAD_DISPATCHER
 
     @property
     def behind(self) -> bool:
-        """Whether the switch has said what is not acted on yet: who waits for it is to wait on."""
+        """Whether input from the switch is not handled yet: waiting for it is to go on."""
         return bool(self._inbox) or self._reader_waits
 
     @property
@@ -168,7 +168,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._room.set()
 
     def hang_up(self) -> None:
-        """The same, at once: whatever is unsent stays so, and the switch may come again."""
+        """Close at once: what is unsent is discarded, and the switch may connect again."""
         self._outbox.end()
         self.close()
         hub.hang_up(self.socket)
@@ -228,7 +228,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._inbox.urgent.discard(xid)
 
     def unread(self, count: int) -> None:
-        """Whoever asked has so many bytes more, or fewer, that it has not looked at yet."""
+        """Count so many bytes of replies more, or fewer, as waiting for their requester."""
         self._unread_replies += count
         if count < 0:
             self._room.set()
@@ -274,32 +274,42 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         except BrokenStreamError as error:
             self._give_up(str(error))
             return
-        for echo in self._inbox.take_echoes():
-            self._echo(echo)
-        while time.perf_counter() - began < most and (frames := self._inbox.take_frames(FRAMES)):
+        if self._inbox.has_echoes:
+            for echo in self._inbox.take_echoes():
+                self._echo(echo)
+        while (
+            self._inbox.has_prompt
+            and time.perf_counter() - began < most
+            and (frames := self._inbox.take_frames(FRAMES))
+        ):
             self._hear(frames)
         self._budget.spend(time.perf_counter() - began)
         if self._may_work():
             if self._turns.free:
                 self.turn()
                 self._work()
-                self._outbox.flush()  # a host that comes alone is not to wait for the next pass
+                self._outbox.flush()  # what answers a port's news is not to wait for the next pass
             if self._inbox:
                 self._work_ready.set()
 
     def _let_others(self) -> None:
         """Between two reads: a busy switch must not starve the others, nor fill the memory."""
-        self.drained(MOST_UNSENT)
+        if self._outbox.size > MOST_UNSENT:
+            self.drained(MOST_UNSENT)
+        if self._inbox.weight > LEAST_UNREAD or self._unread_replies > LEAST_OF_REPLIES:
+            self._wait_for_room()
+        if self._budget.left(time.perf_counter()) > 0:
+            hub.pause()
+        else:
+            self.turn()
+
+    def _wait_for_room(self) -> None:
         share = UNREAD // max(Channel.open, 1)
         most = min(max(share, LEAST_UNREAD), MOST_UNREAD)
         most_replies = min(max(share, LEAST_OF_REPLIES), MOST_UNREAD)
         while (self._inbox.weight > most or self._unread_replies > most_replies) and not self.dead:
             self._room.clear()
             self._room.wait()
-        if self._budget.left(time.perf_counter()) > 0:
-            hub.sleep(0)
-        else:
-            self.turn()
 
     def _give_up(self, what: str) -> None:
         self.counters["malformed_messages"] += 1
@@ -330,7 +340,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         try:
             now = time.perf_counter()
             CURIOSITY.renew(now)
-            while self._work_on() and time.perf_counter() < now + SLICE:
+            while self._work_on() and self._inbox and time.perf_counter() < now + SLICE:
                 pass
         finally:
             self._working = False
@@ -342,13 +352,15 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         inbox = self._inbox
         if self.state == DEAD_DISPATCHER:
             return False
-        if frames := inbox.take_frames(FRAMES):
-            self._hear(frames)
-            return True
-        if news := inbox.take_port_news(PORTS):
-            self._hear_of_ports(news)
-            return True
-        item: Message | Frame | Batch | None = inbox.take_prompt()
+        item: Message | Frame | Batch | None = None
+        if inbox.has_prompt:
+            if frames := inbox.take_frames(FRAMES):
+                self._hear(frames)
+                return True
+            if news := inbox.take_port_news(PORTS):
+                self._hear_of_ports(news)
+                return True
+            item = inbox.take_prompt()
         if item is None and self._outbox.size <= BACKLOG:
             item = inbox.take_bulk()
         if isinstance(item, Batch):
@@ -408,10 +420,16 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         if self.listener is None:
             self.counters["packet_ins_before_ready"] += len(batch.samples)
             return
-        self.listener.on_learned(batch.samples, batch.expired)
+        if batch.samples or batch.expired:
+            self._outbox.hold()
+        try:
+            self.listener.on_learned(batch.samples, batch.expired)
+        finally:
+            self._outbox.release()  # a host that comes alone does not wait for the next pass
         if batch.frames and self.listener is not None:
-            self._outbox.flush()  # whoever was seen is not learned later for it
             self.listener.on_heard(batch.frames)
+        if batch.addresses and self.listener is not None:
+            self.listener.on_addresses(batch.addresses)
 
     def _take_error(self, listener: Listener, message: bytes) -> None:
         try:
@@ -452,7 +470,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 self._dispatch(type_, message)
 
     def _end_handshake(self, ports: bytes) -> None:
-        """As os-ken does when it has heard of the ports; whoever needs them asks again."""
+        """Do as os-ken does when it has the ports; code that needs them requests them again."""
         if not has_more(ports):
             self.set_state(MAIN_DISPATCHER)
 

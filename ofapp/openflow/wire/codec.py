@@ -76,7 +76,7 @@ def add_flow(flow: Flow) -> bytes:
 
 
 def claim_flow(flow: Flow) -> bytes:
-    """The same, which the switch refuses while a flow of that priority is there that overlaps."""
+    """A flow-mod that installs the flow unless one of the same priority overlaps it."""
     return _add(flow, ofp.OFPFF_CHECK_OVERLAP)
 
 
@@ -97,7 +97,7 @@ def _add(flow: Flow, flags: int = 0) -> bytes:
 def delete_flow(flow: Flow, any_serial: bool = False) -> bytes:
     """A flow-mod that deletes exactly this flow; never one that another feature put there.
 
-    A learned address's is deleted whether it is sticky or not.  any_serial: whatever the serial in
+    A learned address's is deleted whether it is sticky or not.  any_serial: with any serial in
     its cookie.
     """
     if flow.cookie & LEARNED_BIT:
@@ -163,6 +163,15 @@ def put_meter(meter: Meter, exists: bool) -> bytes:
     return serialize(parser.OFPMeterMod(_PROTOCOL, command, flags, meter.id, [band]))
 
 
+def make_meter(meter: Meter) -> bytes:
+    """Meter-mods that add a meter which no flow of ours uses yet.
+
+    A former owner of the switch may have left one of that number, and a switch refuses to add one
+    that there is (OFPMMFC_METER_EXISTS); to delete one that there is not is no error.
+    """
+    return delete_meter(meter.id) + put_meter(meter, exists=False)
+
+
 def delete_meter(meter: int) -> bytes:
     """A meter-mod that deletes a meter (and, in OVS, the flows that use it)."""
     return serialize(parser.OFPMeterMod(_PROTOCOL, ofp.OFPMC_DELETE, 0, meter, []))
@@ -226,7 +235,7 @@ _TEXT: dict[str, Callable[[int], str]] = {
     "ipv6_src": lambda address: str(IPv6Address(address)),
     "ipv6_dst": lambda address: str(IPv6Address(address)),
 }
-"""How os-ken wants the values of fields that are not numbers to it."""
+"""Conversions of the values of fields for which os-ken wants no numbers."""
 
 
 def _flow_mod(
@@ -308,7 +317,7 @@ def _bucket(bucket: Bucket) -> bytes:
 
 
 def _joined(parts: Iterable[Any]) -> bytes:
-    """Those of os-ken's objects that are parts of messages."""
+    """Encode os-ken's objects that are parts of messages, one after the other."""
     data = bytearray()
     for part in parts:
         part.serialize(data, len(data))

@@ -1,8 +1,8 @@
-"""How many of the frames by which hosts are learned are looked into for more than that.
+"""How many of the frames by which hosts are learned are read for IP addresses.
 
-What they tell is nice to know and no more, and to read one takes as long as to learn.  So it is
-bounded for all switches together: a network where hosts come and go tells all, and a storm of
-them, be it of a switch that restarts or of one that invents them, is learned as fast as without.
+IP addresses are for display only, and reading one takes as long as learning.  So it is bounded
+for all switches together: a network where hosts come and go shows all, and a storm of hosts,
+from a switch that restarts or from forged addresses, is learned as fast as without.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SAVED = 500
 
 
 class Curiosity:
-    """left: how many frames may be read now; whoever reads some takes them off."""
+    """left: how many frames may be read now; the reader subtracts what it read."""
 
     def __init__(self, left: int = SAVED) -> None:
         self.left = left
@@ -29,4 +29,4 @@ class Curiosity:
 
 
 CURIOSITY = Curiosity()
-"""Of this process."""
+"""The limit of this process."""

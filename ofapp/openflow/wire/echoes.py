@@ -1,6 +1,6 @@
-"""How long a switch may be silent: the same whether somebody claims its datapath id or not.
+"""How long a switch may be silent: the same while another connection claims its datapath id.
 
-A switch that is busy for some seconds must not lose its place to whoever asks for it.
+A switch that is busy for some seconds must not lose its connection to another that claims its id.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a FLOW_REMOVED tells: that an address has aged out, or that somebody deleted a flow."""
+"""Reading FLOW_REMOVED: an address has aged out, or a flow was deleted."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def is_learned_notice(data: bytes, at: int) -> bool:
 
 
 def is_deletion(type_: int, message: bytes) -> bool:
-    """Whether it is a FLOW_REMOVED that says that somebody, maybe we, deleted a flow of ours."""
+    """Whether it is a FLOW_REMOVED for a flow of ours that was deleted, maybe by us."""
     if type_ != ofp.OFPT_FLOW_REMOVED or len(message) < 56 or message[8:10] != _OURS:
         return False
     return message[18] not in (_IDLE_TIMEOUT, _HARD_TIMEOUT)
 
 
 def read_flow_removed(data: bytes, at: int, length: int) -> Expired | None:
-    """What a FLOW_REMOVED says of a learned address.
+    """Read a FLOW_REMOVED about a learned address.
 
-    None when it says nothing new: a flow that was deleted by our own doing, or a malformed
-    message (the next sweep will tell).
+    None when it has no news: a flow that we deleted ourselves, or a malformed message (the next
+    sweep finds out).
     """
     if length < 56:
         return None

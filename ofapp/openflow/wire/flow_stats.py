@@ -1,4 +1,4 @@
-"""What a switch tells of its flows, and what those of ours are about.
+"""Reading flow statistics, and the addresses that our flows match.
 
 Read at fixed offsets: there may be two hundred thousand.
 """
@@ -27,7 +27,7 @@ from ofapp.openflow.wire.oxm import (
 class FlowStats(NamedTuple):
     """One flow of a flow-stats reply; `match` are its OXM fields, `instructions` raw too.
 
-    age: seconds since it was added or added anew.
+    age: seconds since it was added or added again.
     """
 
     table: int

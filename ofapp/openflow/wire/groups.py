@@ -1,4 +1,4 @@
-"""What a switch tells of its groups and meters."""
+"""Reading the groups and meters of a switch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ofapp.openflow.wire.requests import parsed
 
 
 def ask_groups(channel: Channel) -> dict[int, Group]:
-    """All groups by number, whoever's; RequestError."""
+    """All groups by number, ours or not; RequestError."""
     request = parser.OFPGroupDescStatsRequest(channel)
     return {
         entry.group_id: Group(entry.group_id, codec.read_buckets(entry))
@@ -20,7 +20,7 @@ def ask_groups(channel: Channel) -> dict[int, Group]:
 
 
 def ask_meters(channel: Channel) -> dict[int, Meter]:
-    """All meters by number, whoever's; RequestError."""
+    """All meters by number, ours or not; RequestError."""
     request = parser.OFPMeterConfigStatsRequest(channel)
     return {
         entry.meter_id: Meter(entry.meter_id, entry.bands[0].rate if entry.bands else 0)

@@ -1,13 +1,13 @@
-"""What a switch has said and nobody has looked at yet, by how urgent it is.
+"""Messages of a switch that are not handled yet, by how urgent they are.
 
-A switch that ages a hundred thousand addresses out says so in ten megabytes, and whatever it says
-then comes behind them: a BPDU, an echo request.  So messages are sorted as they are read, which
+A switch that ages a hundred thousand addresses out reports it in ten megabytes, and its next
+messages come behind them: a BPDU, an echo request.  So messages are sorted as they are read, which
 costs a fraction of what it takes to act on them, and wait in one of these lanes:
 
 - `echoes`: requests and replies.  They overtake everything.
 - `frames`: BPDUs, LACPDUs and what is snooped.  They overtake everything but news about the port
   that they came in by, such as that it is there.
-- `prompt`: whatever is neither of these, LLDP among it, in the order of the stream.
+- `prompt`: all that is in no other lane, LLDP among it, in the order of the stream.
 - `bulk`: sightings of hosts, notices of those that aged out, and statistics of flows, which are
   about the same; in the order of the stream among each other.
 
@@ -29,6 +29,7 @@ from ofapp.openflow.wire.curiosity import CURIOSITY
 from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.packet_in import (
     first_misses,
+    is_address,
     is_bpdu,
     is_lacp,
     is_lldp,
@@ -48,7 +49,7 @@ _HEADER = struct.Struct("!BBHI")
 _FLOW, _PORT_DESC = (kind.to_bytes(2, "big") for kind in (ofp.OFPMP_FLOW, ofp.OFPMP_PORT_DESC))
 _PORT_STATUS_LENGTH = 80
 _ALL_PORTS = -1
-_FEATURE = 18  # where in a packet-in the cookie tells whose it is
+_FEATURE = 18  # offset in a packet-in of the cookie's feature
 _PROTOCOLS = {Feature.BPDU: is_bpdu, Feature.LACP: is_lacp, Feature.SNOOP: is_snooped}
 _TOLD_BY = [make_cookie(feature).to_bytes(8, "big")[2:3] for feature in (*_PROTOCOLS, Feature.LLDP)]
 
@@ -76,12 +77,14 @@ class Frame(NamedTuple):
 class Batch(NamedTuple):
     """Notices, and the sightings that came after them: (vid, mac, serial) and (port, vid, mac).
 
-    frames: the port and the beginning of the frame of some sightings, whoever they are of.
+    frames: the port and the beginning of the frame of some sightings, from any port.
+    addresses: the same of frames that are for IP addresses alone.
     """
 
     expired: list[Expired]
     samples: list[tuple[int, int, int]]
     frames: list[tuple[int, bytes]]
+    addresses: list[tuple[int, bytes]]
 
 
 class Inbox:
@@ -89,7 +92,7 @@ class Inbox:
 
     weight: bytes that wait, about; counters: gets what is malformed.
     urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
-    curiosity: how many sightings' frames are told in batches yet.
+    curiosity: how many sightings' frames may still be passed on in batches.
     """
 
     def __init__(self, counters: Counter[str]) -> None:
@@ -98,7 +101,7 @@ class Inbox:
         self.curiosity = CURIOSITY
         self._echoes: list[Message] = []
         self._frames: deque[Frame] = deque()
-        self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with whom it is about
+        self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with its port
         self._bulk: deque[tuple[bytes, int, int]] = deque()  # whole messages from here to there
         self._counters = counters
         self._rest = b""
@@ -108,12 +111,17 @@ class Inbox:
         return bool(self._frames or self._prompt or self._bulk)
 
     @property
+    def has_echoes(self) -> bool:
+        """Whether something waits that overtakes everything."""
+        return bool(self._echoes)
+
+    @property
     def has_prompt(self) -> bool:
         """Whether something waits that is not in bulk."""
         return bool(self._frames or self._prompt)
 
     def clear(self) -> None:
-        """Nobody will look at what waits."""
+        """Discard all that waits."""
         for lane in (self._echoes, self._frames, self._prompt, self._bulk, self._news):
             lane.clear()
         self.weight, self._rest = 0, b""
@@ -201,9 +209,9 @@ class Inbox:
     # Inside
 
     def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | Batch, int]:
-        """What begins there, and where what comes next does."""
-        batch = Batch([], [], [])
-        expired, samples, frames = batch
+        """The message or batch at this offset, and the offset of the next one."""
+        batch = Batch([], [], [], [])
+        expired, samples, frames, addresses = batch
         begin = at
         unpack, counters = _HEADER.unpack_from, self._counters
         left = BATCH
@@ -216,9 +224,14 @@ class Inbox:
                     counters["malformed_packet_ins"] += 1
             elif type_ == ofp.OFPT_FLOW_REMOVED and is_learned_notice(data, at):
                 if (notice := read_flow_removed(data, at, length)) is not None:
-                    if samples:  # who was seen before it aged out was seen before: keep the order
+                    if samples:  # a host seen before it aged out: keep the order
                         break
                     expired.append(notice)
+            elif type_ == ofp.OFPT_PACKET_IN and is_address(data, at):
+                if (frame := read_packet_in(data[at : at + length])) is not None:
+                    addresses.append(frame)
+                else:
+                    counters["malformed_packet_ins"] += 1
             elif left == BATCH:
                 return Message(type_, xid, data[at : at + length]), at + length
             else:
@@ -228,6 +241,8 @@ class Inbox:
         if samples and self.curiosity.left > 0:
             frames += first_misses(data, begin, at, self.curiosity.left)
             self.curiosity.left -= len(frames)
+        del addresses[max(self.curiosity.left, 0) :]
+        self.curiosity.left -= len(addresses)
         return batch, at
 
     def _put_bulk(self, data: bytes, begin: int, end: int) -> None:

@@ -1,4 +1,4 @@
-"""Whoever looks after a switch, as its channel knows it."""
+"""The handler of a switch's messages, as its channel knows it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from ofapp.openflow.wire.refusals import Refusal
 
 
 class Listener(Protocol):
-    """Who hears what the channel takes out of the stream."""
+    """Handler of what the channel takes out of the stream."""
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
 
     def on_heard(self, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_addresses(self, frames: list[tuple[int, bytes]]) -> None: ...
 
     def on_refused(self, refusal: Refusal) -> None: ...
 

@@ -1,4 +1,4 @@
-"""What the head of a multipart reply says."""
+"""Reading the head of a multipart reply."""
 
 from __future__ import annotations
 

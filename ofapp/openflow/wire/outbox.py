@@ -1,6 +1,6 @@
-"""What is still to be sent on one connection.
+"""The send queue of one connection.
 
-Whoever has something to say never waits for the peer.  What was said goes out together: with the
+A sender never waits for the peer.  What was queued goes out together: with the
 hub's next pass at the latest, as far as there is room, and the rest from a greenlet that waits.
 Few connections ever have such a rest, so that to send costs no change of greenlets.
 
@@ -23,7 +23,7 @@ def _nothing() -> None: ...
 
 
 class FencedError(OSError):
-    """What was to be sent may not be any more."""
+    """The queued messages may not be sent any more."""
 
 
 class Outbox:
@@ -54,6 +54,15 @@ class Outbox:
         if (data or last) and not self._flushes:
             self._flushes = True
             hub.call_soon(self._flush_soon)
+
+    def hold(self) -> None:
+        """Keep what is put until `release`; the queue must be empty before."""
+        self._flushes = True
+
+    def release(self) -> None:
+        """Send at once what was put meanwhile."""
+        self._flushes = False
+        self.flush()
 
     def fence(self, holds: Callable[[], bool]) -> None:
         """From now on send only while this holds; once it does not, `run` ends by FencedError."""
@@ -98,7 +107,7 @@ class Outbox:
     def end(self) -> None:
         """Nothing can be sent any more."""
         self._ended = True
-        self._sent = _nothing  # who was told holds this: only the garbage collector would find both
+        self._sent = _nothing  # breaks a reference cycle that only the garbage collector would find
         self._parts = []
         self.size = 0
         self._drained.set()

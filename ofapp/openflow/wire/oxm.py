@@ -54,7 +54,7 @@ def oxms(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def sorted_match(match: bytes) -> bytes:
-    """A match's fields in one order, whatever order they came in; ValueError when malformed."""
+    """A match's fields in canonical order; ValueError when malformed."""
     try:
         return b"".join(oxm.to_bytes(4, "big") + value for oxm, value in sorted(oxms(match)))
     except struct.error as error:

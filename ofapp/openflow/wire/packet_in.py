@@ -1,4 +1,4 @@
-"""What a packet-in tells, at fixed offsets: a message library reads one in 46 microseconds."""
+"""Reading packet-ins at fixed offsets: a message library takes 46 microseconds for one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _SNOOP_COOKIE = make_cookie(Feature.SNOOP).to_bytes(8, "big")
 _LACP_COOKIE = make_cookie(Feature.LACP).to_bytes(8, "big")[:4]
 _LLDP_COOKIE = make_cookie(Feature.LLDP).to_bytes(8, "big")
 _MISS_COOKIE = make_cookie(Feature.MISS).to_bytes(8, "big")
+_ADDRESS_COOKIE = make_cookie(Feature.ADDRESS).to_bytes(8, "big")
 _TAGS = (0x8100, 0x88A8)
 
 # From the cookie (offset 16) of a packet-in whose match is in_port alone, to the VLAN tag.
@@ -49,6 +50,11 @@ def is_miss(data: bytes, at: int) -> bool:
     return data[at + 16 : at + 24] == _MISS_COOKIE
 
 
+def is_address(data: bytes, at: int) -> bool:
+    """Whether the packet-in at this offset is a sample of a host's IP address."""
+    return data[at + 16 : at + 24] == _ADDRESS_COOKIE
+
+
 def read_miss(data: bytes, at: int, length: int) -> tuple[int, int, int] | None:
     """(port, vid, source mac) of a packet-in that `is_miss`; None when it is malformed."""
     if length >= _PACKET_IN_LENGTH:
@@ -61,7 +67,7 @@ def read_miss(data: bytes, at: int, length: int) -> tuple[int, int, int] | None:
 
 
 def _read_miss_slowly(message: bytes) -> tuple[int, int, int] | None:
-    """The same for any match and any length."""
+    """Read a packet-in with any match and any length."""
     read = read_packet_in(message)
     if read is None or len(read[1]) < 14:
         return None

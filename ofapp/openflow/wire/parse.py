@@ -1,11 +1,11 @@
 """os-ken's message parsers, kept from running for ever.
 
-Lists in OpenFlow are made of items that tell their own length.  os-ken 4.2 steps over an item by
-what it says, so an item that says 0 (in a HELLO, a group's bucket, a meter's band...) holds its
-parser, and with it every switch and the API, for good.  Anybody who reaches the OpenFlow port can
+Lists in OpenFlow are made of items that give their own length.  os-ken 4.2 steps over an item by
+that length, so an item of length 0 (in a HELLO, a group's bucket, a meter's band...) blocks its
+parser, and with it every switch and the API, for ever.  Any host that reaches the OpenFlow port can
 send one.  Checking every kind of list here would be a second parser; instead a parser gets a
 generous share of the processor's time and is then stopped.  A HELLO, which comes before anything
-is known of its sender, is checked as well, so that not even that share can be had by knocking.
+is known of its sender, is checked as well, so that an unknown peer cannot use up even that share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ELEMENT = struct.Struct("!HH")
 
 
 class MalformedError(ValueError):
-    """The message is not what it says it is."""
+    """The message contradicts its own header or lengths."""
 
 
 class EndlessError(MalformedError):
@@ -35,6 +35,10 @@ class EndlessError(MalformedError):
 
 class _OverrunError(BaseException):
     """Thrown into a parser whose time is up."""
+
+
+_PARSERS = ("os_ken.", __name__)
+"""Modules whose code may be interrupted."""
 
 
 class _Watch:
@@ -86,8 +90,13 @@ def _disarm() -> None:
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def _stop(_signal: int, _frame: FrameType | None) -> None:
-    if _watch.running:
+def _stop(_signal: int, frame: FrameType | None) -> None:
+    """Interrupt the parser, and not what the interpreter runs in between.
+
+    An exception in a callback of the garbage collector would be lost there; the timer comes again.
+    """
+    in_parser = frame is not None and frame.f_globals.get("__name__", "").startswith(_PARSERS)
+    if _watch.running and in_parser:
         _watch.overrun = True
         raise _OverrunError
 

@@ -1,4 +1,4 @@
-"""What a switch has counted at its ports (OpenFlow 1.3.5, 7.3.5.6), read at fixed offsets."""
+"""Port statistics of a switch (OpenFlow 1.3.5, 7.3.5.6), read at fixed offsets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNKNOWN = (1 << 64) - 1
 
 
 class PortCount(NamedTuple):
-    """Of one port since the switch began to count; None for what it does not count."""
+    """Counters of one port since the switch began to count; None for what it does not count."""
 
     rx_frames: int | None
     tx_frames: int | None
@@ -27,13 +27,13 @@ class PortCount(NamedTuple):
     tx_errors: int | None
 
     def plus(self, other: PortCount) -> PortCount:
-        """What both have counted together."""
+        """The sum of both; None where either does not count."""
         pairs = zip(self, other, strict=True)
         return PortCount(*(None if None in pair else sum(filter(None, pair)) for pair in pairs))
 
 
 def port_stats_request(channel: Channel, port: int = ofp.OFPP_ANY) -> Any:
-    """For the counters of one port, or of all."""
+    """Request the counters of one port, or of all."""
     return parser.OFPPortStatsRequest(channel, 0, port)
 
 

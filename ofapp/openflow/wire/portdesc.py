@@ -38,7 +38,7 @@ def ask_ports(channel: Channel, heard: Callable[[list[Port]], None] | None = Non
             ports.extend(read_ports(reply[BODY:]))
             if heard is not None and not has_more(reply):
                 heard(ports)
-        except Exception as error:  # told to who asked, as everything that is wrong with an answer
+        except Exception as error:  # raised in the requester, as any fault of an answer
             faults.append(error)
 
     request = parser.OFPPortDescStatsRequest(channel, 0)

@@ -1,4 +1,4 @@
-"""What a switch is asked about its flows, so that answering costs it what the answer is worth.
+"""Flow-stats requests that cost a switch little time.
 
 Open vSwitch does nothing else while it collects an answer: 100,000 flows at once made a hello 0.4 s
 late [measured].  Asked for a part of a table by a match or a masked cookie, it walks through all
@@ -41,25 +41,25 @@ LARGE = (TableId.SOURCE, TableId.DESTINATION)
 
 
 def flow_request(channel: Channel, cookie: int, mask: int, table: int = ofp.OFPTT_ALL) -> Any:
-    """For the flows of these cookies."""
+    """Request the flows with these cookies."""
     return parser.OFPFlowStatsRequest(
         channel, 0, table, ofp.OFPP_ANY, ofp.OFPG_ANY, cookie, mask, parser.OFPMatch()
     )
 
 
 def feature_request(channel: Channel, feature: Feature, table: TableId) -> Any:
-    """For the flows of one feature, of any generation."""
+    """Request the flows of one feature, of any generation."""
     return flow_request(channel, make_cookie(feature), FEATURE_MASK, table)
 
 
 def feature_flows(channel: Channel, feature: Feature, table: TableId) -> Iterator[FlowStats]:
-    """What the switch holds of one feature; RequestError, ValueError where it is malformed."""
+    """The switch's flows of one feature; RequestError, ValueError where malformed."""
     for body in bodies(channel, feature_request(channel, feature, table)):
         yield from read_flow_stats(body)
 
 
 def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
-    """For all flows of ours but learned addresses; a thorough answer has leases among them.
+    """Request all flows of ours except learned addresses; a thorough answer includes leases.
 
     thorough: those of other generations and of features that are none, too, for which the switch
     walks through all it has.
@@ -78,7 +78,7 @@ def fixed_requests(channel: Channel, thorough: bool) -> list[Any]:
 
 
 def flow_count(channel: Channel) -> int:
-    """How many flows, whoever's, there are in the tables with learned addresses; RequestError."""
+    """How many flows, ours or not, the tables with learned addresses have; RequestError."""
     count = 0
     for body in bodies(channel, parser.OFPTableStatsRequest(channel, 0)):
         whole = len(body) - len(body) % _TABLE_STATS.size

@@ -1,7 +1,7 @@
-"""Connections whose switch has not introduced itself yet: not for ever, and not any number.
+"""Connections before the end of their handshake, which are limited in time and number.
 
-Anybody who reaches the OpenFlow port can connect.  Who shakes no hands but answers echoes looks
-alive to os-ken, and a thousand of them kept a thousand descriptors [measured].
+Any host that reaches the OpenFlow port can connect.  One that does no handshake but answers echoes
+looks alive to os-ken, and a thousand of them kept a thousand descriptors [measured].
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ofapp.common import hub
 from ofapp.openflow.wire.channel import Channel
 
 PATIENCE = 20.0
-"""Seconds that a switch has for it; those while what it said waits here do not count."""
+"""Seconds for the handshake; those while the switch's messages wait here do not count."""
 MOST = 2048
-"""Connections that may wait for it: more switches than there can be bridges may come at once."""
+"""Connections before their handshake: more than there can be bridges may come at once."""
 PERIOD = 1.0
-"""Seconds between looks."""
+"""Seconds between checks."""
 
 
 class Caller(Protocol):
@@ -43,7 +43,7 @@ class Caller(Protocol):
 
 
 class Reception:
-    """tell: gets what happens, about no bridge.
+    """tell: emits an event, about no bridge.
 
     counters: connections closed because they came to nothing (`late`), or were too many (`crowd`);
     times when no connection could be taken (`full`).
@@ -55,7 +55,7 @@ class Reception:
         self._waiting: dict[Caller, float] = {}  # the first that came is first
 
     def come(self, caller: Caller, now: float) -> None:
-        """Somebody has connected; where there are too many, who has most of them loses one."""
+        """Take in a connection; where there are too many, the peer with the most loses one."""
         self._waiting[caller] = now
         if len(self._waiting) <= MOST:
             return
@@ -67,7 +67,7 @@ class Reception:
             self._dismiss(oldest, "crowd", f"{count} of the {MOST} there may be are its peer's")
 
     def review(self, now: float) -> None:
-        """Who has introduced himself is in; who does not for too long has to go."""
+        """Forget connections whose handshake is done; close those that take too long."""
         for caller, since in list(self._waiting.items()):
             if caller.introduced or caller.dead:
                 del self._waiting[caller]
@@ -86,7 +86,7 @@ class Reception:
             self._tell(None, Event("openflow.full.cleared", "switches can connect again"))
 
     def watch(self) -> None:
-        """Look now and then, for ever."""
+        """Review periodically, for ever."""
         while True:
             hub.sleep(PERIOD)
             self.review(time.monotonic())

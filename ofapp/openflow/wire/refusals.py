@@ -1,9 +1,9 @@
-"""What a switch refuses: every error is matched to what was sent, counted and told.
+"""Errors of a switch: each is matched to the message it refuses, counted and reported.
 
 An error carries the beginning of the message that it is about (OpenFlow 1.3.5, 7.4.4), which says
 what it was; nothing needs to be remembered of what was sent.  A refusal stands until a look at the
 switch finds nothing refused any more.  A table that is full refuses every new host, so for those
-it must also have been quiet for a while: else the story would be told once a second.
+it must also have been quiet for a while: else there would be an event every second.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Refusal(NamedTuple):
 
 
 def read_refusal(error: bytes) -> Refusal:
-    """What an OFPT_ERROR is about; ValueError when it is cut short."""
+    """Read an OFPT_ERROR; ValueError when it is cut short."""
     try:
         type_, code = _ERROR.unpack_from(error, 8)
         if type_ == _EXPERIMENTER:
@@ -111,14 +111,14 @@ class _Standing:
 
 
 class Refusals:
-    """Those of one connection."""
+    """The refusals of one connection."""
 
     def __init__(self) -> None:
         self._standing: dict[tuple[str, str], _Standing] = {}
 
     @property
     def words(self) -> list[str]:
-        """What the switch refuses now, for people; nothing where all is well."""
+        """What the switch refuses now, in words; empty where all is well."""
         return [f"{what}: {why}" for what, why in self._standing]
 
     @property

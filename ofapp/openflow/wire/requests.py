@@ -18,7 +18,7 @@ PATIENCE = 10.0
 """Seconds without any reply after which a switch is taken to have nothing more to say."""
 
 MOST = 1 << 25
-"""Bytes of an answer: a switch with 4,094 VLANs on 48 ports tells of its flows in less."""
+"""Bytes of an answer: the flows of a switch with 4,094 VLANs on 48 ports take less."""
 MOST_PARSED = 1 << 23
 """Bytes of an answer that is made os-ken's objects, which take some thirty times as many."""
 MOST_PORTS = 1 << 20
@@ -38,11 +38,11 @@ class RefusedError(RequestError):
 
 
 class EndlessAnswerError(RequestError):
-    """The switch answers, and answers, and does not come to an end: its connection is ended."""
+    """The switch's answer does not end: its connection is closed."""
 
 
 class _Size:
-    """Of one answer so far, in bytes, and what is too much."""
+    """Size of one answer so far, in bytes, and its limit."""
 
     def __init__(self, channel: Channel, what: str, most: int) -> None:
         self._channel, self._what, self._left = channel, what, most
@@ -124,7 +124,7 @@ def parsed(channel: Channel, message: Any, most: int = MOST_PARSED) -> list[Any]
         try:
             part = parse(channel, reply).body
             body.extend(part if isinstance(part, list) else [part])
-        except Exception as error:  # os-ken's parser raises whatever comes to it
+        except Exception as error:  # os-ken's parser raises any kind of exception
             faults.append(error)
             if isinstance(error, EndlessError):
                 channel.close()

@@ -14,7 +14,7 @@ _REPLY = struct.Struct("!8xI4xQ")
 
 
 def role_request(channel: Channel, role: int, generation: int = 0) -> Any:
-    """By OpenFlow's number of the role."""
+    """A role request, by OpenFlow's number of the role."""
     return parser.OFPRoleRequest(channel, role, generation)
 
 

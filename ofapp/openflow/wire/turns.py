@@ -1,10 +1,10 @@
-"""Who works next, when there is more to do than can be done at once.
+"""Fair scheduling of work, when there is more to do than can be done at once.
 
-Everything runs on one thread: whoever computes for long makes timers, and with them hellos of
-spanning tree, late on every switch.  So long work is done in slices, and a slice is begun when it
-is one's turn.  In each pass of the hub there are turns for a slice's time, one at least; then
-timers fire and sockets are read.  It is the turn of whoever has used the least time (start-time
-fair queueing), so that a switch that never stops waits for the others, and not they for it.
+Everything runs on one thread: long computing makes timers, and with them hellos of spanning tree,
+late on every switch.  So long work is done in slices, and each slice waits for its turn.  In each
+pass of the hub there are turns for a slice's time, one at least; then timers fire and sockets are
+read.  The next turn is that of the share that has used the least time (start-time fair queueing),
+so that a switch that never stops waits for the others, and not they for it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from ofapp.common import hub
 
 SLICE = 0.002
-"""Seconds after which whoever works should take another turn."""
+"""Seconds after which running work should take another turn."""
 
 
 class Share:
-    """What somebody has used: `used`, in seconds of work on the common scale of `Turns`."""
+    """Time that one connection has used: `used`, in seconds of work on the scale of `Turns`."""
 
     def __init__(self) -> None:
         self.used = 0.0
@@ -45,9 +45,9 @@ class Turns:
         self._waiting: list[tuple[float, int, Share, Any]] = []
         self._order = count()
         self._taken = False  # this pass of the hub has had its turns
-        self._working: Share | None = None  # whose turn it is, until it waits for something
+        self._working: Share | None = None  # the share that has the turn, until it waits
         self._began = 0.0
-        self._level = 0.0  # what the last one served had used: nobody saves up more than that
+        self._level = 0.0  # what the last one served had used: no share saves up more
 
     @property
     def free(self) -> bool:
@@ -55,7 +55,7 @@ class Turns:
         return not self._taken
 
     def take(self, share: Share) -> None:
-        """Wait for a turn; at once when nobody else wants one."""
+        """Wait for a turn; at once when no other share wants one."""
         if not self._taken:
             self._taken = True
             self._call_soon(self._next)
@@ -73,7 +73,7 @@ class Turns:
             raise
 
     def _next(self) -> None:
-        """In the hub, once in a pass while there is demand."""
+        """Give the next turns; runs in the hub, once in a pass while there is demand."""
         if not self._waiting:
             self._taken = False
             return

@@ -116,7 +116,7 @@ def test_a_token_ends_with_its_time(clock: Clock) -> None:
     caller = door.access.identify(Knock("a", "a", bearer=secret))
     assert door.access.still(caller)
     clock.now += 60
-    assert "the time of token brief is over" in str(door.rejected(bearer=secret))
+    assert "token brief has expired" in str(door.rejected(bearer=secret))
     assert not door.access.still(caller)
     assert door.access.failures.counts == {"expired": 1}
 

@@ -119,6 +119,13 @@ def stp_network() -> Network:
     return network
 
 
+def connected_stp_network() -> Network:
+    """`stp_network`, whose switches are connected."""
+    network = stp_network()
+    network.sessions.update({number: _session() for number in network.bridges})
+    return network
+
+
 def mcast_network() -> Network:
     """Bridge br0 snoops: a querier and router, 10.0.0.5, on eth3, heard ten seconds ago.
 
@@ -223,6 +230,7 @@ def _session(acl: Any = None, **more: object) -> Any:
         in_line=True,
         status=standing(acl),
         apply=lambda effects: None,
+        carried_out=lambda _patience: True,
         **more,
     )
 
@@ -255,17 +263,27 @@ def lag_network() -> Network:
 
 def cabled_network(now: float | None = None) -> Network:
     """Bridges br1, the root, and br2 with two cables between them, eth1 to eth1 and eth2 to eth2,
-    and somebody else's bridge on eth3 of br1, which is worse.  now: core time, the clock's if None.
+    and somebody else's bridge on eth3 of br1, which is worse.  Their switches are connected.  now:
+    core time, the clock's if None.
     """
     trees = {1: {"stp": {"enabled": True, "priority": 4096}}, 2: {"stp": {"enabled": True}}}
     network = empty_network(bridges={f"{number:016x}": own for number, own in trees.items()})
     now = time.monotonic() if now is None else now
     for number in trees:
         add_bridge(network, number, f"br{number}", ago=time.monotonic() - now + 20)
+        network.sessions[number] = _session()
     cables = Cables(network, ((1, 1), (2, 1)), ((1, 2), (2, 2)))
     cables.settle(now - 20, now)
     first = network.bridges[1]
     cables.carry(first, first.bpdu(3, encode(rst(WORSE), 0x99), now), now)
+    return network
+
+
+def half_network() -> Network:
+    """`cabled_network`, whose br1 has been deleted."""
+    network = cabled_network()
+    del network.sessions[1]
+    network.away.left(1, time.monotonic())
     return network
 
 
@@ -334,6 +352,7 @@ def odd_network() -> Network:
 NETWORKS = {
     "acl": acl_network,
     "cabled": cabled_network,
+    "half": half_network,
     "closed": closed_network,
     "lag": lag_network,
     "lldp": lldp_network,
@@ -343,4 +362,5 @@ NETWORKS = {
     "remade": remade_network,
     "some": some_network,
     "stp": stp_network,
+    "stp-connected": connected_stp_network,
 }

@@ -28,6 +28,7 @@ IDS = {
 """What there is: with these no answer is a 404 for want of a bridge or a port."""
 
 ADMINS = {
+    ("DELETE", "/v1/bridges"),
     ("DELETE", "/v1/bridges/<dpid>"),
     ("POST", "/v1/config/reload"),
     ("POST", "/v1/config/push"),
@@ -115,10 +116,11 @@ def test_who_is_not_known_learns_nothing_not_even_what_there_is(
     client = app.test_client()
     closed = [(method, rule) for method, rule in routes(app) if rule not in OPEN]
     for method, rule in [*closed, ("GET", "/nothing/here"), ("PUT", "/v1/bridges")]:
-        for headers in ({}, {"Authorization": "Basic YTpi"}, {"Cookie": "ofapp_session=x"}):
+        for headers in ({}, {"Authorization": "Basic YTpi"}, {"Cookie": "ofapp_session_80=x"}):
             answer = client.open(url(rule), method=method, headers=headers)
             assert answer.status_code in (401, 429), (method, rule, answer.text)
-            assert answer.content_type == "application/problem+json"
+            if rule != "/docs":  # which a person reads
+                assert answer.content_type == "application/problem+json"
     assert client.get("/v1/bridges").headers["WWW-Authenticate"].startswith("Bearer")
 
 
@@ -217,23 +219,60 @@ def test_no_other_page_changes_anything_with_it(page: Any, headers: dict[str, st
 
 
 def test_it_ends_by_logging_out(page: Any) -> None:
-    key = page.get_cookie("ofapp_session").value
+    key = page.get_cookie("ofapp_session_80").value
     assert page.delete("/v1/session", headers=OWN).status_code == 204
     assert page.get("/v1/session").status_code == 401
-    page.set_cookie("ofapp_session", key)
+    page.set_cookie("ofapp_session_80", key)
     assert page.get("/v1/session").status_code == 401
 
 
 def test_nobody_chooses_the_key_of_a_session(app: Flask, secrets: dict[Role, str]) -> None:
     """Session fixation: what the browser had before counts neither before nor after the login."""
     client = app.test_client()
-    client.set_cookie("ofapp_session", "chosen")
+    client.set_cookie("ofapp_session_80", "chosen")
     client.post("/v1/session", headers=bearer(secrets[Role.VIEWER]))
-    assert client.get_cookie("ofapp_session").value != "chosen"
+    assert client.get_cookie("ofapp_session_80").value != "chosen"
     other = app.test_client()
-    other.set_cookie("ofapp_session", "chosen")
+    other.set_cookie("ofapp_session_80", "chosen")
     assert other.get("/v1/session").status_code == 401
 
 
 def test_a_session_does_not_beget_another(page: Any) -> None:
     assert page.post("/v1/session", headers=OWN).status_code == 409
+
+
+def test_a_session_makes_nothing_that_outlives_it(app: Flask, secrets: dict[Role, str]) -> None:
+    """A browser's session that is stolen must not leave a token behind."""
+    client, token = app.test_client(), bearer(secrets[Role.ADMIN])
+    client.post("/v1/session", headers=token)
+    assert client.get("/v1/session").json["role"] == "admin"
+    new = {"name": "kept", "role": "admin"}
+    refused = client.post("/v1/tokens", json=new, headers=OWN)
+    assert (refused.status_code, "send the token again" in refused.json["detail"]) == (403, True)
+    assert client.delete("/v1/tokens/viewer", headers=OWN).status_code == 403
+    assert client.get("/v1/tokens").status_code == 200
+    assert client.post("/v1/tokens", json=new, headers=OWN | token).status_code == 201
+    assert client.delete("/v1/tokens/kept", headers=OWN | token).status_code == 204
+
+
+def test_each_port_and_scheme_has_a_cookie_of_its_own(app: Flask, secrets: dict[Role, str]) -> None:
+    """Browsers send a host's cookies to all its ports: two controllers would end each other's
+    sessions."""
+    client = app.test_client()
+    for at, name in (
+        ("http://localhost:8080", "ofapp_session_8080"),
+        ("http://localhost:8081", "ofapp_session_8081"),
+        ("http://[::1]", "ofapp_session_80"),
+        ("https://localhost", "__Host-ofapp_session_443"),
+        ("https://localhost:8443", "__Host-ofapp_session_8443"),
+    ):
+        begun = client.post("/v1/session", headers=bearer(secrets[Role.VIEWER]), base_url=at)
+        cookie = begun.headers["Set-Cookie"]
+        assert cookie.startswith(f"{name}=")
+        assert ("Secure" in cookie) == at.startswith("https")
+        assert ("Path=/" in cookie, "Domain" in cookie) == (True, False)
+        assert client.get("/v1/session", base_url=at).json["session"]
+    begun = client.delete("/v1/session", headers={"Origin": at}, base_url=at)
+    assert begun.headers["Set-Cookie"].startswith(f"{name}=;")
+    assert client.get("/v1/session", base_url=at).status_code == 401
+    assert client.get("/v1/session", base_url="http://localhost:8080").json["session"]

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from ofapp.controller.access import Role
+from ofapp.controller.network import Network
+
 
 def references(text: str) -> list[str]:
     """What a page loads."""
@@ -56,3 +59,15 @@ def test_the_files_are_sent_once(client: Any) -> None:
     assert answer.headers["Content-Encoding"] == "gzip"
     again = client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+
+
+def test_who_is_not_logged_in_gets_a_page_that_says_where(clients: Any, network: Network) -> None:
+    client = clients(network)
+    secret, _ = network.access.tokens.create("one", Role.VIEWER, "root", 0.0)
+    page = client.get("/docs")
+    assert (page.status_code, page.mimetype) == (401, "text/html")
+    assert page.headers["WWW-Authenticate"].startswith("Bearer")
+    assert '<a href="./">Log in</a>' in page.text
+    assert "swagger" not in page.text
+    assert client.get("/docs", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+    assert client.get("/openapi.json").status_code == 401

@@ -151,8 +151,10 @@ def test_a_request_has_a_deadline_as_a_whole(
         (b"GET /v1/fdb HTTP/1.1 and more\r\n\r\n", 400),
         (b"GET /v1/fdb HTTP/7.1\r\n\r\n", 505),
         (b"GET /v1/fdb HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", 400),
+        (b"PUT /v1/fdb HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\n{", 413),
+        (b"GET /v1/fdb HTTP/1.1\nHost: localhost\r\n\r\n", 400),
     ],
-    ids=["line", "long line", "header", "headers", "words", "version", "length"],
+    ids=["line", "long line", "header", "headers", "words", "version", "length", "body", "LF"],
 )
 def test_what_is_no_request_is_answered_as_other_errors_are(
     server: Server, sent: bytes, status: int
@@ -182,6 +184,60 @@ def test_a_body_that_comes_in_pieces_is_read(server: Server) -> None:
         client.sendall(body[at : at + 1])
         hub.sleep(0)
     assert b"201 CREATED" in client.recv(10_000)
+
+
+def say(server: Server, sent: bytes) -> bytes:
+    """All that is answered until the server ends the connection."""
+    client = server.connect(sent=sent)
+    client.settimeout(20)
+    said = b""
+    while data := client.recv(65536):
+        said += data
+    return said
+
+
+def test_requests_that_come_together_let_others_go_on_in_between(server: Server) -> None:
+    turns = 0
+
+    def tick() -> None:
+        nonlocal turns
+        while True:
+            hub.sleep(0)
+            turns += 1
+
+    get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    last = get.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    ticking = hub.spawn(tick)
+    client = server.connect(sent=b"")
+    client.sendall(get * 150 + last)
+    turns = 0
+    said = client.recv(1 << 20)
+    while data := client.recv(1 << 20):
+        said += data
+    hub.kill(ticking)
+    assert said.count(b"200 OK") == 151
+    assert turns >= 150
+
+
+HEAD = f"PUT /v1/bridges/{DPID}/fdb/0/52:54:00:00:00:99 HTTP/1.1\r\nHost: localhost\r\n".encode()
+JSON = b"Content-Type: application/json\r\n"
+CHUNKED = JSON + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_a_chunked_body_is_read(server: Server) -> None:
+    said = say(server, HEAD + CHUNKED + b'7\r\n{"port"\r\n9;x=y\r\n: "eth2"}\r\n0\r\nA: b\r\n\r\n')
+    assert b"201 CREATED" in said
+    assert server.get(f"/v1/bridges/{DPID}/fdb?mac=52:54:00:00:00:99")["entries"]
+
+
+def test_requests_one_after_the_other_are_answered_one_after_the_other(server: Server) -> None:
+    body = b'{"port": "eth2"}'
+    put = HEAD + JSON + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    get = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    said = say(server, put + get + get.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    assert [said.count(b"201 CREATED"), said.count(b"200 OK")] == [1, 2]
+    said = say(server, get + b"GET / HTTP/1.1\r\n\r\n" + put)
+    assert [said.count(b"200 OK"), said.count(b"HTTP/1.1 400"), said.count(b"HTTP/")] == [1, 1, 2]
 
 
 def test_a_stream_may_take_as_long_as_it_likes() -> None:

@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from ofapp.api import events as routes_events
+from ofapp.api import streams as streams_module
+from ofapp.api.streams import Beginning, Follower
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -155,19 +157,13 @@ def test_a_bad_query_is_refused(client: Any, query: str) -> None:
     assert client.get(f"/v1/events/stream?{query}").status_code == 422
 
 
-def test_streams_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes_events, "STREAMS", 0)
-    answer = client.get("/v1/events/stream")
-    assert (answer.status_code, answer.content_type) == (503, "application/problem+json")
-
-
 def test_a_quiet_stream_says_that_it_is_alive(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routes_events, "GLANCE", 0.01)
-    monkeypatch.setattr(routes_events, "KEEP_ALIVE", 0.05)
-    streams = routes_events.Streams()
-    told = streams.follow(network.events, 1_000)
+    monkeypatch.setattr(streams_module, "GLANCE", 0.01)
+    monkeypatch.setattr(streams_module, "KEEP_ALIVE", 0.05)
+    streams = streams_module.Streams()
+    told = streams.follow(network.events, Follower("root", "::1"), Beginning(1_000))
     assert [next(told)[0] for _ in range(3)] == [":", ":", ":"]
     assert streams.open == 1
     streams.stopping = True
@@ -273,7 +269,7 @@ def test_every_id_resumes_a_stream_that_of_its_beginning_too(url: str) -> None:
 def test_a_client_that_leaves_is_forgotten(url: str) -> None:
     """More clients than streams are allowed, one after the other."""
     deadline = time.monotonic() + 20
-    for _ in range(routes_events.STREAMS + 10):
+    for _ in range(streams_module.STREAMS + 10):
         with stream(url, "?since=0") as events:
             next(events)
         fill_and_flush(url)  # what is written to a closed connection tells that it is closed

@@ -167,6 +167,40 @@ def test_a_static_entry_is_made_changed_and_removed(client: Any) -> None:
     assert (gone.status_code, gone.json["errors"][0]["field"]) == (404, "mac")
 
 
+def test_an_entry_of_a_program_is_made_and_removed(client: Any) -> None:
+    """It replaces what was learned, does not count as static, and is no static one's successor."""
+    path, body = f"{FDB}/5/{mac(99)}", {"port": "eth2", "type": "extern_learn"}
+    made = client.put(path, json=body)
+    assert made.status_code == 201, made.text
+    told = fdb.Entry.model_validate(made.json)
+    assert (told.type, told.flags, told.port.name) == ("learned", ["extern_learn"], "eth2")
+    assert client.put(path, json=body | {"port": "eth3"}).json["port"]["name"] == "eth3"
+    assert client.put(path, json=body).status_code == 200
+    assert macs(client, type="static") == [STATIC]
+    assert client.delete(path).status_code == 204
+    assert macs(client, mac=mac(99)) == []
+    assert client.delete(path).status_code == 404
+    refused = client.put(f"{FDB}/7/{STATIC}", json=body)
+    assert (refused.status_code, refused.json["errors"][0]["field"]) == (409, "mac")
+    assert "delete that first" in refused.json["detail"]
+    assert client.put(path, json=body | {"type": "sticky"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("port", "field"), [({"vlan": 10}, "vlan"), ({"locked": True}, "port"), ({}, None)]
+)
+def test_an_entry_of_a_program_is_refused_where_it_could_not_be_learned(
+    client: Any, port: dict[str, Any], field: str | None
+) -> None:
+    assert client.patch(f"/v1/bridges/{DPID}/ports/eth2", json=port).status_code == 200
+    answer = client.put(f"{FDB}/5/{mac(99)}", json={"port": "eth2", "type": "extern_learn"})
+    if field is None:
+        assert answer.status_code == 201
+    else:
+        assert (answer.status_code, answer.json["errors"][0]["field"]) == (409, field)
+        assert macs(client, mac=mac(99)) == []
+
+
 @pytest.mark.parametrize("text", ["eth2", "2"])
 def test_a_learned_entry_becomes_static(client: Any, text: str) -> None:
     assert put(client, mac(1), text).status_code == 201
@@ -195,6 +229,7 @@ def test_a_static_entry_whose_port_is_away_tells_the_ports_name(
         (0, mac(99), {"port": "eth1", "vlan": 2}, "vlan", 422),
         (0, mac(99), {"port": "eth9"}, "port", 409),
         (0, OWN, {"port": "eth1"}, "mac", 409),
+        (0, OWN, {"port": "eth1", "type": "extern_learn"}, "mac", 409),
     ],
 )
 def test_an_impossible_static_entry_is_refused_by_field(

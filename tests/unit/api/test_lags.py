@@ -93,9 +93,10 @@ def test_members_come_and_go(client: Any, bridge: Bridge) -> None:
         ({"min_links": True}, 422, "min_links", ""),
         ({"members": None}, 422, "members", ""),
         ({"members": ["eth*"]}, 422, "members", "one by one"),
-        ({"members": []}, 409, "members", "1 to 32 names of ports"),
-        ({"min_links": 3}, 409, "min_links", "more than there are members"),
-        ({"min_links": 2, "max_links": 1}, 409, "min_links", "at most max_links"),
+        ({"members": "a1,a2"}, 422, "members", "members: must be a list, as in [a1, a2]"),
+        ({"members": []}, 409, "members", "members: must be 1 to 32 names of ports"),
+        ({"min_links": 3}, 409, "min_links", "min_links: is 3, more than there are members"),
+        ({"min_links": 2, "max_links": 1}, 409, "min_links", "min_links: must be at most max_"),
         ({"members": ["eth1", "eth3"]}, 409, "members", "eth3 is a member of lag1 already"),
         ({"members": ["eth1", "br0"]}, 409, "members", "LOCAL"),
         ({"members": ["lag1"]}, 409, "members", "an aggregation, too"),
@@ -207,6 +208,23 @@ def test_metrics(client: Any) -> None:
     assert value(client, "ofapp_port_receive_frames_total", **BR0, port="lag0") == 2
 
 
+@pytest.mark.parametrize("dry_run", ["true", "false"])
+def test_a_reload_refuses_an_aggregation_with_the_name_of_a_port(
+    client: Any, network: Network, bridge: Bridge, tmp_path: Path, dry_run: str
+) -> None:
+    file = tmp_path / "ofapp.yaml"
+    network.reloader.find = lambda: file
+    before = bridge.params
+    file.write_text(f"bridges: {{'{DPID}': {{lags: {{eth1: {{members: [eth2]}}}}}}}}")
+    answer = client.post(f"/v1/config/reload?force=true&dry_run={dry_run}")
+    assert answer.status_code == 409, answer.text
+    told = f"bridges.{DPID}.lags.eth1: aggregation eth1 has the name of port eth1 (1) of bridge br0"
+    assert told in answer.json["detail"]
+    assert bridge.params == before
+    refused = client.get("/v1/events?kind=config.refused").json["events"]
+    assert len(refused) == (dry_run == "false")
+
+
 def test_a_reload_says_which_members_are_not_there(
     client: Any, network: Network, tmp_path: Path
 ) -> None:
@@ -217,6 +235,10 @@ def test_a_reload_says_which_members_are_not_there(
     file.write_text(f"bridges: {{'{DPID}': {{lags: {lags}}}}}")
     told = client.post("/v1/config/reload?dry_run=true").json
     waited = "members that are no ports of the switch are waited for: eth7, eth8"
-    assert told["warnings"] == [f"br0: lags.lag0: {waited}"]
+    interrupted = "another lacp: all members go out of use, and carry traffic again two to three"
+    assert told["warnings"][0] == f"br0: lags.lag0: {waited}"
+    assert {line[:78] for line in told["warnings"][1:]} == {
+        f"br0: lags.{name}: {interrupted}"[:78] for name in ("lag0", "lag1")
+    }
     (bridge,) = (own for own in told["bridges"] if own["name"] == "br0")
     assert "lags.lag0.members: - eth2 + eth7 + eth8" in bridge["changes"]

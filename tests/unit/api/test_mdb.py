@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,6 +91,7 @@ def test_a_permanent_entry_has_no_time(client: Any) -> None:
         "port": {"number": 1, "name": "eth1"},
         "type": "permanent",
         "filter_mode": "exclude",
+        "proto": "static",
         "timer": None,
         "sources": [],
         "hosts": [],
@@ -232,6 +235,57 @@ def test_a_temporary_entry_by_hand_ages_as_others_do(client: Any) -> None:
     assert 240 < entry.timer <= 260
     assert client.put(f"{path}?type=temp&exclude=10.0.0.7").status_code == 200
     assert client.delete(f"{path}?type=temp").status_code == 204
+    assert lines(page(client)) == ALL
+
+
+@pytest.mark.parametrize("query", ["source=10.0.0.7", "exclude=10.0.0.7"])
+def test_a_member_has_sources_where_its_version_has_them(
+    client: Any, network: Network, query: str
+) -> None:
+    bridge = network.bridges[1]
+    assert bridge.params.multicast is not None
+    vlan = replace(bridge.params.multicast.vlan, mcast_igmp_version=2)
+    old = replace(bridge.params.multicast, vlan=vlan)
+    bridge.set_multicast(old, bridge.params.multicast_vlans, time.monotonic())
+    path = f"{MDB}/0/239.9.9.9/eth1?{query}"
+    answer = client.put(f"{path}&type=temp")
+    (error,) = answer.json["errors"]
+    assert (answer.status_code, error["field"]) == (409, query.partition("=")[0])
+    assert "mcast_igmp_version" in str(error)
+    assert lines(page(client)) == ALL
+    assert client.put(f"{path}&type=permanent").status_code == 201
+    assert client.delete(path.replace("exclude=10.0.0.7", "")).status_code == 204
+
+
+def test_it_is_answered_when_the_switch_has_carried_it_out(client: Any, network: Network) -> None:
+    sent, answered = [], []
+    network.sessions[1] = SimpleNamespace(
+        apply=sent.append, carried_out=lambda _patience: answered.append(len(sent)) or True
+    )
+    for kind in ("temp", "permanent"):
+        assert client.put(f"{MDB}/0/239.9.9.9/eth1?type={kind}").status_code == 201
+    assert answered == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), [("zebra", "zebra"), ("186", "bgp"), ("200", "200"), ("4", "static")]
+)
+def test_who_has_set_an_entry(client: Any, given: str, told: str) -> None:
+    path = f"{MDB}/0/239.9.9.9/eth1"
+    assert MdbEntry.model_validate(client.put(path).json).proto == "static"
+    answer = client.put(f"{path}?proto={given}")  # in its place
+    assert (answer.status_code, MdbEntry.model_validate(answer.json).proto) == (200, told)
+    (entry,) = page(client, group="239.9.9.9").entries
+    assert entry.proto == told
+    assert page(client).entries[0].proto == "kernel"
+    assert client.delete(path).status_code == 204
+
+
+@pytest.mark.parametrize(("query", "status"), [("kernel", 422), ("3", 422), ("bgp&type=temp", 409)])
+def test_who_cannot_have_set_an_entry(client: Any, query: str, status: int) -> None:
+    answer = client.put(f"{MDB}/0/239.9.9.9/eth1?proto={query}")
+    (error,) = answer.json["errors"]
+    assert (answer.status_code, error["field"]) == (status, "proto")
     assert lines(page(client)) == ALL
 
 

@@ -44,6 +44,20 @@ def test_ports(client: Any, network: Network) -> None:
     assert value(client, "ofapp_port_fdb_refused_total", **BR0, port="eth1") == 1
 
 
+def test_counters_of_ports_that_are_zero_can_be_left_out(client: Any, network: Network) -> None:
+    def counted() -> dict[str, str]:
+        text = client.get("/metrics?zeros=false").text
+        return dict(line.rsplit(" ", 1) for line in text.splitlines() if "ofapp_port_" in line)
+
+    labels = f'{{bridge="br0",datapath_id="{DPID}",port="eth1"}}'
+    assert f"ofapp_port_up{labels}" in counted()
+    assert f"ofapp_port_fdb_refused_total{labels}" not in counted()
+    network.bridges[1].learning.limits.set_port(1, "eth1", 40, False)
+    client.put(f"/simpleswitch/mactable/{DPID}", json={"mac": mac(99), "port": 1})
+    assert counted()[f"ofapp_port_fdb_refused_total{labels}"] == "1.0"
+    assert client.get("/metrics?zeros=maybe").status_code == 422
+
+
 def test_events_by_kind(client: Any) -> None:
     assert value(client, "ofapp_events_total", kind="port.added") == 8
     client.put(f"/simpleswitch/mactable/{FULL}", json={"mac": mac(99), "port": 1})

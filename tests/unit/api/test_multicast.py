@@ -11,7 +11,12 @@ import pytest
 from ofapp.api.multicast.models import FamilyStatus, MulticastPortStatus, MulticastStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
-from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
+from ofapp.config.multicast import (
+    MulticastBridge,
+    MulticastPort,
+    MulticastPortVlan,
+    MulticastVlan,
+)
 from ofapp.controller.events import Interest
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
@@ -107,7 +112,7 @@ def test_unregistered_groups_that_flood_by_configuration(client: Any) -> None:
     client.patch(f"{MULTICAST}/vlans/0", json={"mcast_flood_unregistered": True})
     told = family(client)
     assert (told.forwarding, told.unregistered) == ("restrict", None)
-    assert told.reason.endswith("groups that nobody joined flood by mcast_flood_unregistered")
+    assert told.reason.endswith("unregistered groups flood by mcast_flood_unregistered")
 
 
 def test_router_ports_by_configuration_and_by_topology_change(
@@ -270,6 +275,22 @@ def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> Non
     assert told.parameters == MulticastPort(mcast_fast_leave=True, mcast_max_groups=3)
 
 
+def test_a_vlan_of_a_port_goes_before_the_port(client: Any) -> None:
+    """A router port there is one for good, and a port that is none is one in no other VLAN."""
+    path = f"{MULTICAST}/ports/eth1/vlans/7"
+    assert client.patch(f"{MULTICAST}/ports/eth1", json={"mcast_router": 0}).status_code == 200
+    answer = client.patch(path, json={"mcast_router": 2})
+    assert answer.status_code == 200, answer.text
+    own = {7: MulticastPortVlan(mcast_router=2)}
+    told = MulticastPortStatus.model_validate(answer.json)
+    assert told.parameters == MulticastPort(mcast_router=0, vlans=own)
+    (router,) = (one for one in family(client, 7).router_ports if one.port.name == "eth1")
+    assert (router.reasons, router.timer) == (["permanent"], None)
+    assert "eth1" not in names(one.port for one in family(client).router_ports)
+    assert client.patch(path, json={"mcast_router": None}).status_code == 200
+    assert "eth1" not in names(one.port for one in family(client, 7).router_ports)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "field", "detail"),
     [
@@ -294,6 +315,9 @@ def test_a_port_is_administered_by_name_or_number(client: Any, port: str) -> Non
         ("/vlans/4095", {}, "vlan", ""),
         ("/ports/eth2", {"mcast_router": 3}, "mcast_router", "from 0 to 2, not 3"),
         ("/ports/eth2", {"mcast_querier": True}, "mcast_querier", ""),
+        ("/ports/eth2/vlans/7", {"mcast_router": 3}, "mcast_router", "from 0 to 2, not 3"),
+        ("/ports/eth2/vlans/7", {"mcast_fast_leave": True}, "mcast_fast_leave", ""),
+        ("/ports/eth2/vlans/4095", {"mcast_router": 1}, "vlan", ""),
     ],
 )
 def test_a_wrong_value_is_refused_by_field(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.request
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ofapp.api.streams import EventItem
 from tests.unit.api import live
 from tests.unit.api.network import DPID, STATIC
 
@@ -66,12 +68,14 @@ def test_the_document_knows_every_route(client: Any) -> None:
         "/v1/bridges/{dpid}/mdb/{vlan}/{group}/{port}",
         "/v1/bridges/{dpid}/multicast",
         "/v1/bridges/{dpid}/multicast/ports/{port}",
+        "/v1/bridges/{dpid}/multicast/ports/{port}/vlans/{vlan}",
         "/v1/bridges/{dpid}/multicast/vlans/{vlan}",
         "/v1/fdb",
         "/v1/topology",
         "/v1/search",
         "/v1/vendors",
         "/v1/events",
+        "/v1/events/kinds",
         "/v1/events/stream",
         "/simpleswitch/mactable/{dpid}",
         "/v1/tokens",
@@ -85,6 +89,27 @@ def test_the_document_knows_every_route(client: Any) -> None:
             for status, response in operation["responses"].items():
                 kind = "application/problem+json" if status >= "400" else None
                 assert kind is None or list(response["content"]) == [kind]
+            assert "503" in operation["responses"]
+
+
+def test_what_no_query_can_hold_is_not_in_the_document(client: Any) -> None:
+    for path in client.get("/openapi.json").json["paths"].values():
+        for operation in path.values():
+            for parameter in operation.get("parameters", []):
+                assert "null" not in json.dumps(parameter["schema"]), parameter
+
+
+def test_the_stream_of_events_is_described(client: Any) -> None:
+    document = client.get("/openapi.json").json
+    stream = document["paths"]["/v1/events/stream"]["get"]
+    (header,) = [one for one in stream["parameters"] if one["in"] == "header"]
+    assert header["schema"]["type"] == "string"
+    (content,) = stream["responses"]["200"]["content"].items()
+    assert content[0] == "text/event-stream"
+    assert "EventItem" in content[1]["schema"]["description"]
+    assert "EventItem" in document["components"]["schemas"]
+    (data,) = re.findall("^data: (.*)$", content[1]["schema"]["example"], re.MULTILINE)
+    EventItem.model_validate_json(data)
 
 
 def play(

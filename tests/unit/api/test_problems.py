@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -49,6 +50,45 @@ def test_every_error_is_a_problem(
     assert problem.status == status
     assert problem.title
     assert problem.detail
+
+
+@pytest.mark.parametrize("path", [("PUT", STATIC), ("POST", "/v1/tokens")])
+@pytest.mark.parametrize(
+    ("data", "status", "detail"),
+    [
+        (b"", 400, "the request has no body"),
+        (b'{"port":\n "eth1",\n}', 400, "line 3, column 1: expecting property name"),
+        (b'{"port": "eth1"} x', 400, "line 1, column 18: extra data"),
+        (b'{"port": "\xe9"}', 400, "not UTF-8, at octet 11"),
+        ('{"port": "eth1"}'.encode("utf-16"), 400, "not UTF-8, at octet 1"),
+        (b'{"port": "eth1", "port": "eth2"}', 400, 'an object has the key "port" twice'),
+        (b'{"port": {"a": 1, "a": 1}}', 400, 'an object has the key "a" twice'),
+        (b'{"port": %s' % (b"[" * 30_000), 400, "more than 32 levels: line 1, column 41"),
+        (b'{"port": %s1%s}' % (b"[" * 30_000, b"]" * 30_000), 400, "more than 32 levels"),
+        (b'{"port": NaN}', 400, "NaN is not a number of JSON"),
+        (b'{"port": %s}' % (b"1" * 5000), 400, "a number that is too long"),
+        (b"null", 422, "the body must be a JSON object"),
+    ],
+)
+def test_a_body_that_is_not_json_is_told_where(
+    client: Any, path: tuple[str, str], data: bytes, status: int, detail: str
+) -> None:
+    answer = client.open(path[1], method=path[0], data=data, content_type=JSON)
+    assert (answer.status_code, detail in answer.json["detail"]) == (status, True), answer.text
+
+
+def test_brackets_in_text_are_no_levels(client: Any) -> None:
+    text = "[" * 60 + '"' + "{" * 60
+    answer = client.patch(f"/v1/bridges/{DPID}/ports/eth1", json={"description": text})
+    assert answer.status_code == 200
+
+
+def test_an_encoded_body_is_refused_and_told_why(client: Any) -> None:
+    data = gzip.compress(b'{"port": "eth1"}')
+    headers = {"Content-Encoding": "gzip"}
+    answer = client.put(STATIC, data=data, content_type=JSON, headers=headers)
+    assert (answer.status_code, answer.headers["Accept-Encoding"]) == (415, "identity")
+    assert "without Content-Encoding" in answer.json["detail"]
 
 
 @pytest.mark.parametrize(

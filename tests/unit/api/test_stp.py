@@ -319,6 +319,18 @@ def test_a_port_is_recovered_from_bpdu_guard(client: Any, network: Network, brid
     assert shut.guard_counts["bpdu-guard"] == 1
     told = StpPortStatus.model_validate(client.post(f"{STP}/ports/eth2/recover").json)
     assert (told.role, told.guards, told.guard_counts["bpdu-guard"]) == ("designated", [], 1)
+    again = client.post(f"{STP}/ports/eth2/recover")
+    assert again.status_code == 409
+    assert again.json["detail"] == "no guard of spanning tree holds port eth2"
+
+
+def test_root_guard_is_not_freed_by_hand(client: Any, network: Network, bridge: Bridge) -> None:
+    client.patch(f"{STP}/ports/eth2", json={"root_guard": True})
+    hear(network, bridge, 2, hello())
+    assert port_status(client, "eth2").guards == ["root-guard"]
+    answer = client.post(f"{STP}/ports/eth2/recover")
+    assert answer.status_code == 409
+    assert "until the superior BPDUs there stop" in answer.json["detail"]
 
 
 @pytest.mark.parametrize(

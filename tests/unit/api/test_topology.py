@@ -10,7 +10,7 @@ from ofapp.api.topology import Map, MapLink, around, map_view
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.bridge.stp.vectors import format_bridge_id
 from ofapp.controller.network import Network
-from tests.unit.api.network import cabled_network, lag_network
+from tests.unit.api.network import cabled_network, lag_network, learn, mac
 from tests.unit.stp.lab import rst
 
 NOW = 1000.0
@@ -34,8 +34,8 @@ def ends(link: MapLink) -> tuple[tuple[str, str], tuple[str, str]]:
 def test_bridges_and_links_are_told_with_their_trees(client: Any) -> None:
     known = told(client)
     assert [(own.name, own.root, own.connected) for own in known.bridges] == [
-        ("br1", True, False),
-        ("br2", False, False),
+        ("br1", True, True),
+        ("br2", False, True),
     ]
     assert {own.root_id for own in known.bridges} == {"1000.02:00:00:00:00:01"}
     assert [ends(link) for link in known.links] == BY_NAME
@@ -84,3 +84,39 @@ def test_without_spanning_tree_there_are_bridges_alone() -> None:
         ("br1", None, None),
     ]
     assert (known.links, known.neighbours) == ([], [])
+
+
+def test_what_a_switch_does_that_is_away_is_not_known(client: Any, network: Network) -> None:
+    """Its bridge is no root of anything, and its ends of links do not forward."""
+    del network.sessions[1]
+    known = told(client)
+    assert [(own.name, own.root, own.connected) for own in known.bridges] == [
+        ("br1", None, False),
+        ("br2", False, True),
+    ]
+    link = known.links[0]
+    assert (link.a.connected, link.stp.a) == (False, None)
+    assert link.b.connected
+    assert link.stp.b is not None
+    assert not client.get("/v1/bridges/br1/stp").json["connected"]
+    assert client.get("/v1/bridges/br2/stp").json["connected"]
+
+
+def test_hosts_where_they_are_attached(client: Any, network: Network) -> None:
+    """And not where other bridges know them, behind ports that lead to the first one."""
+    learn(network, network.bridges[1], (3, 0, mac(1)), (1, 0, mac(2)), (4294967294, 0, mac(3)))
+    learn(network, network.bridges[2], (1, 0, mac(1)), (3, 0, mac(2)))
+
+    def places(**query: object) -> list[tuple[str, str, str]]:
+        entries = client.get("/v1/fdb", query_string={"attached": "true", **query}).json["entries"]
+        return [(own["bridge"], own["port"]["name"], own["mac"]) for own in entries]
+
+    expected = [("br1", "eth3", mac(1)), ("br1", "br1", mac(3)), ("br2", "eth3", mac(2))]
+    assert places() == expected
+    assert places(limit=1) == expected[:1]
+    assert places(mac=mac(2)) == expected[2:]
+    assert places(type="local") == [
+        ("br1", "br1", "02:00:00:00:00:01"),
+        ("br2", "br2", "02:00:00:00:00:02"),
+    ]
+    assert len(client.get("/v1/fdb").json["entries"]) == 2 + 5

@@ -64,3 +64,12 @@ def test_nobody_else_does(client: Any, accepted: str | None) -> None:
 def test_short_answers_are_not_compressed(client: Any) -> None:
     answer = client.get("/v1/version", headers={"Accept-Encoding": "gzip"})
     assert (answer.status_code, answer.headers.get("Content-Encoding")) == (200, None)
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/metrics", "/healthz", "/nothing", "/v1/fdb?x=1"])
+def test_no_answer_is_taken_for_something_else(client: Any, path: str) -> None:
+    """Over TLS browsers are told not to ask without it any more."""
+    for at, insisted in (("http://localhost", None), ("https://localhost", "max-age=31536000")):
+        headers = client.get(path, base_url=at).headers
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers.get("Strict-Transport-Security") == insisted

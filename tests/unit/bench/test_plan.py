@@ -104,8 +104,8 @@ def test_what_does_not_go_together(duts: list[Dut], given: Given | None, said: s
 @pytest.mark.parametrize(
     ("test", "given", "said"),
     [
-        (Measurement.TCP, PORTS, "each device has cables of its own: leave out --tx, --rx"),
-        (Measurement.LEARNING, None, "learning: wants a device made anew each time"),
+        (Measurement.TCP, PORTS, "each device has its own cables: leave out --tx, --rx"),
+        (Measurement.LEARNING, None, "learning: needs a new device each time"),
     ],
 )
 def test_what_cannot_be_done_side_by_side(

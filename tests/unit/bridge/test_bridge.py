@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from ofapp.bridge.answers import is_extern
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
     Flush,
     InstallEntry,
+    InstallSticky,
     PutStatic,
     RemoveDestination,
     RemoveSource,
@@ -19,6 +21,7 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
 from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.policy import PortPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.vlan import access
 from ofapp.openflow.switch.sweep import Occasion, Sweep
@@ -41,6 +44,69 @@ def kinds(effects: list[Effect]) -> list[str]:
 
 def learn(bridge: Bridge, port: int, mac: int, vid: int = 0, now: float = 1.0) -> list[Effect]:
     return bridge.learning.learn([(port, vid, mac)], now)
+
+
+class TestExtern:
+    """Addresses that a program sets, as NTF_EXT_LEARNED in Linux."""
+
+    def test_it_does_not_age_and_becomes_an_ordinary_one_when_it_moves(self) -> None:
+        bridge = make()
+        assert bridge.addresses.add_extern(1, 0, A, 1.0) == [InstallSticky(1, 0, A, 1, 0)]
+        assert bridge.addresses.add_extern(1, 0, A, 2.0) == []
+        assert bridge.addresses.expired(0, A, 1) == []
+        assert learn(bridge, 2, A, now=9.0) == [InstallEntry(2, 0, A, 2, 1)]
+        assert bridge.addresses.expired(0, A, 2)
+        assert bridge.fdb.get(0, A) is None
+
+    def test_it_replaces_what_was_learned_elsewhere(self) -> None:
+        bridge = make()
+        learn(bridge, 2, A)
+        effects = bridge.addresses.add_extern(1, 0, A, 2.0)
+        assert effects[0] == RemoveSource(2, 0, A, 1)
+        assert effects[-1] == InstallSticky(1, 0, A, 1, 0)
+        assert bridge.addresses.by_port() == {1: 1}
+
+    def test_only_a_flush_or_its_port_takes_it_away(self) -> None:
+        """A link that goes down does not, nor a topology change: it is there again after."""
+        bridge = make()
+        bridge.addresses.add_extern(1, 0, A, 1.0)
+        bridge.relay.flush_ports([1])
+        bridge.put_port(Port(1, "p1", 1, False), 2.0)
+        assert bridge.addresses.add_extern(1, 0, B, 2.5) == []  # the datapath gets it later
+        up = bridge.put_port(Port(1, "p1", 1, True), 3.0)
+        assert {(e.mac, e.port) for e in up if isinstance(e, InstallSticky)} == {(A, 1), (B, 1)}
+        bridge.flush(port=1)
+        assert len(bridge.addresses) == 0
+        bridge.addresses.add_extern(2, 0, A, 4.0)
+        bridge.remove_port(2, 5.0)
+        assert len(bridge.addresses) == 0
+
+    def test_its_flows_are_put_back_when_the_switch_lost_them(self) -> None:
+        bridge = make()
+        assert not bridge.addresses.some_stick()
+        bridge.addresses.add_extern(1, 0, A, 1.0)
+        assert bridge.addresses.some_stick()
+        sweep = Sweep(bridge, 1, Occasion.ROUTINE, 5.0)
+        assert sweep.finish(5.0) == [InstallSticky(1, 0, A, 1, 0)]
+        sweep = Sweep(bridge, 2, Occasion.ROUTINE, 6.0)
+        assert sweep.source(1, 0, A, 1, 7, 6.0, sticky=True) == []
+        assert sweep.destination(1, 0, A, 1, 7, 6.0, sticky=True) == []
+        assert sweep.finish(6.0) == []
+
+    def test_a_port_that_becomes_sticky_leaves_it_as_it_is(self) -> None:
+        bridge = make()
+        bridge.addresses.add_extern(1, 0, A, 1.0)
+        sticky = PortParams(policy=PortPolicy(sticky=True))
+        bridge.set_params(BridgeParams(ports={"p1": sticky}), 2.0)
+        assert is_extern(bridge, 0, A)
+
+    def test_it_is_refused_where_it_cannot_be(self) -> None:
+        bridge = make(BridgeParams(ports={"p1": PortParams(policy=PortPolicy(locked=True))}))
+        bridge.add_static(0, B, "p2", 1.0)
+        for port, mac, field in (1, A, "port"), (2, B, "mac"), (2, OWN, "mac"), (2, 1 << 40, "mac"):
+            with pytest.raises(InputError) as refused:
+                bridge.addresses.add_extern(port, 0, mac, 2.0)
+            assert refused.value.field == field
 
 
 class TestLearning:

@@ -35,6 +35,12 @@ def ipv4(address: str, ttl: int = 64, protocol: int = 17) -> bytes:
     return ethernet(0x0800, head)
 
 
+def solicitation(target: str, source: str = "::", hops: int = 255, type_: int = 135) -> bytes:
+    body = bytes([type_, 0, 0, 0, 0, 0, 0, 0]) + octets(target)
+    head = b"\x60" + bytes(5) + bytes([58, hops]) + octets(source) + octets("ff02::1:ff00:7")
+    return ethernet(0x86DD, head + body)
+
+
 def ipv6(address: str, hops: int = 64) -> bytes:
     return ethernet(0x86DD, b"\x60" + bytes(6) + bytes([hops]) + octets(address) + bytes(24))
 
@@ -61,7 +67,12 @@ TAG, TWO_TAGS = bytes.fromhex("81000007"), bytes.fromhex("88a8000781000008")
         (ipv6("2001:db8::7"), "2001:db8::7"),
         (ipv6("2001:db8::7", hops=61), None),
         (ipv6("fe80::7", hops=1), "fe80::7"),  # link-local: no router passes it on
-        (ipv6("::"), None),  # looks for others with its address
+        (ipv6("::"), None),
+        (solicitation("2001:db8::9"), "2001:db8::9"),  # looks for others with its address
+        (solicitation("2001:db8::9", source="fe80::7"), "fe80::7"),  # looks for another host
+        (solicitation("2001:db8::9", hops=61), None),
+        (solicitation("2001:db8::9", type_=136), None),
+        (solicitation("2001:db8::9")[:64], None),
         (ipv6("::1"), None),
         (ipv6("ff02::1"), None),
         (ipv6("2001:db8::7")[:30], None),
@@ -120,6 +131,13 @@ def test_who_claims_many_has_the_last_few() -> None:
     book.hear([(1, arp(f"10.0.0.{last}")) for last in range(1, 101)])
     assert told(book) == ["10.0.0.100", "10.0.0.99", "10.0.0.98", "10.0.0.97"]
     assert book.counters["ip_addresses_replaced"] == 100 - ADDRESSES
+
+
+def test_many_addresses_of_one_family_do_not_displace_the_other() -> None:
+    book = IpAddresses(database((1, 0, MAC)))
+    book.hear([(1, arp("10.0.0.7")), *((1, ipv6(f"2001:db8::{last}")) for last in range(1, 10))])
+    assert told(book)[-1] == "10.0.0.7"
+    assert len(told(book)) == 1 + ADDRESSES
 
 
 def test_another_port_does_not_speak_for_a_host() -> None:

@@ -80,7 +80,7 @@ class TestUnnamedBonds:
         effects = flap(bridge, (1, 2, 1, 2, 1))
         assert bonds(effects) == [("lag.unnamed", [1, 2])]
         told = next(e for e in effects if isinstance(e, Event) and e.kind == "lag.unnamed")
-        assert "lags:" in told.worded(bridge.ports).message
+        assert "lags:" in told.worded(bridge.port_at).message
         assert told.severity is Severity.WARNING
         for step, port in enumerate((1, 2, 1, 2, 1)):
             assert not bonds(see(bridge, port, 2.0 + step / 10, B))  # once for the two

@@ -12,6 +12,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.multicast import (
     Family,
     Params,
+    PortVlanParams,
     RemoveGroup,
     SetGroup,
     SetUnregistered,
@@ -20,6 +21,8 @@ from ofapp.bridge.multicast import (
 from ofapp.bridge.multicast import PortParams as McastPort
 from ofapp.bridge.multicast_snooping import MAX_VLANS
 from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge.permanent_entries import PermanentEntry
+from ofapp.bridge.policy import PortPolicy
 from ofapp.bridge.ports import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import TopologyChanged
@@ -36,6 +39,7 @@ from tests.unit.bridge.snooping_bridge import (
     make,
     members,
     port,
+    query,
     restricted,
     sent,
     snooper,
@@ -51,16 +55,42 @@ class TestPorts:
         now = restricted(bridge)
         assert SetGroup(0, GROUP, None, frozenset({1, 3})) in bridge.snooped(1, join(), now)
 
-    def test_a_port_that_goes_down_is_in_no_set_until_it_is_up(self) -> None:
+    def test_a_port_that_goes_down_is_a_member_no_more(self) -> None:
+        """Whoever is there when it is up again is asked at once, and gets nothing unasked."""
         bridge, _ = make()
         now = restricted(bridge)
         bridge.snooped(1, join(), now)
-        bridge.put_port(port(1, up=False), now + 1)
-        assert members(bridge) == {3}
+        assert RemoveGroup(0, GROUP, None) in bridge.put_port(port(1, up=False), now + 1)
         up = bridge.put_port(port(1), now + 2)
-        assert members(bridge) == {1, 3}
-        # Who is there now is asked at once.
+        assert members(bridge) is None
         assert any(frame.ports == {1} for frame in sent(up))
+        bridge.snooped(1, join(), now + 3)
+        assert members(bridge) == {1, 3}
+
+    def test_a_port_that_is_shut_is_a_member_no_more(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        shut = PortParams(policy=PortPolicy(shutdown=True))
+        bridge.set_params(replace(bridge.params, ports={"p1": shut}), now + 1)
+        assert members(bridge) is None
+
+    def test_what_is_permanent_outlives_its_link(self) -> None:
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.add_permanent(PermanentEntry(0, GROUP, "p1"), now)
+        bridge.put_port(port(1, up=False), now + 1)
+        bridge.put_port(port(1), now + 2)
+        assert members(bridge) == {1, 3}
+
+    def test_a_router_whose_link_goes_down_may_be_elsewhere(self) -> None:
+        """It is no router port when its link is up again, until a router is heard there."""
+        bridge, _ = make()
+        now = restricted(bridge)
+        bridge.snooped(1, join(), now)
+        bridge.put_port(port(3, up=False), now + 1)
+        bridge.put_port(port(3), now + 2)
+        assert members(bridge) == {1}
 
     def test_a_port_that_is_gone_is_forgotten(self) -> None:
         bridge, _ = make()
@@ -100,6 +130,26 @@ class TestPorts:
         effects = bridge.set_port_multicast(port(2), McastPort(mcast_router=2), now)
         assert SetUnregistered(0, Family.IPV4, frozenset({2, 3})) in effects
         assert bridge.params.port("p2").multicast.mcast_router == 2
+
+    @pytest.mark.parametrize("live", [False, True])
+    def test_a_vlan_of_a_port_goes_before_the_port(self, live: bool) -> None:
+        """Set in the file or at run time; the port's other VLANs are as they were."""
+        own = McastPort(mcast_router=2, vlans={5: PortVlanParams(0)})
+        more = McastPort(vlans={5: PortVlanParams(2)})
+        bridge, _ = make(ports={} if live else {"p1": own, "p2": more})
+        now = restricted(bridge)
+        restricted(bridge, 5)
+        if live:
+            bridge.snooped(1, query(5), now)
+            bridge.set_port_multicast(port(1), own, now)
+            bridge.set_port_multicast(port(2), more, now)
+        bridge.snooped(1, query(5), now)
+        desired = snooper(bridge).desired()
+        assert SetUnregistered(0, Family.IPV4, frozenset({1, 3})) in desired
+        assert SetUnregistered(5, Family.IPV4, frozenset({2, 3})) in desired
+        bridge.set_port_multicast(port(2), McastPort(), now)
+        desired = snooper(bridge).desired()
+        assert SetUnregistered(5, Family.IPV4, frozenset({3})) in desired
 
 
 class TestTopologyChange:

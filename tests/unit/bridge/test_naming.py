@@ -34,7 +34,7 @@ def ports() -> PortTable:
     ],
 )
 def test_messages(ports: PortTable, text: Text, told: str) -> None:
-    assert Event("stp.x", text).worded(ports).message == told
+    assert Event("stp.x", text).worded(ports.get).message == told
 
 
 def test_what_knows_no_names_speaks_of_numbers() -> None:
@@ -44,11 +44,11 @@ def test_what_knows_no_names_speaks_of_numbers() -> None:
 def test_something_before_a_text(ports: PortTable) -> None:
     for text in ((PortNumber(1), " is full"), "port eth1 (1) is full"):
         event = Event("x", following("VLAN 7: ", text))
-        assert event.worded(ports).message == "VLAN 7: port eth1 (1) is full"
+        assert event.worded(ports.get).message == "VLAN 7: port eth1 (1) is full"
 
 
 def test_the_name_is_in_the_data(ports: PortTable) -> None:
-    event = Event("stp.x", "m", port=1, data={"a": 2}).worded(ports)
+    event = Event("stp.x", "m", port=1, data={"a": 2}).worded(ports.get)
     assert event.data == {"a": 2, "port_name": "eth1"}
-    assert Event("stp.x", "m", port=7).worded(ports).data == {}
-    assert Event("stp.x", "m").worded(ports).data == {}
+    assert Event("stp.x", "m", port=7).worded(ports.get).data == {}
+    assert Event("stp.x", "m").worded(ports.get).data == {}

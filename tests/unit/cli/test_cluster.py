@@ -13,7 +13,7 @@ from tests.unit.cli.conftest import Run
 TOLD = {
     "name": "lab",
     "member": "m1",
-    "told": "this member renews its lease, and looks after the switches that are its own",
+    "told": "this member renews its lease, and serves the switches that it owns",
     "renewed": 0.25,
     "members": [
         {

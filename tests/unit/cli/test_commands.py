@@ -69,7 +69,9 @@ def test_ports(live_ofapp: Run) -> None:
         "-",
     ]
     assert said.lines[4].split() == ["br0", "br0", "LOCAL", OWN, "forwarding", "0", "-"]
-    assert len(json.loads(live_ofapp("port", "show", "-j").out)) == 8
+    told = json.loads(live_ofapp("port", "show", "-j").out)
+    assert len(told) == 8
+    assert (told[0]["ifname"], told[0]["master"], told[0]["state"]) == ("eth1", "br0", "forwarding")
 
 
 def test_a_port_is_set_by_options(url: str, own_ofapp: Run) -> None:
@@ -102,17 +104,56 @@ def test_a_port_may_be_called_anything(ofapp: Run, monkeypatch: pytest.MonkeyPat
             ["multicast", "set", "br0", "mcast_router=2", "--port", odd],
             ["mdb", "add", "br0", "239.1.1.1", "--port", odd],
             ["mdb", "del", "br0", "239.1.1.1", "--port", odd],
-            ["fdb", "add", mac(9), "br0", "--port", odd, "--vlan", "20"],
+            ["fdb", "add", "br0", mac(9), "--port", odd, "--vlan", "20"],
             ["stp", "set", "br0", "--on"],
             ["stp", "set-port", "br0", odd, "--admin-edge"],
-            ["stp", "recover", "br0", odd],
             ["stp", "mcheck", "br0", odd],
         ):
             said = ofapp(*command)
             assert (command, said.status, said.err) == (command, 0, "")
-        (vlans,) = json.loads(ofapp("vlan", "show", "br0", "-j").out)
-        told = {port["port"]["name"]: port["vlans"] for port in vlans["ports"]}
-        assert (told[odd], told["eth1"]) == ("20", "all")
+        refused = ofapp("stp", "recover", "br0", odd).err
+        assert refused == f"ofapp: no guard of spanning tree holds port {odd}\n"
+        vlans = json.loads(ofapp("vlan", "show", "br0", "-j").out)
+        told = {port["ifname"]: port["vlans"] for port in vlans}
+        assert (told[odd], told["eth1"]) == ([{"vlan": 20}], [{"vlan": 1, "vlanEnd": 4094}])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("fdb show --vlan abc", "--vlan: must be a whole number, not abc"),
+        ("fdb show --watch 0", "--watch: must be at least 1.0, not 0"),
+        ("token create x --role god", "--role: 'god' is not one of 'viewer', 'operator', 'admin'."),
+        ("stp set br0 --priority x", "--priority: must be a whole number, not x"),
+        ("port set br0 eth1 --fdb-max-learned x", "--fdb-max-learned: x: neither a number nor no"),
+        ("token create", "Missing argument 'NAME'."),
+        ("port set br0 eth1 storm={", "storm={: not YAML at column 8: expected the node content"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_two_lines(
+    live_ofapp: Run, arguments: str, said: str
+) -> None:
+    ended = live_ofapp(*arguments.split())
+    usage, refusal = ended.err.splitlines()
+    assert (ended.status, ended.out) == (2, "")
+    assert usage.startswith(f"Usage: ofapp {' '.join(arguments.split()[:2])}")
+    assert refusal.startswith(f"ofapp: {said}")
+
+
+def test_a_controller_that_does_not_answer_is_told_without_the_words_of_libraries(
+    ofapp: Run, shared_url: str
+) -> None:
+    said = ofapp("fdb", "show", "--api", "http://127.0.0.1:1").err
+    assert ": Connection refused (does ofapp-manager run?" in said
+    said = ofapp("fdb", "show", "--api", shared_url.replace("http:", "https:")).err
+    assert ": TLS failed: wrong version number (does it serve https?" in said
+
+
+def test_a_port_that_no_bridge_has_is_an_error(live_ofapp: Run) -> None:
+    for listing in ("fdb", "mdb"):
+        said = live_ofapp(listing, "show", "--port", "nope")
+        assert (said.status, said.err) == (1, "ofapp: no bridge has a port 'nope'\n")
+        assert live_ofapp(listing, "show", "--port", "eth1").status == 0
 
 
 def test_events(live_ofapp: Run) -> None:
@@ -167,7 +208,7 @@ def test_they_are_followed_when_the_controller_is_started_anew(tmp_path: Path) -
             said = (tmp_path / "err").read_text().splitlines()
             assert said[0].endswith("; waiting for it")
             assert said[1] == "ofapp: the controller is back"
-            assert said[2].startswith("ofapp: the controller was started anew since the event ")
+            assert said[2].startswith("ofapp: the controller has restarted since the event ")
             assert len(said) == 3
     finally:
         process.terminate()
@@ -301,10 +342,10 @@ def test_what_ports_have_counted(ofapp: Run, monkeypatch: pytest.MonkeyPatch) ->
     with live.served("acl") as url:
         monkeypatch.setenv("OFAPP_API", url)
         header, eth1, eth2, *_, local = ofapp("port", "show", "br0", "-s").lines
-        assert header.split()[4:7] == ["RX-FRAMES", "RX-BYTES", "RX-ERR"]
-        assert eth1.split() == ["br0", "eth1", "forwarding", "-", *"13752486", "0"]
-        assert eth2.split() == ["br0", "eth2", "forwarding", "-", *"13-524-6", "0"]
-        assert local.split()[4:12] == ["-"] * 8
+        assert header.split()[3:6] == ["RX-FRAMES", "RX-BYTES", "TX-FRAMES"]
+        assert eth1.split() == ["br0", "eth1", "-", *"1324", "7/8", "5/6"]
+        assert eth2.split() == ["br0", "eth2", "-", *"1324", "-/-", "5/6"]
+        assert local.split()[3:] == [*"----", "-/-", "-/-"]
         assert json.loads(ofapp("port", "show", "-sj").out)[0]["counters"]["rx_bytes"] == 3
 
 
@@ -320,7 +361,10 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def told(*_: object) -> dict[str, object]:
         frames = 1000 + int(50 * clock.now)
-        counters = dict.fromkeys(ports._COUNTED, frames) | {"age": 0.0, "tx_errors": None}
+        counters = dict.fromkeys(itertools.chain(*ports._COUNTED.values()), frames) | {
+            "age": 0.0,
+            "tx_errors": None,
+        }
         port = {"name": "eth1", "number": 1, "state": "forwarding", "speed_mbps": 1000}
         return {"ports": [{**port, "lag": None, "link_changes": 3, "counters": counters}]}
 
@@ -331,6 +375,6 @@ def test_rates_of_ports(ofapp: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     said = ofapp("port", "show", "-s", "--watch", "2")
     assert said.status == 130
     totals, rates = (line.split() for line in said.lines if "eth1" in line)
-    assert totals == ["br0", "eth1", "forwarding", "1000", *["1000"] * 6, "-", "1000", "3"]
-    assert rates == ["br0", "eth1", "forwarding", "1000", *["50"] * 6, "-", "50", "3"]
-    assert "RX-FRAMES/S" in said.out
+    assert totals == ["br0", "eth1", "1000", *["1000"] * 4, "1000/-", "1000/1000"]
+    assert rates == ["br0", "eth1", "1000", *["50"] * 4, "50/-", "50/50"]
+    assert "RX-PPS" in said.out

@@ -99,11 +99,23 @@ def test_a_table_fits_a_terminal_and_a_pipe(live_ofapp: Run) -> None:
 
 
 def test_add_and_del(own_ofapp: Run) -> None:
-    add = ["fdb", "add", mac(99), "--port", "eth2", "--vlan", "5", "br0"]
+    add = ["fdb", "add", "br0", mac(99), "--port", "eth2", "--vlan", "5"]
     assert own_ofapp(*add) == Said(0, "", "")
     assert macs(own_ofapp("fdb", "show", "br0", "--type", "static")) == [mac(99), STATIC]
-    assert own_ofapp("fdb", "del", mac(99), "--vlan", "5", "br0") == Said(0, "", "")
+    before_0_3 = own_ofapp("fdb", "del", mac(99), "--vlan", "5", "br0")
+    assert (before_0_3.status, before_0_3.out) == (0, "")
+    assert "BRIDGE comes before MAC" in before_0_3.err
     assert macs(own_ofapp("fdb", "show", "br0", "--type", "static")) == [STATIC]
+
+
+def test_an_entry_of_a_program_is_added_and_removed(own_ofapp: Run) -> None:
+    of_it = ["br0", mac(99), "--vlan", "5"]
+    assert own_ofapp("fdb", "add", *of_it, "--port", "eth2", "--extern-learn") == Said(0, "", "")
+    (told,) = json.loads(own_ofapp("fdb", "show", "br0", "--mac", mac(99), "-j").out)
+    assert (told["ifname"], told["flags"], told["state"]) == ("eth2", ["extern_learn"], "")
+    assert "learned,extern_learn" in own_ofapp("fdb", "show", "br0", "--mac", mac(99)).out
+    assert own_ofapp("fdb", "del", *of_it) == Said(0, "", "")
+    assert json.loads(own_ofapp("fdb", "show", "br0", "--mac", mac(99), "-j").out) == []
 
 
 def test_flush(own_ofapp: Run) -> None:
@@ -120,10 +132,10 @@ def test_flush(own_ofapp: Run) -> None:
         (["show", "br0", "--mac", "x"], "mac: 'x' is not a MAC address"),
         (["show", "br0", "--port", "eth9"], "has no port 'eth9'"),
         (["show", "br0", "--vlan", "4095"], "vlan"),
-        (["add", mac(99), "--port", "eth9", "br0"], "has no port 'eth9'"),
-        (["add", OWN, "--port", "eth1", "br0"], "the bridge's own address"),
-        (["add", "a/b", "--port", "eth1", "br0"], ""),
-        (["del", mac(1), "br0"], "is not a static entry"),
+        (["add", "br0", mac(99), "--port", "eth9"], "has no port 'eth9'"),
+        (["add", "br0", OWN, "--port", "eth1"], "the bridge's own address"),
+        (["add", "br0", "a/b", "--port", "eth1"], ""),
+        (["del", "br0", mac(1)], "is not a static entry"),
         (["flush", "br0", "--mac", "x"], "mac: 'x' is not a MAC address"),
         (["flush", FULL[:-1]], "there is no bridge"),
     ],
@@ -155,7 +167,7 @@ def test_held_and_release(ofapp: Run, guarded_url: str, monkeypatch: pytest.Monk
     assert shown.lines[1].split()[3] == "learned,sticky,held"
     (entry,) = json.loads(ofapp("fdb", "show", "br0", "--mac", mac(2), "-j").out)
     assert (entry["flags"], entry["state"]) == (["sticky", "held"], "")
-    release = ["fdb", "release", mac(2), "br0", "--vlan", "7"]
+    release = ["fdb", "release", "br0", mac(2), "--vlan", "7"]
     assert ofapp(*release) == Said(0, "", "")
     assert "is not held down" in ofapp(*release).err
     (left,) = json.loads(ofapp("fdb", "held", "br0", "-j").out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,6 +58,29 @@ def test_set(lag: Run) -> None:
     assert lag("set", "br0", "lag0", "members=[eth2]", "--max-links", "8").status == 0
     assert len(lag("show", "br0", "lag0").lines) == 2
     refused = lag("set", "br0", "lag0", "members=[eth2, eth3]")
-    assert (refused.status, refused.err) == (1, "ofapp: eth3 is a member of lag1 already\n")
+    assert (refused.status, refused.err) == (
+        1,
+        "ofapp: members: eth3 is a member of lag1 already\n",
+    )
+    refused = lag("set", "br0", "lag0", "members=eth2,eth3")
+    assert "members: must be a list, as in [eth2, eth3], not" in refused.err
     assert "ofapp: bridge br0 has no aggregation" in lag("set", "br0", "lag7", "--rate", "fast").err
     assert lag("set", "br0", "lag0", "--rate", "often").status == 2
+
+
+def test_a_change_that_interrupts_traffic_is_asked_about(
+    lag: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warning = "of lag1 interrupts traffic: all members go out of use, and carry traffic again"
+    refused = lag("set", "br0", "lag1", "--lacp", "active")
+    assert (refused.status, warning in refused.err) == (1, True)
+    assert "If that is meant: --yes" in refused.err
+    assert (
+        lag("set", "br0", "lag1", "--port-priority", "7").status == 0
+    )  # static: it has no partner that knows it
+    assert lag("set", "br0", "lag1", "--lacp", "active", "--yes").status == 0
+    assert lag("set", "br0", "lag1", "--lacp", "passive", "--port-priority", "7").status == 0
+    assert lag("set", "br0", "lag1", "--port-priority", "8").status == 1
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True, readline=lambda: "n\n"))
+    asked = lag("set", "br0", "lag1", "--system-priority", "8")
+    assert (asked.status, f"another system_priority {warning}" in asked.out) == (1, True)

@@ -154,7 +154,10 @@ def test_a_permanent_router_port(own_ofapp: Run, url: str) -> None:
 def test_add_and_del(own_ofapp: Run) -> None:
     add = ["br0", "ff05::7", "--port", "eth2", "--vlan", "5", "--source", "2001:db8::1"]
     assert own_ofapp("mdb", "add", *add) == Said(0, "", "")
-    assert own_ofapp("mdb", "add", "br0", "239.9.9.9", "--port", "2") == Said(0, "", "")
+    by_zebra = "--port", "2", "--proto", "zebra"
+    assert own_ofapp("mdb", "add", "br0", "239.9.9.9", *by_zebra) == Said(0, "", "")
+    told = json.loads(own_ofapp("mdb", "show", "br0", "--group", "239.9.9.9", "-d", "-j").out)
+    assert [entry["protocol"] for entry in told[0]["mdb"]] == ["zebra"]
     said = own_ofapp("mdb", "show", "br0", "--type", "permanent")
     assert cells(said) == [
         ["239.9.9.9", "all", "-", "eth2", "permanent", "-"],
@@ -267,10 +270,19 @@ def test_multicast_set(own_ofapp: Run) -> None:
     assert told["parameters"]["mcast_query_response_interval"] == 2
     assert told["parameters"]["vlans"]["7"] == {"mcast_querier": True}
     assert {port["name"]: port["parameters"]["mcast_router"] for port in told["ports"]}["eth1"] == 2
-    refused = own_ofapp(
-        "multicast", "set", "br0", "mcast_router=2", "--port", "eth1", "--vlan", "7"
-    )
-    assert refused.status == 2
+
+
+def test_a_vlan_of_a_port_is_a_router_port_or_not(own_ofapp: Run) -> None:
+    def said() -> object:
+        (told,) = json.loads(own_ofapp("multicast", "show", "br0", "-j").out)
+        return {port["name"]: port["parameters"]["vlans"] for port in told["ports"]}["eth1"]
+
+    command = "multicast", "set", "br0", "--port", "eth1", "--vlan", "7"
+    assert own_ofapp(*command, "--mcast-router=2") == Said(0, "", "")
+    assert said() == {"7": {"mcast_router": 2}}
+    assert own_ofapp(*command, "mcast_router=null") == Said(0, "", "")
+    assert said() == {"7": {"mcast_router": None}}
+    assert "mcast_fast_leave" in own_ofapp(*command, "mcast_fast_leave=true").err
 
 
 def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
@@ -290,6 +302,7 @@ def test_multicast_is_set_by_options(url: str, own_ofapp: Run) -> None:
         "mcast_fast_leave": True,
         "mcast_max_groups": 5,
         "mcast_flood_unregistered": False,
+        "vlans": {},
     }
     assert (told["parameters"]["mcast_query_interval"], told["parameters"]["mcast_querier"]) == (
         60,

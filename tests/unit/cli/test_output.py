@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.cli.output import age, print_table
+from ofapp.cli import output
+from ofapp.cli.output import age, print_table, short
+from ofapp.cli.vlan import _as_iproute2
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,37 @@ def test_the_widest_table_of_addresses_fits(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().out.splitlines()
     assert all(cell in lines[1] for cell in row)
     assert max(map(len, lines)) <= 80
+
+
+def test_a_list_that_is_too_long_for_the_terminal_goes_on_below(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    print_table(["PORT", "VLANS", "PVID"], [["eth0", "1,20,300,4000,1000-1999,2,3,4,5,6", "1"]])
+    first, more = capsys.readouterr().out.splitlines()[1:]
+    assert max(len(first), len(more)) <= 40
+    assert first.split() == ["eth0", "1,20,300,4000,1000-1999,2,3,4,", "1"]
+    assert more.split() == ["5,6"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        *((0, "0"), (99_999, "99999"), (100_000, "100k"), (999_499, "999k"), (999_500, "1.00M")),
+        *((12_345_678, "12.3M"), (2**64, "18.4E")),
+    ],
+)
+def test_counts_take_six_characters(number: int, text: str) -> None:
+    assert short(number) == text
+
+
+def test_vlans_are_told_as_iproute2_tells_them() -> None:
+    port = {"port": {"name": "eth0"}, "mode": "trunk", "vlans": "1-10,20"}
+    told = _as_iproute2("br0", port | {"pvid": 5, "untagged": [5, 20]})
+    assert told["vlans"] == [
+        {"vlan": 1, "vlanEnd": 4},
+        {"vlan": 5, "flags": ["PVID", "Egress Untagged"]},
+        {"vlan": 6, "vlanEnd": 10},
+        {"vlan": 20, "flags": ["Egress Untagged"]},
+    ]

@@ -12,6 +12,7 @@ from ofapp.controller.cluster.candidacy import PATIENCE, TURN, Candidacy, Desk
 from ofapp.controller.cluster.claims import Claims
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.cluster.placement import Candidate, line
+from ofapp.openflow.switch.roles import StaleError
 from tests.support.etcd import FakeEtcd
 
 NAMES = ("a", "b", "c")
@@ -32,6 +33,8 @@ class Members:
     def candidates(self) -> tuple[Candidate, ...]:
         return tuple(map(Candidate, NAMES))
 
+    awaited = False
+
 
 class World:
     def __init__(self) -> None:
@@ -43,7 +46,10 @@ class World:
         claims.start()
         nothing: Any = None
         members: Any = Members(own)
-        desk = Desk(claims, nothing, members, nothing, nothing, 1, lambda *_told: None)
+        desk = Desk(
+            *(nothing, claims, nothing, members, nothing, nothing, 1),
+            *(lambda *_told: None, lambda _datapath_id: b"", {}),
+        )
         channel: Any = Channel()
         return Candidacy(channel, desk)
 
@@ -89,3 +95,41 @@ def test_but_not_for_ever(world: World) -> None:
         switch += 1
         world.claim(FIRST, switch)
     assert world.now - begun == pytest.approx(PATIENCE + TURN, abs=TURN / 2)
+
+
+class Roles:
+    """What is asked of a switch that has seen a generation."""
+
+    def __init__(self, seen: int) -> None:
+        self.seen = seen
+        self.master = False
+
+    def become_master(self, generation: int) -> None:
+        if generation < self.seen:
+            raise StaleError(self.seen)
+        self.master = True
+
+    def become_slave(self) -> None:
+        self.master = False
+
+
+def test_without_etcd_the_last_owner_speaks_to_partners_until_there_is_another(
+    world: World,
+) -> None:
+    candidacy = world.candidacy(FIRST)
+    desk = candidacy._desk._replace(last_words=lambda datapath_id: b"words")
+    roles, channel = Roles(7), candidacy._channel
+    candidacy._desk = desk
+    candidacy._mastership = roles  # type: ignore[assignment]
+    said: list[tuple[bytes, bool]] = []
+    channel.send = lambda data: said.append((data, roles.master))  # type: ignore[method-assign]
+    assert not candidacy._speak()  # it was not the owner
+    desk.generations[channel.id] = 7
+    assert candidacy._speak()
+    assert said == [(b"words", True)]
+    assert not roles.master
+    roles.seen = 8
+    assert not candidacy._speak()
+    roles.seen = 7
+    assert not candidacy._speak()
+    assert len(said) == 1

@@ -132,7 +132,7 @@ def test_what_somebody_else_has_put_there_is_nobody_we_know(
     etcd: FakeEtcd, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
-    a.client.put(KEYS.owner(7), b"not ours")
+    a.client.put(KEYS.owner(7), b"not ours", a.lease)
     owner = b.claims.of(7)
     assert owner is not None
     assert owner.member == "?"
@@ -145,22 +145,55 @@ def test_a_switch_that_was_told_later_terms_gets_terms_above_them(
     a, b = pair
     claim = a.claim()
     assert claim is not None
-    base = a.bases.above(claim, seen=5000)
+    base = a.bases.above(claim, claim.term, seen=5000)
     assert base.generation(claim.term) > 5000
     assert [event.kind for event in a.told] == ["cluster.term"]
-    assert a.bases.above(claim, seen=5000) == base, "it is written down"
+    assert a.bases.above(claim, claim.term, seen=5000) == base, "it is written down"
     assert len(a.told) == 1
     assert a.claims.hand_over(claim, b.lease, "b", "")
     later = b.claims.of(1)
     assert later is not None
     seen = base.generation(claim.term)
-    assert b.bases.above(later, seen).generation(later.term) > seen
+    assert b.bases.above(later, later.term, seen).generation(later.term) > seen
     with pytest.raises(RequestError, match="claimed by another"):
-        a.bases.above(claim, seen=9000)
+        a.bases.above(claim, claim.term, seen=9000)
 
 
 def test_generations_are_compared_as_a_sequence() -> None:
     last = (1 << 64) - 1
-    assert Base(last).is_above(term=5, seen=last)
-    assert not Base(0).is_above(term=5, seen=5000)
-    assert Base(0).is_above(term=5, seen=5)
+    assert Base(last).is_above(own=5, seen=last)
+    assert not Base(0).is_above(own=5, seen=5000)
+    assert Base(0).is_above(own=5, seen=5)
+
+
+@pytest.mark.parametrize("name", ["zzz", "0000000000000001/x", "00", "000000000000000G"])
+def test_keys_that_are_no_claims_stop_nothing(
+    etcd: FakeEtcd, pair: tuple[Member, Member], name: str
+) -> None:
+    a, b = pair
+    a.client.put(KEYS.owners + name, b"x")
+    c = Member(etcd, "c")
+    assert a.claim(2) is not None
+    for member in (a, b, c):
+        assert member.claims.known
+        assert [claim.datapath_id for claim in member.claims.all()] == [2]
+
+
+@pytest.mark.parametrize("value", [b"x", b"[" * 100_000, b'{"member": "b", "since": 1e999}'])
+def test_what_no_member_has_put_is_no_claim_and_is_replaced(
+    pair: tuple[Member, Member], value: bytes
+) -> None:
+    a, b = pair
+    a.client.put(KEYS.owner(1), value)
+    assert b.claims.of(1) is None
+    claim = b.claim(1)
+    assert claim is not None
+    assert claim == a.claims.of(1)
+    a.client.put(KEYS.owner(1), value)
+    assert b.claims.of(1) is None, "the owner lets go"
+    assert b.claim(1) is not None
+    a.client.put(KEYS.owner(2), value, a.lease)
+    assert b.claim(2) is None
+    owner = b.claims.of(2)
+    assert owner is not None
+    assert owner.member == "?"

@@ -12,7 +12,11 @@ from ofapp.controller.cluster import cluster as module
 from ofapp.controller.cluster.candidacy import Candidacy
 from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.cluster import Cluster, Membership
+from ofapp.controller.cluster.etcd import EtcdError
+from ofapp.controller.cluster.guard import GuardedEtcd
+from ofapp.controller.cluster.history import History
 from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.state import SharedState
 from ofapp.openflow.wire.requests import RequestError
 from tests.support.etcd import FakeEtcd
 
@@ -28,16 +32,6 @@ class Channel:
 
     def hang_up(self) -> None:
         self.hung_up = self.dead = True
-
-
-class State:
-    """Keeps nothing."""
-
-    on_lost: Any = None
-
-    def let_go(self, *_told: object) -> None: ...
-
-    def take_over(self, *_told: object) -> None: ...
 
 
 class Serves:
@@ -65,13 +59,11 @@ class World:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.etcd = FakeEtcd()
         self.events: list[Event] = []
-        state: Any = State()
-        self.cluster = Cluster(
-            self.etcd.client(),
-            Membership(Keys("test"), "a", 2),
-            state,
-            lambda _bridge, event: self.events.append(event),
-        )
+        tell, keys = self._tell, Keys("test")
+        etcd = GuardedEtcd(self.etcd.client(), keys, tell)
+        state = SharedState(None, tell, etcd, keys)
+        history = History(etcd, keys, tell)
+        self.cluster = Cluster(history, Membership(keys, "a", 2), state, tell)
         self.serves = Serves()
         self.cluster._serves = self.serves
         self.cluster.claims.on_change(self.cluster._heed)
@@ -82,6 +74,9 @@ class World:
         monkeypatch.setattr(Candidacy, "begin", lambda _own: None)
         monkeypatch.setattr(Candidacy, "win", lambda _own: self.claim())
         monkeypatch.setattr(Candidacy, "become_master", lambda _own, _claim: self.during())
+
+    def _tell(self, _bridge: int | None, event: Event) -> None:
+        self.events.append(event)
 
     def claim(self) -> Claim | None:
         return self.cluster.claims.claim(SWITCH, self.cluster.lessee.held.number, "a", "")
@@ -148,3 +143,36 @@ def test_one_that_ends_tells_of_no_loss(world: World) -> None:
     world.cluster.close()
     assert world.cluster.claims.of(SWITCH) is None
     assert "bridge.lost" not in [event.kind for event in world.events]
+
+
+def test_another_history_of_etcd_ends_all_and_begins_anew(world: World) -> None:
+    channel = Channel()
+    obtain(world, channel)
+    cluster = world.cluster
+    cluster.members.start()
+    lease = cluster.lessee.held.number
+    cluster.history.begin()
+    world.etcd.wipe()
+    assert cluster.history.recovering == ""
+    with pytest.raises(EtcdError):
+        cluster.history.etcd.range("/")
+    assert cluster.history.recovering
+    cluster.lessee.turn()
+    assert cluster.forked("for a test") == lease
+    assert channel.hung_up
+    assert not cluster.lessee.holds
+    assert list(cluster.claims.all()) == []
+    assert not cluster.claims.known
+    assert [one.state for one in cluster.members.all()] == ["unknown"]
+    assert cluster.members.candidates() == ()
+    cluster.history.look(cluster)
+    cluster.lessee.turn()
+    assert [one.state for one in cluster.members.all()] == ["ready"]
+    assert not cluster.members.awaited
+    channel = Channel()
+    obtain(world, channel)
+    claim = cluster.serves(SWITCH)
+    assert claim is not None
+    assert claim.lease == cluster.lessee.held.number
+    kinds = [event.kind for event in world.events]
+    assert kinds.index("cluster.lost") < kinds.index("cluster.history.cleared")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from ofapp.config import Config, load_config
 from ofapp.controller.cluster import configuration
 from ofapp.controller.cluster.configuration import SharedConfiguration, Takes
 from ofapp.controller.cluster.etcd import Put
+from ofapp.controller.cluster.guard import GuardedEtcd
+from ofapp.controller.cluster.history import History
 from ofapp.controller.cluster.keys import Keys
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -36,7 +39,9 @@ class Member:
     def __init__(self, name: str, etcd: FakeEtcd, file: Path | None = None) -> None:
         self.etcd: FakeClient = etcd.client()
         self.told: list[Event] = []
-        self.shared = SharedConfiguration(self.etcd, KEYS, name, self._tell)
+        guarded = GuardedEtcd(self.etcd, KEYS, self._tell)
+        self.history = History(guarded, KEYS, self._tell)
+        self.shared = SharedConfiguration(guarded, KEYS, name, self._tell)
         config = self.shared.begin() or load_config(file)
         self.network = Network(config, State(None), EventLog(), find=lambda: file)
         self.bridge = add_bridge(self.network)
@@ -44,6 +49,13 @@ class Member:
         lease = self.etcd.grant(10).number
         reloader.sharing, reloader.pushed = self.shared, self.shared.taken
         self.shared.start(Takes(self.network.take, reloader.check, reloader.filed, lambda: lease))
+
+    def forked(self, _why: str) -> int:
+        """See `History`."""
+        return 0
+
+    def recovered(self, unchanged: object) -> None:
+        """See `History`."""
 
     def _tell(self, _bridge: int | None, event: Event) -> None:
         self.told.append(event)
@@ -150,7 +162,7 @@ def test_two_who_push_at_once_do_not_undo_each_other(etcd: FakeEtcd) -> None:
         etcd.apply([Put(KEYS.current, configuration._value(other))])
 
     a.shared._ask_all = meanwhile  # type: ignore[method-assign]
-    with pytest.raises(PushError, match="somebody else has pushed"):
+    with pytest.raises(PushError, match="pushed or tried at the same time"):
         a.push("bridges: {1: {ageing_time: 30}}\n")
     etcd.delayed = False
     etcd.deliver()
@@ -226,3 +238,44 @@ class TestApi:
         assert "ofapp config reload" in told.json["detail"]
         shown = clients(network).get("/v1/config").json
         assert (shown["revision"], shown["members"]) == (None, [])
+
+
+def test_after_etcd_was_wiped_it_is_there_again_and_the_next_is_taken(etcd: FakeEtcd) -> None:
+    a, b = Member("a", etcd), Member("b", etcd)
+    members = (a, b)
+    for member in members:
+        member.history.begin()
+    a.push(TEXT)
+    before = a.push(TEXT)
+    etcd.wipe()
+    for member in members:
+        member.history.look(member)
+        assert member.ageing == 60
+        assert member.shared.current is not None
+    record = etcd.records[KEYS.current]
+    assert [one.shared.current and one.shared.current.revision for one in members] == [
+        record.modified
+    ] * 2
+    assert before is not None
+    assert record.modified < before
+    for member in members:
+        lease = member.etcd.grant(10).number
+        member.shared._takes = replace(member.shared._takes, lease=lambda own=lease: own)
+        member.shared._publish()
+    b.push(OTHER)
+    assert a.ageing == b.ageing == 90
+
+
+@pytest.mark.parametrize("value", [b"x", None])
+def test_one_that_is_none_or_was_deleted_is_replaced_by_the_next(
+    etcd: FakeEtcd, value: bytes | None
+) -> None:
+    a, b = Member("a", etcd), Member("b", etcd)
+    a.push(TEXT)
+    by_hand = etcd.client()
+    by_hand.delete(KEYS.current) if value is None else by_hand.put(KEYS.current, value)
+    assert b.ageing == 60, "what holds, holds on"
+    c = Member("c", etcd)
+    assert c.ageing != 60
+    b.push(OTHER)
+    assert a.ageing == b.ageing == c.ageing == 90

@@ -97,7 +97,7 @@ def test_a_range_is_all_that_begins_so_and_no_neighbour(site: Site) -> None:
         etcd.put(site.key(f"d/{number:03}"), b"%d" % number)
     etcd.put(site.key("d"), b"")
     etcd.put(site.key("d0"), b"")
-    found, revision = etcd.range(site.key("d/"))
+    found, revision, _ = etcd.range(site.key("d/"))
     assert [record.value for record in found] == [b"%d" % number for number in range(150)]
     assert revision > found[-1].modified
     assert etcd.range(site.key("none")).records == ()

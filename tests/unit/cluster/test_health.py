@@ -15,7 +15,7 @@ GOOD = Node("a:2379", "", "3.4", True, True, 1000)
 def test_each_change_is_told_once() -> None:
     told: list[Event] = []
     client = FakeEtcd().client()
-    health = EtcdHealth(client, lambda _bridge, event: told.append(event))
+    health = EtcdHealth(client, lambda _bridge, event: told.append(event), 2.0)
     other = replace(GOOD, endpoint="b:2379", leader=False)
 
     def look(*nodes: Node) -> list[str]:
@@ -41,7 +41,7 @@ def test_each_change_is_told_once() -> None:
 def test_one_that_is_down_from_the_start_is_told_too() -> None:
     told: list[Event] = []
     client = FakeEtcd(full=True).client()
-    health = EtcdHealth(client, lambda _bridge, event: told.append(event))
+    health = EtcdHealth(client, lambda _bridge, event: told.append(event), 2.0)
     health.look()
     client.cut = True
     health.look()
@@ -50,3 +50,24 @@ def test_one_that_is_down_from_the_start_is_told_too() -> None:
     health.look()
     kinds = [event.kind for event in told[2:]]
     assert kinds == ["cluster.etcd.cleared", "cluster.etcd.alarm.cleared"]
+
+
+def test_one_that_is_too_slow_for_the_lease_is_not_taken_for_one_that_is_away() -> None:
+    told: list[Event] = []
+    client = FakeEtcd().client()
+    health = EtcdHealth(client, lambda _bridge, event: told.append(event), 2.0)
+
+    def look(*seconds: float) -> str:
+        nodes = tuple(replace(GOOD, endpoint=f"{at}:2379", seconds=at) for at in seconds)
+        client.nodes = lambda: nodes  # type: ignore[method-assign]
+        health.look()
+        return health.too_slow
+
+    assert look(0.1, 1.0) == ""
+    assert told == []
+    assert "etcd takes 0.80 s to answer, and a lease of 2 s needs 0.4 s" in look(0.8, 1.0)
+    look(0.8)
+    assert [event.kind for event in told] == ["cluster.etcd.slow"]
+    assert "cluster.lease" in told[0].message
+    assert look(0.05) == ""
+    assert told[-1].kind == "cluster.etcd.slow.cleared"

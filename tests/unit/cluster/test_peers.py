@@ -44,16 +44,27 @@ class Member:
         self, method: str, path: str, body: object = None, token: str = ""
     ) -> tuple[int, Any, str | None]:
         """Status, body, and which member has answered where it was another."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        status, told, text = self._call(method, path, headers, body)
+        return status, json.loads(text or "null"), told["Ofapp-Member"]
+
+    def exchange(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: object = None
+    ) -> tuple[int, Any]:
+        """Status and headers."""
+        return self._call(method, path, headers or {}, body)[:2]
+
+    def _call(
+        self, method: str, path: str, headers: dict[str, str], body: object
+    ) -> tuple[int, Any, bytes]:
         with closing(
             http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=10)
         ) as http_:
-            headers = {"Content-Type": "application/json"}
-            if token:
-                headers["Authorization"] = f"Bearer {token}"
+            headers = {"Content-Type": "application/json", **headers}
             http_.request(method, path, None if body is None else json.dumps(body), headers)
             answer = http_.getresponse()
             text = answer.read()
-            return answer.status, json.loads(text or "null"), answer.headers["Ofapp-Member"]
+            return answer.status, answer.headers, text
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +127,8 @@ def site(request: pytest.FixtureRequest, certificates: Path) -> Iterator[Site]:
                 members=members,
                 claims=claims,
                 lessee=SimpleNamespace(renewed=None, holds=True),
+                current=True,
+                expected=lambda claims=claims: {claim.datapath_id for claim in claims.all()},
             )
             members.start()
             claims.start()
@@ -129,6 +142,20 @@ def site(request: pytest.FixtureRequest, certificates: Path) -> Iterator[Site]:
             stack.callback(server.stop)
             made[name] = Member(network, surface, server)
         yield Site(etcd, made, folder)
+
+
+def test_an_etag_is_of_the_bridges_own_member(site: Site) -> None:
+    """All members give the same, and take it."""
+    m1, m2 = site.members["m1"], site.members["m2"]
+    path = f"/v1/bridges/{DPID}/stp"
+    tags = [one.exchange("GET", path)[1]["ETag"].partition("-")[0] for one in (m1, m2)]
+    assert tags[0] == tags[1]
+    _, headers = m2.exchange("GET", path)
+    seen = {"If-Match": headers["ETag"]}
+    assert m2.exchange("GET", path, {"If-None-Match": 'W/"other"'})[0] == 200
+    assert m2.exchange("PATCH", path, seen, {"priority": 4096})[0] == 200
+    assert m2.exchange("PATCH", path, seen, {"priority": 8192})[0] == 412
+    assert m1.ask("GET", path)[1]["parameters"]["priority"] == 4096
 
 
 def test_each_answers_for_all(site: Site) -> None:
@@ -196,7 +223,7 @@ def test_what_a_member_says_is_not_sent_on_again(site: Site) -> None:
     peers = site.stranger("m2", "m2")
     reply = peers.ask("m1", Request("GET", f"/v1/bridges/{OTHER}", ROOT))
     assert reply.status == 503
-    assert b"member m2 looks after" in reply.body
+    assert b"member m2 owns" in reply.body
 
 
 def test_one_that_does_not_answer_is_named(site: Site) -> None:
@@ -205,7 +232,7 @@ def test_one_that_does_not_answer_is_named(site: Site) -> None:
     m2.server.stop()  # the last test: it is the one that ends it
     status, told, _ = m1.ask("GET", f"/v1/bridges/{OTHER}", None, viewer)
     assert status == 503
-    assert "member m2 looks after bridge" in told["detail"]
+    assert "member m2 owns bridge" in told["detail"]
     _, told, _ = m1.ask("GET", "/v1/bridges", None, viewer)
     assert [one["datapath_id"] for one in told["bridges"]] == [DPID]
     assert [one["member"] for one in told["silent"]] == ["m2"]

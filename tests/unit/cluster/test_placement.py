@@ -61,7 +61,7 @@ def test_one_that_is_drained_serves_what_nobody_else_can() -> None:
 def test_the_reason_says_what_became_of_the_former_owner() -> None:
     order = line(named("a", "b", "c"), 7)
     first, second, _last = order.order
-    assert order.reason(first, None) == f"nobody looked after it, and it falls to {first}"
+    assert order.reason(first, None) == f"it had no owner, and it falls to {first}"
     assert order.reason(first, "d") == f"d has gone, and it falls to {first}"
     assert order.reason(first, second) == f"{second} gave it up, and it falls to {first}"
     assert order.reason(second, "d") == f"d has gone, and {first} did not take it"

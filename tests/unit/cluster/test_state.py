@@ -26,7 +26,7 @@ from tests.unit.told import Told
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
-GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1")
+GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1", proto="zebra")
 ASKED = Kept((ENTRY,), (GROUP,), asked=True)
 SETTINGS = "settings-0000000000000001.json"
 NUMBERS = b'{"version": 1, "filed": {}, "running": {}, "numbers": {"eth0": "one"}}'
@@ -257,7 +257,9 @@ class TestWhoHasLostASwitch:
         former.snapshots.save(1, {"tree": "stale"})
         former.lacp.save(1, {})
         former.snapshots.delete(1)
-        with pytest.raises(NotSavedError, match="another member looks after the switch now"):
+        with pytest.raises(
+            NotSavedError, match="does not hold: this member does not have the switch"
+        ):
             ticket.wait()
         former.finish(5)
         assert etcd.records == before
@@ -276,19 +278,22 @@ class TestWhoHasLostASwitch:
         client.cut = True
         with pytest.raises(NotSavedError):
             former.remember(1, ASKED).wait()
-        former.let_go(1, patience=0)
+        former.let_go(1)
         owner = members.open(1)
         owner.remember(1, Kept((OTHER,), asked=True)).wait()
         client.cut = False
         members.claim(former, 1)
         assert kept(former) == Kept((OTHER,))
-        members.told.wait_for("state.saved")
+        assert members.told.kinds == ["state.unsaved", "state.lost"]
+        assert "could not be saved is lost" in members.told[-1].message
+        assert former.unsaved is None
         assert kept(members.open(1)) == Kept((OTHER,))
 
     def test_lets_go_once_what_it_was_writing_is_there(self, members: EtcdStore) -> None:
         former = members.open(1)
         former.remember(1, ASKED)
         former.snapshots.save(1, {"tree": 1})
+        assert former.settled(1)
         former.let_go(1)
         assert kept(former) is None
         owner = members.open(1)
@@ -308,7 +313,7 @@ class TestEtcdThatIsAway:
         state.snapshots.save(1, {"tree": "old"})
         state.finish(5)
         client.cut = True
-        with pytest.raises(NotSavedError, match=r"in force, but .*etcd does not answer.*goes on"):
+        with pytest.raises(NotSavedError, match=r"not saved yet: etcd does not answer.*goes on"):
             state.remember(1, ASKED).wait()
         state.snapshots.strike(1, {"behind": {}})
         state.snapshots.save(1, {"tree": "new"})
@@ -397,3 +402,20 @@ def test_two_who_change_the_tokens_at_once_do_not_undo_each_other(
     other.create("backup", Role.ADMIN, "root", 0)[1].wait()
     etcd.deliver()
     assert [token.name for token in own] == ["backup", "grafana"]
+
+
+def test_tokens_that_are_damaged_in_etcd_are_restored_by_who_knows_them(
+    etcd: FakeEtcd, members: EtcdStore
+) -> None:
+    state = members.open()
+    tokens = Tokens(state.documents, members.told)
+    state.heed(FILE, tokens.reload)
+    secret, ticket = tokens.create("ops", Role.ADMIN, "a test", 0.0)
+    ticket.wait()
+    key = members.keys.of(FILE)
+    etcd.client().put(key, b"x")
+    assert tokens.find(secret) is not None
+    wait_for(lambda: b"ops" in etcd.records[key].value, "the tokens", sleep=hub.sleep)
+    assert etcd.records[f"{key}.damaged"].value == b"x"
+    assert tokens.find(secret) is not None
+    assert Tokens(members.open().documents, members.told).find(secret) is not None

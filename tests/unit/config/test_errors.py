@@ -38,6 +38,7 @@ def refusal(text: str | bytes) -> list[str]:
         # keys and types
         ("brigdes: {}", "1:1: brigdes: there is no such key: did you mean bridges.?"),
         ("defaults: {colour: 1}", "1:12: defaults.colour: there is no such key; there are age.*"),
+        ("defaults: {foo: 1}", "1:12: defaults.foo: there is no such key; there are ageing_time.*"),
         ("watch: maybe", '1:8: watch: must be true or false, not "maybe"'),
         ("defaults: {ageing_time: -1}", "1:25: .*: must be a whole number from 0 to 65535, not -1"),
         ("defaults: {ageing_time: 1.5}", "1:25: .*: must be a whole number from 0 .*, not 1.5"),
@@ -145,7 +146,7 @@ def refusal(text: str | bytes) -> list[str]:
         ),
         (
             "bridges: {br0: {mirrors: {m: {to: a, both: [a, b]}}}}",
-            "1:38: bridges.br0.mirrors.m.both: a would get copies of its own frames",
+            "1:38: bridges.br0.mirrors.m.both: a would get copies of the frames that it sends",
         ),
         (
             "bridges: {br0: {mirrors: {m: {to: a, both: b}, n: {to: c, ingress: a}}}}",
@@ -179,6 +180,37 @@ def test_all_at_once_in_the_order_of_the_file() -> None:
         """
     )
     assert [line.split(":")[0] for line in told] == ["1", "3", "4", "5", "9", "10"]
+
+
+def test_what_does_not_go_together_is_told_beside_what_is_wrong_in_the_same_bridge() -> None:
+    told = refusal(
+        """
+        bridges:
+          br0:
+            foo: 1
+            vlans: {10: {name: office}, 5000: {name: lab}}
+            lags: {lag0: {members: [eth8, eth8]}}
+            static:
+              - {mac: nonsense, port: eth1, vlan: 10}
+              - {mac: "52:54:00:00:00:01", port: eth1, vlan: guests}
+            ports:
+              eth1: {vlan: offcie, acl: nowhere}
+              eth2: {isolated: maybe, monitor: true, vlan: 10}
+              eth3: {vlan: lab}
+        """
+    )
+    assert [line.partition(": ")[2].partition(": ")[0] for line in told] == [
+        "bridges.br0.foo",
+        "bridges.br0.vlans.5000",
+        "bridges.br0.lags.lag0.members",
+        "bridges.br0.static.0.mac",
+        "bridges.br0.static.1.vlan",
+        "bridges.br0.ports.eth1.vlan.access",
+        "bridges.br0.ports.eth1.acl",
+        "bridges.br0.ports.eth2.isolated",
+        "bridges.br0.ports.eth2.vlan",
+    ]  # eth3's VLAN is defined, though wrongly
+    assert told[4].startswith("8:")
 
 
 def test_what_does_not_go_together_is_told_beside_what_is_wrong_elsewhere() -> None:

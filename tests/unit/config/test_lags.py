@@ -53,7 +53,11 @@ def test_a_bare_off_is_a_static_aggregation(word: str) -> None:
     [
         ("lags: {a: {}}", r"1:\d+: bridges.br0.lags.a: members is missing"),
         ("lags: {a: {members: []}}", ".*members: must be 1 to 32 names of ports, not 0"),
-        ("lags: {a: {members: eth0}}", '.*members: must be a list, not "eth0"'),
+        ("lags: {a: {members: eth0}}", '.*: must be a list, as in .eth0., not "eth0"'),
+        (
+            "lags: {a: {members: 'a1,a2'}}",
+            r'.*members: must be a list, as in \[a1, a2\], not "a1,a2"',
+        ),
         ("lags: {a: {members: [eth0, eth0]}}", ".*members: has 'eth0' more than once"),
         ("lags: {a: {members: [eth*]}}", r".*members.0: 'eth\*' is a pattern, .*: name .* by one"),
         ("lags: {a: {members: [LOCAL]}}", ".*members.0: LOCAL is the bridge's own port, .*"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.bridge.multicast import ParamError, Params, PortParams, VlanParams
+from ofapp.bridge.multicast import ParamError, Params, PortParams, PortVlanParams, VlanParams
 from ofapp.config import Config, ConfigError, load_config
 from ofapp.config.multicast import MulticastBridge, MulticastPort, MulticastVlan
 
@@ -62,6 +62,7 @@ def test_a_bridges_own_values_go_on_top_of_the_defaults(tmp_path: Path) -> None:
             vlans: {{10: {{multicast: {{mcast_querier: false}}}}, 20: {{}}}}
             ports:
               eth0: {{multicast: {{mcast_router: 2, mcast_fast_leave: true}}}}
+              eth1: {{multicast: {{vlans: {{10: {{mcast_router: 2}}}}}}}}
         """,
         tmp_path,
     )
@@ -74,11 +75,39 @@ def test_a_bridges_own_values_go_on_top_of_the_defaults(tmp_path: Path) -> None:
         ),
     }
     assert params.port("eth0").multicast == PortParams(mcast_router=2, mcast_fast_leave=True)
+    own = PortParams(vlans={10: PortVlanParams(mcast_router=2)})
+    assert params.port("eth1").multicast == own
     other = config.bridge(2).params()
     assert other.multicast_vlans[10].mcast_querier
     assert other.multicast == Params(
         vlan=VlanParams(mcast_query_response_interval=2, mcast_querier=True)
     )
+
+
+def test_a_vlan_of_a_port_stands_above_what_a_pattern_says(tmp_path: Path) -> None:
+    bridge = load(
+        f"""
+        bridges:
+          "{DPID}":
+            ports:
+              eth*: {{multicast: {{mcast_router: 0, vlans: {{10: {{mcast_router: 2}}}}}}}}
+              eth0:
+                multicast: {{vlans: {{10: {{mcast_router: null}}, 20: {{mcast_router: 1}}}}}}
+              eth1: {{multicast: {{mcast_router: 1}}}}
+        """,
+        tmp_path,
+    ).bridge(1)
+    params = bridge.params()
+    routers = {
+        name: [params.port(name).multicast.router(vid) for vid in (0, 10, 20)]
+        for name in ("eth0", "eth1", "eth2")
+    }
+    assert routers == {"eth0": [0, 0, 1], "eth1": [1, 2, 1], "eth2": [0, 2, 0]}
+    shown = bridge.shown()["ports"]
+    assert shown["eth0"]["multicast"] == {
+        "vlans": {"10": {"mcast_router": None}, "20": {"mcast_router": 1}}
+    }
+    assert shown["eth1"]["multicast"] == {"mcast_router": 1}
 
 
 def test_it_is_turned_off_for_a_bridge_or_for_a_vlan(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ofapp.deploy.diagnose import Told, diagnose
-from ofapp.deploy.finding import Finding
+from ofapp.deploy.finding import Finding, grouped
 from ofapp.deploy.model import DeployConfig
 from ofapp.deploy.state import Bridge, BridgePort, Controller, Host, Link, Switch
 from ofapp.deploy.wanted import USERSPACE_UPLINK
@@ -61,6 +61,24 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         "systemctl start",
     ),
     "no bridge": (host(), GOOD, "has no bridge", "ofapp deploy apply"),
+    "no kernel module": (
+        replace(
+            healthy(in_use_id=None, controllers=AWAY, datapath="system"),
+            switch=replace(
+                healthy(in_use_id=None, controllers=AWAY, datapath="system").switch,
+                kernel_module=False,
+            ),
+        ),
+        Told(URL),
+        "kernel module openvswitch, which is not loaded",
+        "datapath_type=netdev",
+    ),
+    "not created": (
+        healthy(in_use_id=None, datapath="netdev"),
+        Told(URL),
+        "did not create it on datapath type netdev",
+        "ovs-vswitchd.log",
+    ),
     "no controller": (healthy(controllers=()), GOOD, "has no controller", "set-controller br0"),
     "not connected": (
         healthy(controllers=AWAY),
@@ -144,11 +162,11 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         "cannot be saved, and a restart would lose it: /var/lib/ofapp: No space left",
         "make room",
     ),
-    "unknown": (healthy(), Told(URL), "does not know it", "whom it refuses"),
+    "unknown": (healthy(), Told(URL), "does not know it", "which switches it refuses"),
     "standby": (
         healthy(),
         Told(URL, bridges={ID: {"connected": True, "standby": "another controller at 192.0.2.9"}}),
-        "another controller at 192.0.2.9 looks after the switch",
+        "another controller at 192.0.2.9 is master of the switch",
         "get-controller",
     ),
     "refused": (
@@ -184,6 +202,22 @@ def test_an_illness_is_found_with_its_cure(name: str) -> None:
     findings = found(seen, told)
     assert [one for one in findings if problem in one.problem and cure in one.fix], findings
     assert len(findings) == 1
+
+
+def test_alike_findings_of_several_places_are_one_group() -> None:
+    findings = [
+        *(Finding(name, f"{name} is down", f"ip link set {name} up") for name in ("e1", "e10")),
+        Finding("e2", "e2 is down", "ip link set e2 up", fatal=False),
+        Finding("br-e1", "has no controller", "ovs-vsctl set-controller br-e1 tcp:..."),
+    ]
+    both, warning, alone = grouped(findings)
+    assert (both.places, both.problem, both.fix) == (
+        ("e1", "e10"),
+        "NAME is down",
+        "ip link set NAME up",
+    )
+    assert (warning.places, warning.problem, warning.fatal) == (("e2",), "e2 is down", False)
+    assert alone.fix == findings[-1].fix
 
 
 def test_a_datapath_id_of_two_bridges() -> None:
@@ -230,7 +264,7 @@ def test_a_bridge_that_was_made_again_is_told() -> None:
 
 
 def test_only_the_bridge_that_is_asked_for() -> None:
-    other = Bridge("br1", fail_mode="standalone", ours=False)
+    other = Bridge("br1", fail_mode="standalone", ours=False, in_use_id="00000000000000bb")
     seen = healthy()
     seen = replace(seen, switch=replace(seen.switch, bridges=(*seen.switch.bridges, other)))
     assert found(seen, bridge="br0") == ()

@@ -90,13 +90,13 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
     "nobody speaks": (
         bonded(),
         lag(ETH0, SILENT),
-        "eth1: its link is up and nobody speaks LACP there (lag0 is active)",
+        "eth1: its link is up and there is no LACP partner (lag0 is active)",
         "lag0: {lacp: off} where there is none",
     ),
     "both passive": (
         bonded(),
         lag(ETH0, SILENT, lacp="passive"),
-        "eth1: its link is up and nobody speaks LACP there (lag0 is passive)",
+        "eth1: its link is up and there is no LACP partner (lag0 is passive)",
         "lag0: {lacp: active}: two that are passive wait for each other",
     ),
     "not heard": (
@@ -134,6 +134,12 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         lag(ETH0, member("eht1", number=None, link=False, state="away", **ALONE)),
         "eht1: is a member of lag0 and no port of br0",
         "other ports of br0: eth1",
+    ),
+    "an aggregation that has a port's name": (
+        bonded(_port("lag0")),
+        lag(ETH0, ETH1),
+        "lag0: is a port of br0 and carries no traffic: aggregation lag0 has its name",
+        "another name under lags:",
     ),
     "not plugged in": (
         replace(bonded(), links=(*bonded().links, replace(uplink(), index=9))),

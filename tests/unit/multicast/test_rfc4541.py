@@ -120,6 +120,15 @@ def test_2_1_1_4_the_proxy_query_says_what_the_true_querier_says(vx: Wire) -> No
             assert (query.qrv, query.qqi) == (3, 60.0)
 
 
+@both
+def test_2_1_1_4_the_proxy_query_is_of_no_newer_version_than_is_configured(vx: Wire) -> None:
+    lan = Lan(mcast_igmp_version=2, mcast_mld_version=1).restricted(vx)
+    lan.do(lan.snooping.topology_change(lan.now))
+    ((_, query),) = lan.queries()
+    assert isinstance(query, Query)
+    assert query.version == vx.old
+
+
 def test_2_1_1_4_the_proxy_query_comes_from_all_zeros() -> None:
     lan = Lan(mcast_querier_address4="10.0.0.1").restricted(V4)
     lan.do(lan.snooping.topology_change(lan.now))

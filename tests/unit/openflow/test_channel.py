@@ -72,6 +72,9 @@ class Heard:
     def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
         pass
 
+    def on_addresses(self, frames: list[tuple[int, bytes]]) -> None:
+        self.log.append(("addresses", frames))
+
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         self.log.append(("bpdus", [port for port, _ in frames]))
 

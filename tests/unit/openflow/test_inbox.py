@@ -228,6 +228,20 @@ def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> 
     assert inbox.curiosity.left == 1
 
 
+def test_samples_of_ip_addresses_are_bulk_and_are_bounded_too() -> None:
+    stream = b"".join(
+        frame(port, b"arp" + bytes(60), Feature.ADDRESS) + packet_in(3, port) for port in (1, 2, 3)
+    )
+    inbox, counters = sorted_into(stream)
+    inbox.curiosity = Curiosity(4)  # the first two sightings and the first two samples
+    batch = inbox.take_bulk()
+    assert isinstance(batch, Batch)
+    assert (len(batch.samples), len(batch.frames)) == (3, 2)
+    assert batch.addresses == [(port, b"arp" + bytes(60)) for port in (1, 2)]
+    assert (inbox.curiosity.left, counters) == (0, {})
+    assert inbox.take_bulk() is None
+
+
 def test_curiosity_comes_back_with_time_and_is_not_saved_up_for_long() -> None:
     curiosity = Curiosity(0)
     curiosity.renew(0.0004)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
+from ofapp.bridge.backlog import LONGEST
 from ofapp.bridge.learning import Sample
 from ofapp.openflow.switch.intake import FEW, Intake
 from ofapp.openflow.wire.window import HOST, Window
@@ -16,8 +15,8 @@ class Switch:
 
     def __init__(self) -> None:
         self.window = Window()
-        self.counters: Counter[str] = Counter()
-        self.intake = Intake(self.window, self.learn, self.counters)
+        self.now = 100.0
+        self.intake = Intake(self.window, self.learn)
         self.intake.opened = True
         self.batches: list[list[Sample]] = []
         self.new = True
@@ -27,12 +26,16 @@ class Switch:
         if self.new and self.window.sent(HOST * len(samples)):
             self.window.mark()
 
+    def see(self, samples: list[Sample]) -> None:
+        """Sightings have come."""
+        self.intake.take_in(samples, self.now)
+
     def answer(self) -> None:
         """All it was told is done."""
         self.window.answered(self.window.mark(), 0.0, 0.01)
         self.intake.answered()
         while self.intake and self.window.is_open:
-            self.intake.learn_some()
+            self.intake.learn_some(self.now)
 
 
 @pytest.fixture
@@ -45,15 +48,15 @@ def flood(first: int, count: int, port: int = 1) -> list[Sample]:
 
 
 def test_what_the_switch_can_take_goes_at_once(switch: Switch) -> None:
-    switch.intake.take_in(flood(0, 3))
-    switch.intake.take_in(flood(3, 5))
+    switch.see(flood(0, 3))
+    switch.see(flood(3, 5))
     assert switch.batches == [flood(0, 3), flood(3, 5)]
 
 
 def test_what_came_meanwhile_goes_together_with_the_answer(switch: Switch) -> None:
-    switch.intake.take_in(flood(0, 100))
+    switch.see(flood(0, 100))
     for first in range(100, 200, 10):
-        switch.intake.take_in(flood(first, 10))
+        switch.see(flood(first, 10))
     assert len(switch.batches) == 1
     switch.answer()
     assert switch.batches[1:] == [flood(100, 100)]
@@ -61,7 +64,7 @@ def test_what_came_meanwhile_goes_together_with_the_answer(switch: Switch) -> No
 
 def test_no_more_goes_at_once_than_the_window_has(switch: Switch) -> None:
     most = switch.window.hosts
-    switch.intake.take_in(flood(0, 3 * most))
+    switch.see(flood(0, 3 * most))
     assert switch.batches == [flood(0, most)]
     then = switch.window.hosts
     switch.answer()
@@ -70,31 +73,31 @@ def test_no_more_goes_at_once_than_the_window_has(switch: Switch) -> None:
 
 
 def test_a_port_that_says_little_does_not_wait_for_one_that_floods(switch: Switch) -> None:
-    switch.intake.take_in(flood(0, 100))
-    switch.intake.take_in([*flood(100, 100), (2, 0, 900)])
+    switch.see(flood(0, 100))
+    switch.see([*flood(100, 100), (2, 0, 900)])
     assert switch.batches[-1] == [(2, 0, 900)]
     assert len(switch.intake) == 100
     # ... once for an answer: it cannot fill the switch's queue in small portions either.
-    switch.intake.take_in([(2, 0, 901)])
+    switch.see([(2, 0, 901)])
     assert switch.batches[-1] == [(2, 0, 900)]
     switch.answer()
     assert switch.batches[-1][0] == (1, 0, 100)
     assert (2, 0, 901) in switch.batches[-1]
-    switch.intake.take_in(flood(0, FEW + 1, port=2))
+    switch.see(flood(0, FEW + 1, port=2))
     assert len(switch.intake) == FEW + 1
 
 
 def test_what_is_known_already_does_not_stop_what_waits_behind_it(switch: Switch) -> None:
     switch.new = False  # so nothing is sent, and nothing is answered
-    switch.intake.take_in(flood(0, 5 * switch.window.hosts))
+    switch.see(flood(0, 5 * switch.window.hosts))
     assert sum(map(len, switch.batches)) == 5 * switch.window.hosts
 
 
 def test_nothing_is_learned_before_the_switch_is_ready(switch: Switch) -> None:
     switch.intake.opened = False
-    switch.intake.take_in(flood(0, 9))
+    switch.see(flood(0, 9))
     switch.intake.answered()
-    switch.intake.learn_some()
+    switch.intake.learn_some(switch.now)
     assert switch.batches == []
     switch.intake.opened = True
     switch.answer()
@@ -103,5 +106,15 @@ def test_nothing_is_learned_before_the_switch_is_ready(switch: Switch) -> None:
 
 def test_what_there_is_no_room_for_is_counted(switch: Switch) -> None:
     switch.intake.opened = False
-    switch.intake.take_in(flood(0, 10_001))
-    assert switch.counters["sightings_dropped"] == 1
+    switch.see(flood(0, 10_001))
+    assert switch.intake.dropped == {1: 1}
+
+
+def test_what_waits_for_too_long_is_not_learned_and_counted(switch: Switch) -> None:
+    switch.see(flood(0, 100))
+    switch.see(flood(100, 50))
+    switch.now += 2 * LONGEST
+    switch.see(flood(200, 50))
+    switch.answer()
+    assert switch.batches[1:] == [flood(200, 50)]
+    assert switch.intake.dropped == {1: 50}

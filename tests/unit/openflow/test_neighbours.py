@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 
 import pytest
 
@@ -23,7 +23,7 @@ class Bed:
         self.learned: dict[Sample, float] = {}
         self._any, self._each = any_, each
         self._window = Window()
-        self._intake = Intake(self._window, self._learn, Counter())
+        self._intake = Intake(self._window, self._learn)
         self._intake.opened = True
         self._free = 0.0  # when the switch has done all that it was told
         self._answers: deque[tuple[float, int, float]] = deque()
@@ -36,14 +36,14 @@ class Bed:
 
     def see(self, samples: list[Sample]) -> None:
         """They arrive, and time passes until the next read."""
-        self._intake.take_in(samples)
+        self._intake.take_in(samples, self.now)
         end = self.now + CHUNK
         while self._answers and self._answers[0][0] <= end:
             self.now, mark, asked = self._answers.popleft()
             self._window.answered(mark, asked, self.now)
             self._intake.answered()
             while self._intake and self._window.is_open:
-                self._intake.learn_some()
+                self._intake.learn_some(self.now)
         self.now = end
 
     def delays(self, flood: int) -> list[float]:

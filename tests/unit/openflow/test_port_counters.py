@@ -87,6 +87,21 @@ def test_one_answer_serves_all_who_ask_at_about_the_same_time(sent: list[bytes])
     assert asked(made, sent) == [ofp.OFPP_ANY]
 
 
+def test_what_is_known_from_shortly_before_serves_who_would_have_to_wait(sent: list[bytes]) -> None:
+    _, of = counters(2)
+
+    def waits() -> float:
+        begin = time.monotonic()
+        of.ask()
+        of.wait(1.5)
+        return time.monotonic() - begin
+
+    of.at = time.monotonic() - 2
+    assert waits() < 1
+    of.at = time.monotonic() - port_counters.RECENT
+    assert waits() > 1
+
+
 def test_an_aggregation_has_counted_what_its_members_have(sent: list[bytes]) -> None:
     made, of = counters(3, "p1", "p3")
     of.ask()

@@ -104,6 +104,7 @@ def test_a_switch_is_not_read_from_while_its_answers_are_not_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(channel_module, "MOST_UNREAD", 1 << 17)
+    monkeypatch.setattr(channel_module, "LEAST_OF_REPLIES", 1 << 17)
     said: list[bytes] = []
     made, _ = channel(said)
     answer = replies(made, flow_stats(made))

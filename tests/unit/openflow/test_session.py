@@ -23,6 +23,7 @@ class Silent:
         self.counters: Counter[str] = Counter()
         self.listener: Any = None
         self.id = 1
+        self.address = ("192.0.2.1", 4711)
 
 
 def test_one_that_is_over_is_not_left_to_the_garbage_collector() -> None:

@@ -135,8 +135,8 @@ def error_of(payload: bytes) -> int:
 
 def test_a_session_registers_answers_and_ends() -> None:
     master = Master(answers)
-    kinds = [master.agree() for _ in range(5)]
-    assert kinds == [Type.OPEN, *[Type.REGISTER] * 4]  # three in the bridge's context, and one
+    kinds = [master.agree() for _ in range(6)]
+    assert kinds == [Type.OPEN, *[Type.REGISTER] * 5]  # four in the bridge's context, and one
     name = pdu.write_oid((1, 3, 6, 1, 2, 1, 17, 1, 1, 0)) + pdu.write_oid(())
     assert error_of(master.ask(Type.GET, b"br0", name)) == Error.PROCESSING  # nobody answers us
     assert error_of(master.ask(Type.GET, b"br7", name)) == Error.UNSUPPORTED_CONTEXT

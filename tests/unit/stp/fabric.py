@@ -15,6 +15,7 @@ import contextlib
 import heapq
 import itertools
 import json
+import math
 import random
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -293,7 +294,30 @@ class Fabric:
         session.bridge.pause(self.now)
         self.absentees.gone(session.bridge, self.now)
         life = self.life
-        self.at(self.now + seconds, lambda: self.life == life and self.connect(switch))
+        if seconds < math.inf:
+            self.at(self.now + seconds, lambda: self.life == life and self.connect(switch))
+
+    def delete(self, number: int) -> None:
+        """Delete a bridge in its switch, with all that it holds; the cables stay."""
+        switch = self.switches[number]
+        switch.links.clear()
+        switch.held.clear()
+        switch.passing.clear()
+        self.disconnect(number, math.inf)
+        switch.trapped_until = 0.0
+
+    def make(self, number: int) -> None:
+        """Make it again with the same datapath id: its address is another one, it has no ports."""
+        switch = self.switches[number]
+        switch.made += 1
+        self.connect(switch)
+
+    def plug(self, number: int, port: int) -> None:
+        """Make a cable's end a port of the bridge."""
+        switch, session = self.switches[number], self.switches[number].session
+        switch.links[port] = True
+        if session is not None:
+            self.to_controller(session, lambda: self._port_status(session, port, True))
 
     def connect(self, switch: Switch) -> None:
         if not self.alive or switch.session is not None:
@@ -318,7 +342,8 @@ class Fabric:
         tree = bridge.spanning_tree
         believed = None if tree is None or not tree.settled else tree.states()
         fresh = tree is None
-        local = Port(LOCAL_PORT, f"br{switch.number}", 0x020000000000 + switch.number, True)
+        address = 0x020000000000 + (switch.made << 16) + switch.number
+        local = Port(LOCAL_PORT, f"br{switch.number}", address, True)
         ports = [self._port(switch, port, up) for port, up in switch.links.items()]
         session.apply(bridge.set_ports([local, *ports], self.now))
 
@@ -347,7 +372,7 @@ class Fabric:
             port: held.get(port, PortState.DISCARDING) for port in believed
         }:
             self.anew.append(switch.number)
-            for effects in begin_anew(bridge, False, lambda: self.now):
+            for effects in begin_anew(bridge, not held, lambda: self.now):
                 session.apply(effects)
         wanted = dict(bridge.relay.states)
         wanted.pop(LOCAL_PORT, None)

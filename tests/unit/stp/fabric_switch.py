@@ -52,6 +52,7 @@ class Switch:
     """
 
     number: int
+    made: int = 1  # how often; each time its bridge has another address
     cables: dict[int, Cable] = field(default_factory=dict)
     links: dict[int, bool] = field(default_factory=dict)
     seen: dict[int, float] = field(default_factory=dict)  # when it notices the last change

@@ -16,6 +16,7 @@ from ofapp.bridge.stp_control import StpControl
 from tests.unit.stp.fabric import Fabric
 from tests.unit.stp.fabric_switch import Delays
 from tests.unit.stp.meshes import mesh
+from tests.unit.stp.stuck import watch
 from tests.unit.stp.test_properties import profile
 
 RING = [(1, 2), (2, 3), (1, 3)]
@@ -199,6 +200,7 @@ def test_whatever_happens_nothing_goes_round(data: st.DataObject) -> None:
     seed = data.draw(st.integers(0, 10_000), "seed")
     connect = data.draw(st.sampled_from([0.2, 1.0, 4.0, 9.0]), "connect")
     fabric = Fabric(mesh(size, links, seed), seed, Delays(connect=(0.0, connect)))
+    stuck = watch(fabric)
     fabric.start(1.0).run(data.draw(st.sampled_from([2.0, 8.0, 20.0]), "boot"))
     for _ in range(data.draw(st.integers(1, 6), "changes")):
         what = data.draw(st.sampled_from(["cut", "restore", "kill", "stall", "priority"]))
@@ -218,4 +220,5 @@ def test_whatever_happens_nothing_goes_round(data: st.DataObject) -> None:
         fabric.run(data.draw(st.sampled_from([0.0, 0.002, 0.02, 0.06, 0.3, 2.0, 7.0]), "then"))
     fabric.run(70)
     assert fabric.loops == []
+    assert stuck == []
     assert fabric.whole()

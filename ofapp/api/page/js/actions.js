@@ -123,17 +123,33 @@ export async function removeStatic({ id, bridge, entry, after }) {
 export async function recover({ id, bridge, port, ports, stp, after }) {
   const says = {
     "bpdu-guard": "BPDU guard closed it, because a BPDU came in where only hosts should be. If another bridge is still there, it closes again with the next BPDU.",
-    "root-guard": "Root guard keeps it from becoming the way to a better root. It stays closed as long as that one is told.",
+    "root-guard": "Root guard keeps it from becoming the way to a better root. It stays closed as long as superior BPDUs arrive.",
     "loop-guard": "Loop guard closed it, because BPDUs stopped to come. If the other side forwards without sending any, a loop is possible.",
     "self-loop": "It heard its own BPDUs: the cable, or what is behind it, leads back to the same port. If it still does, it closes again.",
   };
   const done = await confirm({
     title: `Free ${port.name} of ${bridge.name}?`,
-    says: [...stp.guards.map((guard) => says[guard] ?? guard), "The port begins anew: it discards until spanning tree knows what is behind it."],
+    says: [...stp.guards.map((guard) => says[guard] ?? guard), "The port starts again: it discards until spanning tree knows what is behind it."],
     verb: "Free the port",
     act: async () => {
       await post(["bridges", id, "stp", "ports", portText(port, ports), "recover"]);
       return `${port.name} of ${bridge.name} was freed.`;
+    },
+  });
+  if (done) await after();
+}
+
+export async function forgetAbsent(number, after) {
+  const done = await confirm({
+    title: `Forget ${number === 1 ? "the switch" : `all ${number} switches`} that ${number === 1 ? "is" : "are"} away?`,
+    says: [
+      "What was set of them at run time is lost: static and permanent entries, and parameters that are not in the file.",
+      "A switch that comes back is treated as new. One that still forwards keeps its last flows.",
+    ],
+    verb: "Forget",
+    act: async () => {
+      const { forgotten } = await remove(["bridges"], { absent: "true" });
+      return `${plural(forgotten.length, "switch", "switches")} forgotten.`;
     },
   });
   if (done) await after();

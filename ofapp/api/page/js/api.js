@@ -14,6 +14,9 @@ export class Problem extends Error {
 // Told when the API does not know who asks (any more).
 export const rejected = new EventTarget();
 
+// When the API answered last, whether it has not since, and since when requests wait for an answer.
+export const heard = { at: null, silent: false, waiting: new Set() };
+
 export function address(path, query = {}) {
   // path: segments, each of which is encoded, as names are anybody's text.
   const url = new URL(path.map(encodeURIComponent).join("/"), BASE);
@@ -39,13 +42,19 @@ export async function request(method, path, { query, body, headers = {}, signal 
     options.body = JSON.stringify(body);
     options.headers = { ...headers, "Content-Type": "application/json" };
   }
+  const asked = { at: Date.now() };
+  heard.waiting.add(asked);
   let answer;
   try {
     answer = await fetch(address(path, query), options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    heard.silent = true;
     throw new Problem(0, "The controller does not answer.");
+  } finally {
+    heard.waiting.delete(asked);
   }
+  heard.silent = false;
   if (!answer.ok) {
     const told = await problem(answer);
     if (answer.status === 401) rejected.dispatchEvent(new Event("rejected"));
@@ -56,7 +65,9 @@ export async function request(method, path, { query, body, headers = {}, signal 
 
 export async function call(method, path, options) {
   const answer = await request(method, path, options);
-  return answer.status === 204 ? null : answer.json();
+  const told = answer.status === 204 ? null : await answer.json();
+  if (method === "GET") heard.at = Date.now();
+  return told;
 }
 
 export const get = (path, query, signal) => call("GET", path, { query, signal });

@@ -89,7 +89,7 @@ function dryOutcome(dry) {
 function bridge(own) {
   const found = compare(lines(own.filed), lines(own.config));
   const marks = { same: "  ", more: "+ ", less: "− " };
-  return html`<section class="card"><h2><a href=${link(["bridge", own.datapath_id])}>${own.name}</a> <small class="quiet">${own.entries.length ? `by the entry ${own.entries[0]}` : "no entry of its own"}</small></h2>
+  return html`<section class="card"><h2><a href=${link(["bridge", own.datapath_id])}>${own.name}</a> <small class="quiet">${own.entries.length ? `by the entry ${own.entries[0]}` : "no separate entry"}</small></h2>
     ${own.since.length ? html`<ul>${own.since.map((what) => html`<li>${what}</li>`)}</ul>` : html`<p class="quiet">It runs what the file says.</p>`}
     ${found.length ? html`<div class="diff" role="region" tabindex="0" aria-label="The file and what runs on ${own.name}, line by line">${found.map(({ kind, text }) => html`<div class=${kind}><span class="unseen">${kind === "more" ? "runs: " : kind === "less" ? "in the file: " : ""}</span>${marks[kind]}${text}</div>`)}</div>` : nothing}
   </section>`;

@@ -57,7 +57,7 @@ export function entryColumns({ bridges = false, action = null } = {}) {
     { name: "updated", title: "Heard", width: 9, kind: "number", cell: (entry) => age(entry.updated) },
     { name: "used", title: "Used", width: 9, kind: "number", cell: (entry) => age(entry.used) },
   ];
-  if (bridges) columns.splice(1, 0, { name: "bridge", title: "Switch", width: 16, cell: (entry) => html`<a href=${link(["bridge", entry.datapath_id])}>${entry.bridge}</a>` });
+  if (bridges) columns.splice(1, 0, { name: "bridge", title: "Switch", width: 16, cell: (entry) => html`<a href=${link(["bridge", entry.datapath_id])}>${entry.bridge}</a>${entry.away ? html` <b class="warn">away</b>` : nothing}` });
   if (action) columns.push({ name: "action", title: html`<span class="unseen">Change</span>`, width: 12, cell: action });
   return columns;
 }

@@ -1,10 +1,11 @@
-// Every address that any switch knows.
+// Every host once, where it is attached: not at the ports by which other switches reach it.
 
 import { Entries, entryColumns, filterForm } from "./entries.js";
 import { html, nothing, render } from "./lit.js";
-import { amend } from "./router.js";
+import { linksByPort, topology } from "./network.js";
+import { amend, link } from "./router.js";
 import { Table } from "./table.js";
-import { count } from "./words.js";
+import { plural } from "./words.js";
 
 export const title = "Hosts";
 
@@ -13,15 +14,20 @@ export async function show(place, route, signal) {
   const names = ["mac", "ip", "vlan", "port", "type"];
   const filter = () => Object.fromEntries(names.map((name) => [name, route.query.get(name) ?? ""]).filter(([, text]) => text));
   let problem = "";
+  let rows = [];
   const table = new Table(place.querySelector(".rows"), {
-    label: "Addresses of all switches",
+    label: "Hosts",
     key: (entry) => `${entry.datapath_id}/${entry.vlan}/${entry.mac}`,
-    columns: entryColumns({ bridges: true }),
+    columns: [...entryColumns({ bridges: true }), { name: "way", title: "Way", width: 18, cell: ways }],
     more: () => entries.more().catch(failed),
-    empty: "No entry fits.",
+    empty: "No host fits.",
   });
+  const map = await topology(signal);
+  const inner = linksByPort(map.links);
+  const away = new Set(map.bridges.filter((own) => !own.connected).map((own) => own.datapath_id));
   const entries = new Entries(["fdb"], () => {
-    table.set(entries.rows, { whole: entries.whole, total: entries.whole ? entries.rows.length : null });
+    rows = attached(entries.rows, inner, away);
+    table.set(rows, { whole: entries.whole, total: entries.whole ? rows.length : null });
     bar();
   }, signal);
 
@@ -33,7 +39,7 @@ export async function show(place, route, signal) {
 
   async function look() {
     problem = "";
-    await entries.restart(filter()).catch(failed);
+    await entries.restart({ ...filter(), attached: "true" }).catch(failed);
   }
 
   function bar() {
@@ -43,7 +49,7 @@ export async function show(place, route, signal) {
           for (const name of names) if (!values[name]) route.query.delete(name);
           look();
         }, ["learned", "static", "local"], nothing, true)}
-        <p class=${problem ? "problem" : "quiet"} role="status">${problem || `${count(entries.rows.length)}${entries.whole ? "" : " and more"} shown; an address is known to each switch that it passes.`}</p>`,
+        <p class=${problem ? "problem" : "quiet"} role="status">${problem || `${plural(rows.length, "host")}${entries.whole ? "" : " and more"} shown, each at the port that it is attached to.`}</p>`,
       place.querySelector(".bar"),
     );
   }
@@ -51,3 +57,18 @@ export async function show(place, route, signal) {
   bar();
   await look();
 }
+
+// One row of each host: the newest where there are several, and one of a switch that is there first.
+function attached(entries, inner, away) {
+  const found = new Map();
+  const better = (one, other) => (away.has(one.datapath_id) ? 1 : 0) - (away.has(other.datapath_id) ? 1 : 0) || (one.updated ?? 0) - (other.updated ?? 0);
+  for (const entry of entries) {
+    if (inner.has(`${entry.datapath_id}/${entry.port.number}`)) continue;
+    const key = entry.type === "local" ? `${entry.datapath_id}/${entry.mac}` : `${entry.vlan}/${entry.mac}`;
+    const known = found.get(key);
+    if (!known || better(entry, known) < 0) found.set(key, { ...entry, away: away.has(entry.datapath_id) });
+  }
+  return [...found.values()];
+}
+
+const ways = (entry) => html`<a href=${link(["search"], { q: entry.mac })}>show</a>, <a href=${link(["map"], { way: entry.mac })}>on the map</a>`;

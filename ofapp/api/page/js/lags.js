@@ -30,7 +30,7 @@ function one(lag) {
       ["members needed", count(lag.min_links)],
       ["chosen by", lag.hash],
       ["this side", lag.system ? html`<code>${lag.system}</code> key ${lag.key}` : null],
-      ["partner", lag.partner ? html`<code>${lag.partner.system}</code> key ${lag.partner.key}` : lag.lacp === "off" ? null : "nobody speaks LACP"],
+      ["partner", lag.partner ? html`<code>${lag.partner.system}</code> key ${lag.partner.key}` : lag.lacp === "off" ? null : "no LACP partner"],
     ])}
     <div class="scroll" role="region" aria-label="Members of ${lag.name}" tabindex="0"><table class="tall"><thead><tr>${["Member", "Link", "State", "Why it carries nothing", "Takes / gives", "Speed", "Partner's port", "Partner's state"].map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
     <tbody>${lag.members.map((member) => html`<tr><th scope="row">${member.name}</th><td>${linkBadge(member.link)}</td><td>${member.state}</td>

@@ -1,105 +1,138 @@
-// Where switches stand on the map: in layers by how many links they are from a root, those of one layer
-// in an order that lets few links cross.  The same network always looks the same.
+// Where switches stand on the map, by dagre: in layers from the root down, with room for every label,
+// and links that go around what stands between.  The same network always looks the same.
 
-const ACROSS = 210;
-const DOWN = 135;
-const SWEEPS = 6;
+import { Graph, layout } from "../vendor/dagre/dagre.esm.js";
 
-// bridges: [{datapath_id, root}], links: [{a: {datapath_id}, b: {datapath_id}}]
-// Gives a Map: datapath id -> {x, y}.
-export function layered(bridges, links) {
-  const near = new Map(bridges.map((bridge) => [bridge.datapath_id, new Set()]));
-  for (const { a, b } of links) {
-    near.get(a.datapath_id)?.add(b.datapath_id);
-    near.get(b.datapath_id)?.add(a.datapath_id);
-  }
-  const roots = bridges.filter((bridge) => bridge.root).map((bridge) => bridge.datapath_id);
-  const placed = new Map();
-  let left = 0;
-  const single = [];
-  for (const island of islands(bridges, near, roots)) {
-    if (island.length === 1 && near.get(island[0][0]).size === 0) {
-      single.push(island[0][0]);
-      continue;
-    }
-    left += place(island, near, placed, left) + ACROSS * 0.4;
-  }
-  grid(single, placed, left);
-  return placed;
+const MANY = 8; // switches with one neighbour, beyond which those of a neighbour stand in several rows
+const MOST = 400; // such bends: to lay out more takes seconds
+const LARGE = 150; // switches, from which on one direction is tried and layers are not balanced
+const BESIDE = 4; // from a box to where a link turns: one that turns at the border is not drawn
+const ISLAND = 60; // between parts that do not hang together
+
+// nodes: Map id -> {width, height, root}; edges: [{id, a, b, width, height: of its label}]
+// room: {width, height} of what it is shown in.
+// Gives {nodes: Map id -> {x, y}, edges: Map id -> {points, x, y: of its label}}.
+export function arranged(nodes, edges, room) {
+  const near = neighbours(nodes, edges);
+  const parts = islands(nodes, near).map((part) => best(part, nodes, edges, near, room));
+  return side(parts, room);
 }
 
-// Each part that hangs together, as layers of datapath ids.
-function* islands(bridges, near, roots) {
+function neighbours(nodes, edges) {
+  const near = new Map([...nodes.keys()].map((id) => [id, new Set()]));
+  for (const { a, b } of edges) {
+    near.get(a)?.add(b);
+    near.get(b)?.add(a);
+  }
+  return near;
+}
+
+// Each part that hangs together, as a Map: id -> how many links it is from its root.
+function islands(nodes, near) {
+  const order = [...nodes.keys()].sort(
+    (a, b) => Number(nodes.get(b).root) - Number(nodes.get(a).root) || near.get(b).size - near.get(a).size || (a < b ? -1 : 1),
+  );
   const seen = new Set();
-  const degree = (id) => near.get(id).size;
-  const others = bridges.map((bridge) => bridge.datapath_id).sort((a, b) => degree(b) - degree(a) || (a < b ? -1 : 1));
-  for (const first of [...roots.filter((id) => degree(id)), ...others]) {
+  const found = [];
+  for (const first of order) {
     if (seen.has(first)) continue;
+    const depth = new Map([[first, 0]]);
     seen.add(first);
-    const layers = [[first]];
-    for (;;) {
-      const next = [];
-      for (const id of layers.at(-1)) {
-        for (const other of [...near.get(id)].sort()) {
-          if (!seen.has(other) && near.has(other)) {
-            seen.add(other);
-            next.push(other);
-          }
-        }
+    for (const id of depth.keys()) {
+      for (const other of [...near.get(id)].sort()) {
+        if (seen.has(other)) continue;
+        seen.add(other);
+        depth.set(other, depth.get(id) + 1);
       }
-      if (!next.length) break;
-      layers.push(next);
     }
-    yield layers.length === 1 && layers[0].length === 1 ? [layers[0]] : layers;
+    found.push(depth);
   }
+  return found;
 }
 
-// Places one island; gives its width.
-function place(layers, near, placed, left) {
-  const order = new Map();
-  const remember = (layer) => layer.forEach((id, index) => order.set(id, (index + 0.5) / layer.length));
-  layers.forEach(remember);
-  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
-    const turn = sweep % 2 ? [...layers].reverse() : layers;
-    for (const layer of turn) {
-      const middle = new Map(
-        layer.map((id) => {
-          const others = [...near.get(id)].filter((other) => order.has(other) && !layer.includes(other)).map((other) => order.get(other));
-          const mean = others.length ? others.reduce((sum, own) => sum + own, 0) / others.length : order.get(id);
-          return [id, mean];
-        }),
-      );
-      layer.sort((a, b) => middle.get(a) - middle.get(b));
-      remember(layer);
+// From top to bottom or from left to right, as it can be shown larger.
+function best(depth, nodes, edges, near, room) {
+  const ways = (depth.size > LARGE ? ["TB"] : ["TB", "LR"]).map((direction) => one(depth, nodes, edges, near, direction));
+  const scale = ({ width, height }) => Math.min(room.width / width, room.height / height, 1);
+  return ways[1] && scale(ways[1]) > scale(ways[0]) * 1.15 ? ways[1] : ways[0];
+}
+
+function one(depth, nodes, edges, near, direction) {
+  const graph = new Graph({ multigraph: true });
+  const ranker = depth.size > LARGE ? "longest-path" : "network-simplex";
+  graph.setGraph({ rankdir: direction, nodesep: 26, edgesep: 18, ranksep: 36, marginx: 8, marginy: 8, ranker });
+  for (const id of depth.keys()) graph.setNode(id, { ...nodes.get(id) });
+  const rows = staggered(depth, near);
+  for (const { id, a, b, width, height } of edges) {
+    if (!depth.has(a) || a === b) continue;
+    const [upper, lower] = depth.get(a) < depth.get(b) || (depth.get(a) === depth.get(b) && a < b) ? [a, b] : [b, a];
+    graph.setEdge(upper, lower, { width, height, labelpos: "c", minlen: 1 + (rows.get(lower) ?? 0) }, id);
+  }
+  layout(graph);
+  const { width, height } = graph.graph();
+  const places = new Map(graph.nodes().map((id) => [id, graph.node(id)]));
+  const links = graph.edges().map((edge) => [edge, graph.edge(edge)]);
+  const across = direction === "TB" ? ["y", "height"] : ["x", "width"];
+  const depths = layers([...places.values(), ...links.map(([, own]) => own)], across);
+  return {
+    width, height,
+    nodes: new Map([...places].map(([id, { x, y }]) => [id, { x, y }])),
+    edges: new Map(links.map(([{ v, w, name }, { x, y, points }]) => {
+      const inner = points.slice(1, -1);
+      const turns = [places.get(v), ...inner, places.get(w)].flatMap((own) => through(own, depths, across[0]));
+      return [name, { x, y, from: v, points: [places.get(v), ...turns.slice(1, -1), places.get(w)].map((own) => ({ x: own.x, y: own.y })) }];
+    })),
+  };
+}
+
+// How deep each layer is, by where its middle lies.
+function layers(boxes, [along, size]) {
+  const found = new Map();
+  for (const box of boxes) {
+    const at = Math.round(box[along]);
+    found.set(at, Math.max(found.get(at) ?? 0, box[size] ?? 0));
+  }
+  return found;
+}
+
+// A link crosses a layer straight, and turns only between two: so it meets no box beside it.
+function through(point, depths, along) {
+  const half = (depths.get(Math.round(point[along])) ?? 0) / 2 + BESIDE;
+  return [-half, half].map((more) => ({ x: point.x, y: point.y, [along]: point[along] + more }));
+}
+
+// Of many that have one neighbour only, and the same one, which row each stands in.
+function staggered(depth, near) {
+  const below = new Map();
+  for (const id of depth.keys()) {
+    const [only, ...others] = near.get(id);
+    if (only === undefined || others.length || depth.get(id) === 0) continue;
+    below.set(only, [...(below.get(only) ?? []), id]);
+  }
+  const rows = new Map();
+  const leaves = [...below.values()].reduce((sum, ids) => sum + ids.length, 0);
+  const most = Math.max(1, Math.floor(MOST / leaves)); // each row is a bend more in each link
+  const count = leaves > MANY ? Math.min(most, Math.ceil(Math.sqrt(leaves / 4))) : 1;
+  for (const ids of below.values()) ids.sort().forEach((id, index) => rows.set(id, index % count));
+  return rows;
+}
+
+// Parts beside each other, in lines as wide as what shows them.
+function side(parts, room) {
+  const nodes = new Map();
+  const edges = new Map();
+  const area = parts.reduce((sum, own) => sum + (own.width + ISLAND) * (own.height + ISLAND), 0);
+  const widest = Math.max(...parts.map((own) => own.width), Math.sqrt((area * room.width) / room.height));
+  let [left, top, tall] = [0, 0, 0];
+  for (const part of parts) {
+    if (left > 0 && left + part.width > widest) [left, top, tall] = [0, top + tall + ISLAND, 0];
+    const moved = ({ x, y }) => ({ x: x + left, y: y + top });
+    for (const [id, place] of part.nodes) nodes.set(id, moved(place));
+    for (const [id, own] of part.edges) {
+      edges.set(id, { ...own, ...moved(own), points: own.points.map(moved) });
     }
+    left += part.width + ISLAND;
+    tall = Math.max(tall, part.height);
   }
-  // A layer that is too wide for a screen stands in several rows, each a little aside.
-  const all = layers.reduce((sum, layer) => sum + layer.length, 0);
-  const most = Math.max(6, Math.ceil(Math.sqrt(all) * 1.6));
-  const width = Math.min(most, Math.max(...layers.map((layer) => layer.length))) * ACROSS;
-  let y = 0;
-  for (const layer of layers) {
-    const rows = Math.ceil(layer.length / most);
-    const step = width / Math.ceil(layer.length / rows);
-    layer.forEach((id, index) => {
-      const row = index % rows;
-      const column = Math.floor(index / rows);
-      const aside = rows > 1 ? (row / rows) * step * 0.5 : 0;
-      placed.set(id, { x: left + (column + 0.5) * step + aside, y: y + row * DOWN * 0.7 });
-    });
-    y += (rows - 1) * DOWN * 0.7 + DOWN;
-  }
-  return width;
-}
-
-// Whether a straight line between two would run behind what stands between them.
-export function isBehindOthers(one, other) {
-  return Math.abs(one.y - other.y) < DOWN / 4 && Math.abs(one.x - other.x) > ACROSS * 1.3;
-}
-
-function grid(ids, placed, left) {
-  const columns = Math.max(1, Math.ceil(Math.sqrt(ids.length)));
-  ids.forEach((id, index) => {
-    placed.set(id, { x: left + (index % columns + 0.5) * ACROSS, y: Math.floor(index / columns) * DOWN * 0.7 });
-  });
+  return { nodes, edges };
 }

@@ -1,4 +1,30 @@
 // What the views take from lit-html, in one place, so that its path is written once.
 
-export { html, nothing, render } from "../vendor/lit-html/lit-html.js";
+import { html as template } from "../vendor/lit-html/lit-html.js";
+
+export { nothing, render } from "../vendor/lit-html/lit-html.js";
 export { repeat } from "../vendor/lit-html/directives/repeat.js";
+
+// Text of others may turn the direction of what stands after it (U+202E): it is kept apart by <bdi>.
+const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/;
+const kinds = new WeakMap(); // of each template, which of its values are content and no attributes
+
+function contents(strings) {
+  let found = kinds.get(strings);
+  if (!found) {
+    let text = "";
+    found = strings.map((part) => {
+      text += part;
+      return text.lastIndexOf("<") <= text.lastIndexOf(">");
+    });
+    kinds.set(strings, found);
+  }
+  return found;
+}
+
+export function html(strings, ...values) {
+  const turns = (value) => typeof value === "string" && TURNS.test(value);
+  if (!values.some(turns)) return template(strings, ...values);
+  const isContent = contents(strings);
+  return template(strings, ...values.map((value, at) => (turns(value) && isContent[at] ? template`<bdi>${value}</bdi>` : value)));
+}

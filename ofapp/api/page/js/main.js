@@ -1,11 +1,12 @@
 // The frame of the page: who is logged in, where one is, and which view shows it.
 
-import { rejected } from "./api.js";
+import { heard, rejected } from "./api.js";
 import { html, nothing, render } from "./lit.js";
 import { live } from "./live.js";
 import { notify } from "./notices.js";
 import { go, link, parse } from "./router.js";
 import { session, showLogin } from "./session.js";
+import { age } from "./words.js";
 
 // A view is a module with show(place, route, signal) and, optionally, a title.  It draws into `place`,
 // and ends all that it has begun when the signal is aborted.
@@ -33,6 +34,8 @@ const LIVE_WORDS = {
   off: ["○", "paused", "Nothing is followed now."],
 };
 
+const PATIENCE = 8000; // milliseconds without an answer
+
 const main = document.getElementById("main");
 const top = document.getElementById("top");
 let running = null; // ends the view that is shown
@@ -56,11 +59,28 @@ function drawTop() {
                 placeholder="MAC, IP, vendor, port, switch ( / )" autocomplete="off" spellcheck="false" maxlength="64">
             </form>
             <span class="live ${live.state}" title=${about}><span aria-hidden="true">${shape}</span> ${word}</span>
+            <span class="age" title="When the controller told what is shown"></span>
             <span class="who">${who.known ? `${who.name}, ${who.role}` : "open API: everybody is admin"}</span>
             ${who.session ? html`<button class="plain" @click=${logOut}>Log out</button>` : nothing}`
         : nothing}`,
     top,
   );
+}
+
+// How old what is shown is; without an answer of the controller nothing of it may be true any more.
+function drawAge() {
+  if (!session.who || heard.at === null) return;
+  const old = age((Date.now() - heard.at) / 1000);
+  const waits = [...heard.waiting].some(({ at }) => Date.now() - at > PATIENCE);
+  const stale = heard.silent || waits || live.state === "waiting";
+  document.body.classList.toggle("stale", stale);
+  const place = top.querySelector(".age");
+  if (place) place.textContent = old === "now" ? "data is current" : `data ${old} old`;
+  const told = document.getElementById("stale");
+  const since = new Date(heard.at).toLocaleTimeString();
+  const text = stale ? `The controller does not answer. What is shown is of ${since} and may not be true any more.` : "";
+  if (told.textContent !== text) told.textContent = text;
+  told.hidden = !stale;
 }
 
 function search(event) {
@@ -148,5 +168,9 @@ addEventListener("hashchange", route);
 rejected.addEventListener("rejected", () => {
   if (!main.querySelector("#token")) logIn();
 });
-live.watch(drawTop);
+live.watch(() => {
+  drawTop();
+  drawAge();
+});
+setInterval(drawAge, 1000);
 askWho();

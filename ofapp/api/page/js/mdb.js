@@ -53,7 +53,7 @@ function state(status) {
 
 function family(name, own) {
   const { querier } = own;
-  const who = querier.state === "none" ? "nobody" : querier.state === "self" ? `this bridge (${querier.address})` : `${querier.address ?? "somebody"} on ${querier.port?.name ?? "?"}`;
+  const who = querier.state === "none" ? "none" : querier.state === "self" ? `this bridge (${querier.address})` : `${querier.address ?? "an unknown address"} on ${querier.port?.name ?? "?"}`;
   return html`<h3>${name}: ${own.forwarding === "flood" ? "floods" : "to members only"}</h3>
     <p>${own.reason}</p>
     ${facts([

@@ -25,7 +25,8 @@ export function linksByPort(links) {
 export const isBlocked = (side) => side !== null && side !== undefined && side.state === "discarding";
 
 export function linkState(link) {
-  // forwarding, learning, discarding; unknown without spanning tree.
+  // forwarding, learning, discarding; unknown without spanning tree; away where an end's switch is.
+  if (!link.a.connected || !link.b.connected) return "away";
   const sides = [link.stp?.a, link.stp?.b].filter(Boolean);
   if (!sides.length) return "unknown";
   if (sides.some(isBlocked)) return "discarding";
@@ -36,7 +37,7 @@ export function linkState(link) {
 export function problemsOf(bridge) {
   const found = [];
   if (!bridge.connected) found.push("its switch is away");
-  if (bridge.standby) found.push(`another controller looks after it: ${bridge.standby}`);
+  if (bridge.standby) found.push(`another controller is its master: ${bridge.standby}`);
   if (bridge.connected && !bridge.standby && !bridge.in_line) found.push("the switch does not hold all that it should yet");
   found.push(...bridge.refused.map((what) => `the switch refuses: ${what}`));
   found.push(...bridge.guarded.map(({ port, guards }) => `${port.name} is closed by ${guards.join(", ")}`));

@@ -21,11 +21,12 @@ export async function tab(place, context) {
   );
   const { id, signal, route } = context;
   const rates = new Rates();
-  const state = { ports: [], stp: null, vlans: null, map: null, chosen: route.query.get("port"), detail: null, chart: null, problem: "" };
+  const state = { ports: [], stp: null, vlans: null, map: null, chosen: route.query.get("port"), detail: null, chart: null, problem: "", present: () => context.bridge.connected };
   const table = new Table(place.querySelector(".rows"), {
     label: "Ports",
     key: (port) => String(port.number),
     columns: columns(state, rates, choose),
+    empty: "This switch has no ports.",
   });
 
   const chosen = () =>
@@ -81,7 +82,11 @@ export async function tab(place, context) {
     state.map = { links: linksByPort(map.links), names: new Map(map.bridges.map((own) => [own.datapath_id, own.name])), neighbours: map.neighbours };
   }
 
-  await lookAtRest();
+  // The list first: of hundreds of ports a switch needs seconds for what they have counted.
+  table.set([], { whole: false, total: null });
+  const [first] = await Promise.all([get(["bridges", id, "ports"], {}, signal), lookAtRest()]);
+  state.ports = first.ports;
+  draw();
   const look = every(
     SECONDS,
     async () => {
@@ -114,8 +119,9 @@ function columns(state, rates, choose) {
     },
     { name: "number", title: "No.", width: 6, kind: "number", sort: (port) => port.number, cell: (port) => (port.number === LOCAL ? "LOCAL" : port.number) },
     { name: "link", title: "Link", width: 9, sort: (port) => Number(port.up), cell: (port) => linkBadge(port.up) },
-    { name: "state", title: "State", width: 13, sort: (port) => port.state, cell: (port) => stateBadge(port.state) },
+    { name: "state", title: "State", width: 13, sort: (port) => port.state, cell: (port) => stateBadge(state.present() ? port.state : "away") },
     { name: "role", title: "Role", width: 13, sort: (port) => stp(port)?.role ?? "", cell: (port) => role(stp(port)) },
+    { name: "rules", title: "Rules", width: 16, sort: (port) => rules(port, stp(port)).join(), cell: (port) => rules(port, stp(port)).join(", ") },
     { name: "vlan", title: "VLANs", width: 14, sort: (port) => vlans(state, port), cell: (port) => vlans(state, port) },
     { name: "speed", title: "Speed", width: 11, kind: "number", sort: (port) => port.speed_mbps, cell: (port) => speed(port.speed_mbps) },
     { name: "rx", title: "In", width: 12, kind: "number", sort: rate("rx"), cell: (port) => bits(number(rate("rx")(port))) },
@@ -133,6 +139,16 @@ function columns(state, rates, choose) {
 function role(stp) {
   if (stp?.guards.length) return html`<b class="bad">⚠ ${stp.guards.join(", ")}</b>`;
   return stp?.port_id ? roleBadge(stp.role) : nothing;
+}
+
+// What is configured of a port that keeps frames from it.
+function rules(port, stp) {
+  const own = stp?.parameters ?? {};
+  const guards = ["bpdu_guard", "root_guard", "loop_guard"].filter((name) => own[name]);
+  return [
+    port.shutdown && "shut down", port.isolated && "isolated", port.locked && "locked",
+    ...guards.map((name) => name.replace("_", " ")), port.acl && `list ${port.acl}`,
+  ].filter(Boolean);
 }
 
 const worry = (value) => (value ? html`<b class="warn">${count(value)}</b>` : count(value));
@@ -153,7 +169,7 @@ function detail(port, state, context, close, after) {
   const shut = state.detail?.settings.shutdown === true;
   const about = { ...context, port, ports: state.ports, stp, far: other && `${state.map.names.get(other.datapath_id)} ${other.port.name}`, after };
   return html`<h2>${port.name} <button class="plain" aria-label="Close" @click=${close}>×</button></h2>
-    <p>${linkBadge(port.up)} ${stateBadge(port.state)} ${stp?.port_id ? roleBadge(stp.role) : nothing}</p>
+    <p>${linkBadge(port.up)} ${stateBadge(context.bridge.connected ? port.state : "away")} ${stp?.port_id ? roleBadge(stp.role) : nothing}</p>
     ${stp ? html`<p>${stp.reason}</p>` : nothing}
     ${session.may("operator") && !port.lag
       ? html`<div class="buttons">

@@ -30,7 +30,7 @@ function results(text, { bridges, ports, neighbours, hosts, more }) {
   const nothingAtAll = !bridges.length && !ports.length && !neighbours.length && !hosts.length;
   return html`<h1>“${text}”</h1>
     ${more ? html`<p class="warn">There is more than this: be more precise.</p>` : nothing}
-    ${nothingAtAll ? html`<p>Nothing is called so. Hosts are found by their MAC address, whole or in part, by the vendor of their card, or by the beginning of an IP address that they were heard with when they were learned: not every host tells one then. Neighbours that speak LLDP are found by their name and the address at which they are managed.</p>` : nothing}
+    ${nothingAtAll ? html`<p>Nothing is called so. Hosts are found by their MAC address, whole or in part, by the vendor of their card, or by the beginning of an IP address that they were heard with. Neighbours that speak LLDP are found by their name and the address at which they are managed.</p>` : nothing}
     <div class="columns">
       ${bridges.length ? html`<section class="card"><h2>Switches</h2><ul class="list">${bridges.map((own) => html`<li><a href=${link(["bridge", own.datapath_id])}>${own.bridge}</a> <code class="quiet">${own.datapath_id}</code></li>`)}</ul></section>` : nothing}
       ${ports.length ? html`<section class="card"><h2>Ports</h2><ul class="list">${ports.map((own) => html`<li><a href=${link(["bridge", own.datapath_id, "ports"], { port: own.port.number })}>${own.port.name}</a> <span class="quiet">of ${own.bridge}</span></li>`)}</ul></section>` : nothing}

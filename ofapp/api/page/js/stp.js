@@ -54,7 +54,7 @@ function ports(stp, context) {
     <tbody>${stp.ports.map((port) => html`<tr>
       <th scope="row">${port.name}</th>
       <td>${port.port_id ? roleBadge(port.role) : "–"}</td>
-      <td>${stateBadge(port.up ? port.state : "disabled")}</td>
+      <td>${stateBadge(!stp.connected ? "away" : port.up ? port.state : "disabled")}</td>
       <td class="why">${port.reason}${guards(port, stp, context, may)}${refused(port.drops)}</td>
       <td class="number">${count(port.path_cost)}</td>
       <td class="code">${port.designated ? html`${port.designated.bridge} ${port.designated.port}` : "–"}</td>
@@ -75,5 +75,5 @@ function guards(port, stp, context, may) {
 
 function refused(drops) {
   const some = Object.entries(drops).filter(([, number]) => number);
-  return some.length ? html`<p class="quiet">not heeded: ${some.map(([why, number]) => `${count(number)} ${why.replaceAll("_", " ")}`).join(", ")}</p>` : nothing;
+  return some.length ? html`<p class="quiet">ignored: ${some.map(([why, number]) => `${count(number)} ${why.replaceAll("_", " ")}`).join(", ")}</p>` : nothing;
 }

@@ -1,10 +1,12 @@
 // All switches as a table.
 
+import { forgetAbsent } from "./actions.js";
 import { html, nothing, render } from "./lit.js";
 import { live } from "./live.js";
 import { bridges, problemsOf, topology } from "./network.js";
 import { calmly, every } from "./poll.js";
 import { link } from "./router.js";
+import { session } from "./session.js";
 import { Table } from "./table.js";
 import { age, count } from "./words.js";
 
@@ -13,7 +15,7 @@ export const title = "Switches";
 const FREQUENT = /^(stp|port|bridge|switch|fdb)\b/;
 
 export async function show(place, route, signal) {
-  render(html`<h1>Switches</h1><p class="problem" role="status" hidden></p><div class="rows"></div>`, place);
+  render(html`<h1>Switches</h1><p class="problem" role="status" hidden></p><div class="bar"></div><div class="rows"></div>`, place);
   let trees = new Map();
   const tree = (bridge) => trees.get(bridge.datapath_id);
   const table = new Table(place.querySelector(".rows"), {
@@ -44,6 +46,11 @@ export async function show(place, route, signal) {
       trees = new Map(map.bridges.map((bridge) => [bridge.datapath_id, bridge]));
       told.hidden = true;
       table.set(known);
+      const away = known.filter((bridge) => !bridge.connected).length;
+      render(
+        away && session.may("admin") ? html`<button @click=${() => forgetAbsent(away, look)}>Forget ${away === 1 ? "the one" : `all ${away}`} away…</button>` : nothing,
+        place.querySelector(".bar"),
+      );
     },
     signal,
     (error) => {

@@ -74,6 +74,9 @@ export class Table {
     const first = Math.min(Math.max(0, Math.floor(top / this.height) - SPARE), last);
     const end = Math.min(rows.length, first + room + 2 * SPARE);
     render(this.template(rows, first, end), this.place);
+    // Where there is less room the table is moved aside, and no cell is cut.
+    const wanted = this.columns.reduce((sum, column) => sum + (column.width ?? 12) + 1, 0);
+    this.place.querySelector("table").style.minWidth = `${wanted}ch`;
     const [above, below] = this.place.querySelectorAll(".space");
     above.style.height = `${first * this.height}px`;
     below.style.height = `${(rows.length - end) * this.height}px`;

@@ -2,6 +2,9 @@
 
 import { html, nothing } from "./lit.js";
 
+// Without what changes the direction of the text after it: where no element can keep it apart.
+export const unmirrored = (text) => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+
 const UNITS = ["", "k", "M", "G", "T"];
 
 export function scaled(value, unit = "") {
@@ -49,7 +52,7 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
 export const vlanText = (vlan) => (vlan === null ? "every VLAN" : vlan === 0 ? "untagged" : `VLAN ${vlan}`);
 
 // A state is a colour, a shape and a word: none of them has to be seen to know it.
-const SHAPES = { forwarding: "●", learning: "◐", discarding: "✕", disabled: "○" };
+const SHAPES = { forwarding: "●", learning: "◐", discarding: "✕", disabled: "○", away: "○" };
 
 export function stateBadge(state) {
   return html`<span class="badge ${state}"><span aria-hidden="true">${SHAPES[state] ?? "?"}</span> ${state}</span>`;

@@ -282,13 +282,13 @@ def test_periodic(state: Periodic) -> None:
 @pytest.mark.parametrize(
     ("state", "short", "timer", "ntt", "due"),
     [
-        (Periodic.NO_PERIODIC, True, PAUSED, False, NOW + 1),
-        (Periodic.NO_PERIODIC, False, PAUSED, False, NOW + 30),
-        (Periodic.FAST_PERIODIC, True, NOW, True, NOW + 1),
-        (Periodic.FAST_PERIODIC, False, NOW + 0.5, False, NOW + 30),
+        (Periodic.NO_PERIODIC, True, PAUSED, False, NOW + 0.5),
+        (Periodic.NO_PERIODIC, False, PAUSED, True, NOW + 30),
+        (Periodic.FAST_PERIODIC, True, NOW, True, NOW + 0.5),
+        (Periodic.FAST_PERIODIC, False, NOW + 0.5, True, NOW + 30),
         (Periodic.FAST_PERIODIC, False, NOW, True, NOW + 30),
         (Periodic.SLOW_PERIODIC, False, NOW, True, NOW + 30),
-        (Periodic.SLOW_PERIODIC, True, NOW + 9, True, NOW + 1),
+        (Periodic.SLOW_PERIODIC, True, NOW + 9, True, NOW + 0.5),
         (Periodic.SLOW_PERIODIC, False, NOW + 9, False, NOW + 9),
     ],
 )

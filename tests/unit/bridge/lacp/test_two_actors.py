@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.lacp import Information, MemberState, State, System
+from ofapp.bridge.lacp import Actor, Information, MemberState, SendPdu, SetMember, State, System
+from ofapp.bridge.lacp.information import NO_PARTNER
 from ofapp.bridge.lacp.port import PARTNER_GRACE
-from ofapp.bridge.lacp.slow import encode_lacpdu
+from ofapp.bridge.lacp.slow import decode, encode_lacpdu
+from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.stp.params import Link
 from tests.unit.bridge.lacp.lab import DOWN, UP, Lab, pair
 
@@ -33,7 +35,7 @@ def test_all_members_come_into_use_and_nothing_is_sent_to_the_deaf(
     lab.run(120)
     assert lab.distributing("a") == [1, 2, 3, 4]
     each = (len(lab.sent) - sent) / 8
-    assert each == pytest.approx(120 if rate == "fast" else 4, abs=1)
+    assert each == pytest.approx(240 if rate == "fast" else 4, abs=1)
 
 
 def test_a_partner_has_time_to_do_what_it_says_while_others_carry() -> None:
@@ -73,7 +75,7 @@ def test_a_link_that_dies_in_one_direction_is_out_within_the_timeout() -> None:
     lab.deaf.add(("a", 1))
     assert lab.wait(lambda: lab.distributing("b") == [12], 3.1) >= 2
     lab.wait(lambda: lab.distributing("a") == [2], 0.1)  # b has told it
-    assert "hears nothing" in lab.member(("a", 1)).reason
+    assert "receives no LACPDUs" in lab.member(("a", 1)).reason
     assert "silent" in lab.member(("b", 11)).reason
     lab.deaf.clear()
     lab.wait(lambda: len(lab.distributing("a")) == 2, 5)
@@ -394,18 +396,90 @@ def test_a_partner_that_does_not_collect_is_not_sent_to() -> None:
 
 
 def test_another_rate_is_told_and_obeyed() -> None:
-    lab = pair(1)
+    lab = pair(2)
     lab.run(40)
     lab.set("a", rate="fast")
     lab.run(2)
     lab.deaf.add(("b", 11))
-    assert lab.wait(lambda: not lab.distributing("a"), 4) <= 3.01
+    assert lab.wait(lambda: lab.distributing("a") == [2], 4) <= 3.01
     lab.deaf.clear()
     lab.run(20)
-    sent = len([plug for _, plug in lab.sent if plug[0] == "b"])
+    before = sum(plug == ("b", 11) for _, plug in lab.sent)
     lab.run(20)
-    assert len([plug for _, plug in lab.sent if plug[0] == "b"]) - sent == 20
-    assert lab.distributing("a") == [1]
+    assert sum(plug == ("b", 11) for _, plug in lab.sent) - before == 40
+    assert lab.distributing("a") == [1, 2]
+
+
+def test_a_partner_that_wants_to_hear_less_often_is_told_at_once() -> None:
+    """Otherwise it goes on waiting for three seconds: Open vSwitch takes its new rate into account
+    with the next LACPDU that it hears, and not before."""
+    lab = pair(1, b=FAST)
+    lab.run(40.2)
+    sent = len(lab.sent)
+    lab.set("b", rate="slow")
+    lab.run(0.3)
+    assert [plug for _, plug in lab.sent[sent:]] == [("b", 11), ("a", 1)]
+
+
+def test_a_partner_that_is_silent_on_all_members_is_waited_for() -> None:
+    """Its controller may be away, and its switch forwards: there is no other path to it."""
+    lab = pair(2, FAST)
+    lab.run(20)
+    lab.kill("b")
+    lab.run(80)
+    assert lab.distributing("a") == [1, 2]
+    assert len(lab.told("lacp.silent")) == 2
+    lab.come_back("b")
+    lab.run(5)
+    assert len(lab.told("lacp.silent.cleared")) == 2
+    assert (lab.distributing("a"), lab.distributing("b")) == ([1, 2], [11, 12])
+    assert not lab.told("lacp.expired")
+    lab.kill("b")
+    lab.wait(lambda: lab.distributing("a") == [], 91)
+    assert len(lab.told("lacp.expired")) == 2
+
+
+def test_a_member_that_stays_silent_when_the_others_are_heard_again_is_given_up() -> None:
+    lab = pair(2, FAST)
+    lab.run(20)
+    lab.kill("b")
+    lab.run(20)
+    lab.deaf.add(("b", 11))
+    lab.come_back("b")
+    lab.wait(lambda: lab.distributing("a") == [2], 3)
+
+
+def test_a_partner_is_asked_to_speak_at_once_after_an_absence() -> None:
+    """Open vSwitch has sent its last LACPDU when it gave this end up, and the next one is due 30 s
+    later: with rate fast this end would have waited for three seconds and given it up."""
+    lab = pair(2, FAST)
+    lab.run(20)
+    lab.kill("a")
+    lab.run(10)
+    sent = len(lab.sent)
+    lab.come_back("a")
+    lab.run(0.1)
+    assert {plug for _, plug in lab.sent[sent:]} == {("a", 1), ("a", 2), ("b", 11), ("b", 12)}
+    told = [effect for effect in lab.actor("a").go_on(lab.now) if isinstance(effect, SendPdu)]
+    assert [decode(pdu.frame).partner.state & State.TIMEOUT for pdu in told] == [State.TIMEOUT] * 2
+    lab.run(5)
+    (first, *_) = lab.actor("a").speak(lab.now)
+    assert isinstance(first, SendPdu)
+    assert not decode(first.frame).partner.state & State.TIMEOUT
+
+
+def test_a_member_takes_in_frames_before_it_says_that_it_is_in_sync() -> None:
+    """Linux's bonding driver sends as soon as it hears that, and does not wait for Collecting."""
+    actor = Actor("lag0", LagParams(("m1",)), 1, 1)
+    actor.add(1, 1, UP, 0.0)
+    partner = Information(System(1, 2), 3, 4, 5, State.ACTIVITY | State.AGGREGATION)
+    said = encode_lacpdu(partner, NO_PARTNER, 2)
+    effects = actor.receive(1, said, 1.0) + actor.tick(3.0)
+    at = effects.index(SetMember(1, True, False))
+    (pdu,) = (effect for effect in effects[at:] if isinstance(effect, SendPdu))
+    state = decode(pdu.frame).actor.state
+    assert state & State.SYNCHRONIZATION
+    assert not state & State.COLLECTING
 
 
 def test_an_actor_without_members_waits_for_nothing() -> None:

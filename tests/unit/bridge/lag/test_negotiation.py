@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SendFrame, SetLag
 from ofapp.bridge.event import Event
@@ -102,11 +103,20 @@ def test_members_come_into_use_as_lacp_says() -> None:
 
 
 def test_a_silent_partner_is_noticed() -> None:
+    """On one member after three seconds; on both it is waited for, as there is no other path."""
     lab = Lab()
     lab.plug(M1, M2, X)
     lab.run(5)
-    lab.cables.clear()
+    silent = lab.cables.pop(1)
     lab.run(4)
+    assert lab.used == ["m2"]
+    lab.cables[1] = silent
+    lab.run(5)
+    assert lab.used == ["m1", "m2"]
+    lab.cables.clear()
+    lab.run(60)
+    assert lab.used == ["m1", "m2"]
+    lab.run(31)
     assert lab.used == []
     assert not lab.bridge.ports.named("lag0").up
 
@@ -176,10 +186,24 @@ def test_a_controller_that_ends_as_it_should_has_its_partner_wait_from_then_on()
     lab.apply(lab.bridge.farewell(lab.now))
     lab.cables.clear()
     end = lab.now
-    while all(all(does) for does in lab.partner.members.values()):
+    told: list[Any] = []
+    while "lacp.silent" not in [effect.kind for effect in told if isinstance(effect, Event)]:
         lab.now += 0.05
-        lab.partner.tick(lab.now)
+        told = lab.partner.tick(lab.now)
     assert lab.now - end == pytest.approx(3, abs=0.1)
+
+
+def test_what_was_said_last_can_be_said_again_while_nothing_runs() -> None:
+    lab = Lab()
+    lab.plug(M1, M2, X)
+    lab.run(5)
+    lab.bridge.pause(lab.now)
+    for _ in range(20):
+        lab.now += 0.5
+        lab.apply([*lab.bridge.lags.last_words()])
+        lab._partner(lab.partner.tick(lab.now))
+    assert not [member for member in lab.partner.status().members if member.flaps]
+    assert all(all(does) for does in lab.partner.members.values())
 
 
 def test_a_member_that_is_gone_meanwhile_is_out() -> None:
@@ -227,7 +251,7 @@ def test_the_partner_is_told_when_the_aggregation_is_taken_away_or_made_static()
         lab.apply(lab.bridge.set_params(BridgeParams(lags=params), lab.now))
         assert LacpMoved() in lab.effects
         assert lab.bridge.lags.dump() == {}  # nobody is to go on with it
-        assert not any(any(does) for does in lab.partner.members.values())
+        assert not any(sends for _, sends in lab.partner.members.values())
 
 
 def test_parameters_change_at_run_time() -> None:
@@ -240,6 +264,31 @@ def test_parameters_change_at_run_time() -> None:
     assert lab.used == ["m1"]
     m2 = lab.status.members[1]
     assert (m2.state, "max_links" in m2.reason) == ("standby", True)
+
+
+def test_one_that_returns_does_not_wait_to_become_an_edge() -> None:
+    """If its partner is the one that it had; behind another one there may be a bridge."""
+    spanned = BridgeParams(stp=stp.BridgeParams(), lags={"lag0": SPOKEN})
+    lab = Lab(Bridge(7, spanned))
+    lab.plug(M1, M2, X)
+    lab.apply(lab.bridge.go_on_stp(lab.now))
+
+    def edges_after(seconds: float) -> bool:
+        lab.run(seconds)
+        assert lab.used == ["m1", "m2"]
+        return lab.bridge.desired_port(LAG).state is stp.PortState.FORWARDING
+
+    assert not edges_after(4)
+    assert edges_after(4)
+    changed = replace(spanned, lags={"lag0": replace(SPOKEN, port_priority=1)})
+    lab.apply(lab.bridge.set_params(changed, lab.now))
+    assert lab.used == []
+    assert edges_after(3)
+    other = replace(lab.partner._core.params, system_priority=7)
+    lab._partner(lab.partner.set_params(other, lab.now))
+    assert lab.used == []
+    assert not edges_after(3)
+    assert edges_after(4)
 
 
 def test_a_static_one_begins_to_speak() -> None:

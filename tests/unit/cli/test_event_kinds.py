@@ -1,0 +1,75 @@
+"""The catalogue of events is whole, and its users can rely on it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ofapp.controller.event_kinds import KINDS
+from tests.unit.cli.conftest import Run
+
+ROOT = Path(__file__).parents[3]
+KIND = re.compile(r"[a-z_]+([.][a-z_-]+)+")
+RUNBOOKS = ROOT / "deploy/monitoring"
+
+
+def literal_kinds() -> Iterator[tuple[str, str]]:
+    """Kinds in calls of `Event` and of the functions that make one, and where."""
+    for path in sorted((ROOT / "ofapp").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            made = node.func.id if isinstance(node.func, ast.Name) else ""
+            made = node.func.attr if isinstance(node.func, ast.Attribute) else made
+            kind = node.args[0]
+            if made in ("Event", "tell", "_tell", "_event", "_warn", "_clear", "_warning") and (
+                isinstance(kind, ast.Constant)
+                and isinstance(kind.value, str)
+                and KIND.fullmatch(kind.value)
+            ):
+                yield kind.value, f"{path}:{node.lineno}"
+
+
+def test_each_kind_that_the_code_names_is_in_the_catalogue() -> None:
+    named = list(literal_kinds())
+    assert len(named) > 80
+    assert [where for kind, where in named if kind not in KINDS] == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_says_what_it_means_and_what_to_do(name: str) -> None:
+    kind = KINDS[name]
+    assert KIND.fullmatch(name)
+    assert re.fullmatch(r"[A-Z`e].{8,95}[.]", kind.meaning), kind.meaning
+    loud = any(severity.value in ("warning", "error") for severity in kind.severities)
+    assert kind.remedy or not loud or kind.severities[0].value == "info", "say what to do"
+    if name.endswith(".cleared"):
+        assert name.removesuffix(".cleared") in KINDS
+
+
+def test_documents_name_kinds_that_exist() -> None:
+    pages = [ROOT / "README.md", *RUNBOOKS.glob("*.md"), *RUNBOOKS.glob("*.yml")]
+    about = {name.split(".")[0] for name in KINDS}
+    for page in pages:
+        for name in re.findall(r"`([a-z_]+(?:[.][a-z_-]+)+)`", page.read_text()):
+            if name.split(".")[0] in about and not name.endswith((".log", ".json", ".yaml")):
+                assert any(f"{kind}.".startswith(f"{name}.") for kind in KINDS), (page, name)
+
+
+def test_the_api_and_the_command_show_it(live_ofapp: Run) -> None:
+    said = live_ofapp("events", "--kinds", "--kind", "fdb.held")
+    assert said.status == 0
+    assert said.lines[0].startswith("fdb.held (warning, 0 so far)")
+    assert said.lines[2].startswith("    To do: ")
+    assert any(line.startswith("fdb.held.limit.cleared (info") for line in said.lines)
+    assert not any(line.startswith("stp.") for line in said.lines)
+
+
+def test_the_json_has_all_kinds(live_ofapp: Run) -> None:
+    found = json.loads(live_ofapp("events", "--kinds", "-j").out)
+    assert [one["kind"] for one in found] == list(KINDS)

@@ -1,0 +1,128 @@
+"""One process goes by a member's name: another one reports it, and takes nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.lessee import Lessee
+from ofapp.controller.cluster.members import Members
+from tests.support.etcd import FakeEtcd
+
+KEYS = Keys("test")
+
+
+class Process:
+    """One by the name of a."""
+
+    def __init__(self, etcd: FakeEtcd, place: str) -> None:
+        self.etcd = etcd
+        self.told: list[Event] = []
+        self.client = etcd.client()
+        self.members = Members(
+            self.client, KEYS.root, "a", lambda _bridge, event: self.told.append(event), place
+        )
+        self.members.start()
+        self.lessee = Lessee(self.client, 2.0, self)
+
+    def leased(self, number: int) -> None:
+        self.members.register(number, "1")
+
+    def lost(self, why: str) -> None: ...
+
+    def regained(self) -> None: ...
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.told if "duplicate" in event.kind]
+
+    @property
+    def states(self) -> list[str]:
+        return [one.state for one in self.members.all()]
+
+
+@pytest.fixture
+def etcd() -> FakeEtcd:
+    return FakeEtcd()
+
+
+@pytest.fixture
+def first(etcd: FakeEtcd) -> Process:
+    process = Process(etcd, "one")
+    process.lessee.turn()
+    return process
+
+
+@pytest.mark.parametrize("place", ["two", ""])
+def test_a_second_process_takes_nothing_until_the_first_has_ended(
+    etcd: FakeEtcd, first: Process, place: str
+) -> None:
+    second = Process(etcd, place)
+    for _ in range(5):
+        second.lessee.turn()
+        etcd.advance(0.5)
+        first.lessee.turn()
+    assert not second.lessee.holds
+    assert second.kinds == ["cluster.duplicate"]
+    assert "another --member" in second.told[-1].message
+    assert len(etcd.leases) == 1
+    assert first.states == ["ready"]
+    first.lessee.give_up()
+    second.lessee.turn()
+    assert second.lessee.held.number
+    assert second.kinds == ["cluster.duplicate", "cluster.duplicate.cleared"]
+
+
+def test_a_member_that_is_started_again_need_not_wait(etcd: FakeEtcd, first: Process) -> None:
+    lease = first.lessee.held.number
+    first.client.cut = True  # it was killed
+    again = Process(etcd, "one")
+    again.lessee.turn()
+    assert again.lessee.held.number
+    assert lease not in etcd.leases
+    assert again.states == ["ready"]
+    assert again.kinds == []
+
+
+def test_two_that_take_each_other_for_their_former_selves_do_not_alternate(
+    etcd: FakeEtcd, first: Process
+) -> None:
+    """Clones of one machine, say."""
+    clone = Process(etcd, "one")
+    clone.lessee.turn()
+    first.lessee.turn()
+    first.lessee.turn()
+    assert first.kinds == ["cluster.duplicate"]
+    clone.lessee.turn()
+    assert clone.kinds == []
+    assert clone.lessee.held.number in etcd.leases
+
+
+@pytest.mark.parametrize("value", [None, b"x"])
+def test_a_record_that_was_deleted_or_replaced_by_hand_is_put_again(
+    etcd: FakeEtcd, first: Process, value: bytes | None
+) -> None:
+    key = KEYS.members + "a"
+    by_hand = etcd.client()
+    by_hand.delete(key) if value is None else by_hand.put(key, value)
+    hub.sleep(0.01)
+    assert etcd.records[key].lease == first.lessee.held.number
+    assert first.states == ["ready"]
+
+
+def test_after_a_process_that_knows_no_better_has_taken_the_name_it_is_taken_back(
+    etcd: FakeEtcd, first: Process
+) -> None:
+    """One of an earlier version, which just puts its record."""
+    other = etcd.client()
+    lease = other.grant(2).number
+    other.put(KEYS.members + "a", b'{"address": "http://192.0.2.1:1", "since": 1}', lease)
+    hub.sleep(0.01)
+    assert first.kinds == ["cluster.duplicate"]
+    other.revoke(lease)
+    hub.sleep(0.01)
+    assert first.kinds == ["cluster.duplicate", "cluster.duplicate.cleared"]
+    assert first.states == ["ready"]
+    assert etcd.records[KEYS.members + "a"].lease == first.lessee.held.number

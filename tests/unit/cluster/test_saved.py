@@ -1,0 +1,175 @@
+"""Documents that etcd has not acknowledged: kept, written again, and reported as what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ofapp.common import hub
+from ofapp.controller.access import Role, Tokens
+from ofapp.controller.cluster.etcd import Delete, Put, absent
+from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.state import Kept, NotSavedError, StaticEntry, keeper
+from ofapp.controller.state.settings import KeptSettings
+from tests.support.etcd import FakeClient, FakeEtcd
+from tests.support.waiting import wait_for
+from tests.unit.told import Told
+
+KEYS = Keys("test")
+ENTRIES = Kept((StaticEntry(7, "02:00:00:00:00:0a", "eth0"),), asked=True)
+OTHERS = Kept((StaticEntry(0, "02:00:00:00:00:0b", "eth1"),), asked=True)
+SETTINGS = KeptSettings({}, {"ageing_time": 7}, {})
+
+
+class Member:
+    """One that has claimed bridge 1."""
+
+    def __init__(self, etcd: FakeEtcd, marks: dict[int, int | None]) -> None:
+        self.etcd = etcd
+        self.marks = marks
+        self.told = Told()
+        self.client = etcd.client()
+        self.state = SharedState(None, self.told, self.client, KEYS)
+        self.state.fence(marks.__setitem__)
+
+    def claim(self) -> bool:
+        """Anew, after any claim that there was."""
+        self.etcd.apply([Delete(KEYS.owner(1))])
+        claim = self.client.transact([absent(KEYS.owner(1))], [Put(KEYS.owner(1), b"")])
+        return self.state.take_over(1, claim.revision, self.marks.get(1))
+
+    def change_all(self) -> None:
+        """One document of each kind."""
+        with pytest.raises(NotSavedError, match="not saved yet: etcd does not answer"):
+            self.state.remember(1, ENTRIES).wait()
+        with pytest.raises(NotSavedError, match="not saved yet"):
+            self.state.settings.remember(1, SETTINGS).wait()
+        self.state.snapshots.strike(1, {"behind": {}})
+        self.state.snapshots.save(1, {"tree": "new"})
+        self.state.lacp.save(1, {"lags": ["new"]})
+        hub.sleep(0.01)
+
+    def knows_all(self) -> bool:
+        """Whether it has what `change_all` has changed."""
+        state = self.state
+        return (
+            state.static_entries(1) == ENTRIES.static
+            and state.settings.get(1) == SETTINGS
+            and state.snapshots.load(1) == {"tree": "new"}
+            and state.lacp.load(1) == {"lags": ["new"]}
+        )
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Member]:
+    monkeypatch.setattr(keeper, "RETRY", 0.05)
+    etcd, marks = FakeEtcd(), dict[int, int | None]()
+    return lambda: Member(etcd, marks)
+
+
+@pytest.fixture
+def owner(make: Callable[[], Member]) -> Member:
+    owner = make()
+    owner.claim()
+    return owner
+
+
+def cut(client: FakeClient) -> None:
+    client.cut = True
+
+
+def deafen(client: FakeClient) -> None:
+    """What is written arrives, and is not acknowledged."""
+    client.deaf = True
+
+
+def heal(client: FakeClient) -> None:
+    client.cut = client.deaf = False
+
+
+def owner_is_superseded(make: Callable[[], Member], owner: Member) -> None:
+    """It is cut off and has changed something when another member takes over."""
+    cut(owner.client)
+    owner.change_all()
+    other = make()
+    other.claim()
+    other.state.remember(1, OTHERS).wait()
+    assert other.state.settled(1)
+
+
+@pytest.mark.parametrize("fault", [cut, deafen])
+@pytest.mark.parametrize("anew", [False, True], ids=["same-claim", "claimed-anew"])
+def test_all_kinds_are_written_when_etcd_is_back(
+    make: Callable[[], Member], owner: Member, fault: Callable[[FakeClient], None], anew: bool
+) -> None:
+    """Under the same claim, and where the lease has ended and this member claims again."""
+    fault(owner.client)
+    owner.change_all()
+    assert "etcd does not answer" in str(owner.state.unsaved)
+    assert owner.told.kinds == ["state.unsaved"]
+    heal(owner.client)
+    if anew:
+        assert owner.claim()
+    owner.state.reached()
+    owner.told.wait_for("state.saved")
+    assert owner.state.unsaved is None
+    assert owner.told.kinds == ["state.unsaved", "state.saved"]
+    wait_for(lambda: owner.state.settled(1), "all to be saved", sleep=hub.sleep)
+    other = make()
+    other.claim()
+    assert other.knows_all()
+    assert not other.told
+
+
+def test_they_are_written_while_no_member_has_the_switch(
+    make: Callable[[], Member], owner: Member
+) -> None:
+    cut(owner.client)
+    owner.change_all()
+    owner.etcd.apply([Delete(KEYS.owner(1))])
+    heal(owner.client)
+    wait_for(lambda: owner.state.settled(1), "all to be saved", sleep=hub.sleep)
+    other = make()
+    other.claim()
+    assert other.knows_all()
+
+
+def test_they_are_lost_when_another_member_has_it_and_that_is_reported(
+    make: Callable[[], Member], owner: Member
+) -> None:
+    owner_is_superseded(make, owner)
+    before = dict(owner.etcd.records)
+    heal(owner.client)
+    owner.told.wait_for("state.lost")
+    assert owner.told.kinds == ["state.unsaved", "state.lost"]
+    assert "static entries and settings" in owner.told[-1].message
+    wait_for(lambda: owner.state.unsaved is None, "nothing to be unsaved", sleep=hub.sleep)
+    assert owner.told.kinds == ["state.unsaved", "state.lost"]
+    assert owner.etcd.records == before
+
+
+def test_what_another_member_wrote_meanwhile_counts(
+    make: Callable[[], Member], owner: Member
+) -> None:
+    """Although this one has not heard that it had the switch."""
+    owner_is_superseded(make, owner)
+    heal(owner.client)
+    assert not owner.claim()
+    assert owner.state.static_entries(1) == OTHERS.static
+    assert owner.told.kinds == ["state.unsaved", "state.lost"]
+
+
+def test_another_change_of_tokens_is_told_from_an_own_one_that_was_not_acknowledged(
+    make: Callable[[], Member],
+) -> None:
+    here, there = make(), make()
+    own = Tokens(here.state.documents, here.told)
+    deafen(here.client)
+    with pytest.raises(NotSavedError, match="not saved yet"):
+        own.create("first", Role.VIEWER, "root", 0)[1].wait()
+    heal(here.client)
+    own.create("second", Role.VIEWER, "root", 0)[1].wait()
+    other = Tokens(make().state.documents, there.told)
+    assert [token.name for token in other] == ["first", "second"]
