@@ -20,18 +20,18 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.ofproto import ofproto_v1_3
 
-from ofapp.api.server import ApiServer
+from ofapp.api.http.server import ApiServer
 from ofapp.common.garbage import Calm
 from ofapp.config import load_config
+from ofapp.controller.bridges.owners import Alone
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.owners import Alone
 from ofapp.controller.state import State
 from ofapp.launcher import api, cluster
 from ofapp.launcher.exposure import exposures
 from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
-from ofapp.openflow.switch.ownership import identity
+from ofapp.openflow.switch.mastership.ownership import identity
 from ofapp.openflow.wire.reception import Reception, serve_with
 
 LOG = logging.getLogger(__name__)

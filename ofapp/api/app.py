@@ -11,44 +11,34 @@ from flask_openapi3.models.info import Info
 from flask_openapi3.openapi import OpenAPI
 
 import ofapp
-from ofapp.api import (
-    acls,
-    bodies,
-    bridges,
+from ofapp.api import page, problems
+from ofapp.api.answers import plain
+from ofapp.api.auth import Gate
+from ofapp.api.document import document
+from ofapp.api.http import bodies, transfer
+from ofapp.api.http.request_reader import MAX_BODY
+from ofapp.api.http.streams import Streams
+from ofapp.api.metrics import metrics
+from ofapp.api.preconditions import Settings
+from ofapp.api.problems import field_problem
+from ofapp.api.resources import (
     cluster,
     config,
     docs,
     events,
-    fdb,
     health,
-    lags,
-    lldp,
-    mdb,
-    metrics,
-    multicast,
-    page,
-    ports,
-    problems,
     ryu,
     search,
-    stp,
     tokens,
     topology,
-    transfer,
     vendors,
 )
-from ofapp.api.answers import plain
-from ofapp.api.document import document
-from ofapp.api.gate import Gate
-from ofapp.api.preconditions import Settings
-from ofapp.api.problems import field_problem
-from ofapp.api.request_reader import MAX_BODY
+from ofapp.api.resources.bridge import acls, bridges, fdb, lags, lldp, mdb, multicast, ports, stp
 from ofapp.api.roles import local, viewer
-from ofapp.api.streams import Streams
 from ofapp.controller.network import Network
 
 if TYPE_CHECKING:
-    from ofapp.controller.cluster.surface import Surface
+    from ofapp.controller.cluster.peers.surface import Surface
 
 
 def create_app(
@@ -131,7 +121,8 @@ def create_app(
     docs.install(app)
     page.install(app)
     if surface is not None:
-        from ofapp.api import elsewhere, everywhere
+        from ofapp.api.cluster import fan_out as everywhere
+        from ofapp.api.cluster import proxy as elsewhere
 
         gate.member = partial(elsewhere.admit, surface)
         network.access.stale = surface.stale

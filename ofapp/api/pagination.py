@@ -16,7 +16,7 @@ from itertools import islice
 
 from ofapp.bridge.answers import fdb_tables, local_addresses, static_entries
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.fdb import Entry, EntryType
+from ofapp.bridge.fdb.fdb import Entry, EntryType
 
 EVERY_VLAN = -1
 """VLAN of local entries, which are in all VLANs."""

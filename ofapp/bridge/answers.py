@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal, NamedTuple
 
-from ofapp.bridge.bridge_queries import BridgeQueries
-from ofapp.bridge.fdb import Entry, EntryType
-from ofapp.bridge.learning_limits import LearningLimit
-from ofapp.bridge.move_guard import Address
+from ofapp.bridge.fdb.fdb import Entry, EntryType
+from ofapp.bridge.fdb.limits import LearningLimit
+from ofapp.bridge.fdb.move_guard import Address
 from ofapp.bridge.multicast import SetUnregistered, VlanParams
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.ports import Port
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.queries import BridgeQueries
 
 
 @dataclass(frozen=True, slots=True)

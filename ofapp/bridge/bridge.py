@@ -12,27 +12,27 @@ from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
-from ofapp.bridge.arrivals import departed, link_event, take_in, usable
-from ofapp.bridge.bridge_queries import BridgeQueries
 from ofapp.bridge.effects import Effect, Reprogram, SetRate
 from ofapp.bridge.event import Event
-from ofapp.bridge.fdb import NO_PORT
+from ofapp.bridge.fdb.fdb import NO_PORT
+from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.fdb.relearned import relearned
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.aggregations import Folded
-from ofapp.bridge.lldp_ports import local, system
+from ofapp.bridge.lldp.on_bridge import local, system
 from ofapp.bridge.multicast import Params as MulticastParams
 from ofapp.bridge.multicast import PortParams as MulticastPortParams
 from ofapp.bridge.multicast import SetGroup, SetUnregistered, VlanParams
-from ofapp.bridge.multicast_snooping import BridgeSnooping
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.port_policies import PortPolicies
-from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.bridge.rates import Load
-from ofapp.bridge.relearned import relearned
-from ofapp.bridge.sending import sent
-from ofapp.bridge.spanning_tree import Step
+from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.arrivals import departed, link_event, take_in, usable
+from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.sending import sent
+from ofapp.bridge.queries import BridgeQueries
 from ofapp.bridge.stp import PortState
+from ofapp.bridge.stp.on_bridge import Step
 
 
 class Bridge(BridgeQueries):

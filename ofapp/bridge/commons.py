@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ofapp.bridge.lldp.own import OwnAgents
-from ofapp.bridge.ports import PortRoom
+from ofapp.bridge.ports.port import PortRoom
 from ofapp.bridge.stp import OwnTrees
 
 

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ofapp.bridge.effects import HoldDown, PutStatic
+from ofapp.bridge.fdb.learning import Learning
+from ofapp.bridge.fdb.rates import Rates
+from ofapp.bridge.fdb.static_entries import StaticEntries
 from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.learning import Learning
 from ofapp.bridge.lldp import Agents
-from ofapp.bridge.lldp_ports import local
+from ofapp.bridge.lldp.on_bridge import local
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
-from ofapp.bridge.multicast_snooping import BridgeSnooping
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.policy import AclRule, PortPolicy
-from ofapp.bridge.port_policies import PortPolicies
-from ofapp.bridge.ports import PortTable
-from ofapp.bridge.rates import Rates
-from ofapp.bridge.relay import Relay
-from ofapp.bridge.spanning_tree import BridgeSpanningTree
-from ofapp.bridge.static_entries import StaticEntries
+from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.params.policy import AclRule, PortPolicy
+from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.ports.port import PortTable
+from ofapp.bridge.ports.relay import Relay
+from ofapp.bridge.ports.vlan import PortVlans
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.vlan import PortVlans
+from ofapp.bridge.stp.on_bridge import BridgeSpanningTree
 from ofapp.common.portions import AT_ONCE, Portions
 
 AccessLists = Mapping[str, tuple[AclRule, ...]]

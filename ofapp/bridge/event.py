@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports.port import Port
 
 
 class Severity(Enum):

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ofapp.bridge.arrivals import usable
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import ClosePort, Effect
-from ofapp.bridge.ports import LOCAL_PORT
-from ofapp.bridge.spanning_tree import Step
+from ofapp.bridge.ports.arrivals import usable
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.bridge.stp import PortState
+from ofapp.bridge.stp.on_bridge import Step
 
 PORTION = 64
 """Ports at a time."""

@@ -15,7 +15,7 @@ def main() -> None:
     """Run the command line; ends the process."""
     if sys.argv[1:2] == ["run"]:
         # Before more is imported: eventlet's monkey-patching does not reach all of it later.
-        from ofapp.cli.run import run
+        from ofapp.cli.commands.run import run
 
         run(sys.argv[2:])
     from ofapp.cli.app import app

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 import ofapp
-from ofapp.cli import (
+from ofapp.cli import completion
+from ofapp.cli.access import add_access
+from ofapp.cli.commands import (
     acl,
     bench,
     bridges,
     cluster,
-    completion,
     config,
-    deploy,
     doctor,
     events,
     fdb,
@@ -30,8 +30,8 @@ from ofapp.cli import (
     topology,
     vlan,
 )
-from ofapp.cli.access import add_access
-from ofapp.cli.run import run
+from ofapp.cli.commands.deploy import commands as deploy
+from ofapp.cli.commands.run import run
 
 app = typer.Typer(
     help="Managed bridges on Open vSwitch.",

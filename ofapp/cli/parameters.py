@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 from ofapp.cli.access import with_access
 
 if TYPE_CHECKING:
-    from ofapp.bridge.parameter import Parameter
+    from ofapp.bridge.params.parameter import Parameter
     from ofapp.cli.client import Client
 
 Given = dict[str, Any]
@@ -88,7 +88,7 @@ class SettingCommand(TyperCommand):
 
 
 def _with_options(command: Command, owners: Sequence[type], flags: Mapping[str, str]) -> Command:
-    from ofapp.bridge.parameter import declared
+    from ofapp.bridge.params.parameter import declared
 
     parameters: dict[str, Parameter] = {}
     for owner in owners:

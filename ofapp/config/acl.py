@@ -22,8 +22,8 @@ from pydantic import (
     model_validator,
 )
 
-from ofapp.bridge.acl import IMPLICIT, MAX_FLOWS, hidden, list_number, passes, rule_number
-from ofapp.bridge.policy import AclMatch, AclRule
+from ofapp.bridge.params.acl import IMPLICIT, MAX_FLOWS, hidden, list_number, passes, rule_number
+from ofapp.bridge.params.policy import AclMatch, AclRule
 from ofapp.config.acl_match import Vids, alternatives, narrowed, size
 from ofapp.config.acl_values import (
     ARP,

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
-from ofapp.bridge.policy import AclMatch
+from ofapp.bridge.params.policy import AclMatch
 from ofapp.config.acl_values import (
     ARP,
     ARP_OPS,

@@ -13,8 +13,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from ofapp.bridge.acl import aligned
 from ofapp.bridge.mac import format_mac, parse_mac
+from ofapp.bridge.params.acl import aligned
 
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 ICMP, IGMP, TCP, UDP, ICMPV6, SCTP = 1, 2, 6, 17, 58, 132

@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 
 MAX_VID = 4094
 MAX_PORT_NAME = 15

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from ofapp.bridge import policy
-from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.params import policy
+from ofapp.bridge.params.params import BridgeParams
 from ofapp.config.acl import Acl, AclName, acl_params
 from ofapp.config.base import (
     HostMac,

@@ -21,7 +21,7 @@ from pydantic import (
     create_model,
 )
 
-from ofapp.bridge.parameter import Parameter, declared
+from ofapp.bridge.params.parameter import Parameter, declared
 from ofapp.config.base import Model
 
 Refusal = Callable[[Parameter, Any], str | None]

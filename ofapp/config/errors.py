@@ -17,7 +17,7 @@ from annotated_types import Ge, Gt, Interval, Le, Lt
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from ofapp.bridge.parameter import Parameter
+from ofapp.bridge.params.parameter import Parameter
 from ofapp.config.base import FaultsError, Path, similar
 from ofapp.config.document import Place
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.vlan import ALL_VIDS, NO_VLAN, PortVlans, spoken
+from ofapp.bridge.ports.vlan import ALL_VIDS, NO_VLAN, PortVlans, spoken
 from ofapp.config.port import PortVlan
 
 

@@ -22,7 +22,12 @@ from ofapp.bridge.multicast import (
     parse_group,
     text,
 )
-from ofapp.bridge.permanent_entries import STATIC, PermanentEntry, check_addresses, protocol
+from ofapp.bridge.multicast.permanent_entries import (
+    STATIC,
+    PermanentEntry,
+    check_addresses,
+    protocol,
+)
 from ofapp.config.base import Model, PortName, VidKey, VlanRef
 from ofapp.config.derived import core_values, fields_of
 

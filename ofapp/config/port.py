@@ -22,8 +22,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ofapp.bridge import policy, vlan
-from ofapp.bridge.params import PortParams
+from ofapp.bridge.params import policy
+from ofapp.bridge.params.params import PortParams
+from ofapp.bridge.ports import vlan
 from ofapp.config.base import MAX_VID, Flag, MemberVlan, Model, Text, member_vlan, vlan_ref
 from ofapp.config.derived import core_values, fields_of
 from ofapp.config.lldp import LldpPort

@@ -18,29 +18,29 @@ from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.lldp import AgentStatus
 from ofapp.common import hub
 from ofapp.config import Config
-from ofapp.controller.absentees import Absentees
 from ofapp.controller.access import Access, Role, Tokens
 from ofapp.controller.access.tokens import FILE as TOKENS
 from ofapp.controller.audit import Audit
-from ofapp.controller.changes import RequestedChanges
-from ofapp.controller.connections import Connections
-from ofapp.controller.dispatcher import Dispatcher
-from ofapp.controller.entries import KeptEntries
+from ofapp.controller.bridges.absentees import Absentees
+from ofapp.controller.bridges.connections import Connections
+from ofapp.controller.bridges.dispatcher import Dispatcher
+from ofapp.controller.bridges.heartbeat import Heartbeat
+from ofapp.controller.bridges.lifetime import Lifetime
+from ofapp.controller.bridges.owners import Alone, Owners
+from ofapp.controller.bridges.registry import Registry
+from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.bridges.throttle import Throttle
+from ofapp.controller.configuration.changes import RequestedChanges
+from ofapp.controller.configuration.pushed import Pushed
+from ofapp.controller.configuration.reload import Reloader
+from ofapp.controller.configuration.running import RunningConfiguration
+from ofapp.controller.configuration.transition import Transition
 from ofapp.controller.events import EventLog
-from ofapp.controller.heartbeat import Heartbeat
-from ofapp.controller.lacp_memory import LacpMemory
-from ofapp.controller.lifetime import Lifetime
-from ofapp.controller.owners import Alone, Owners
-from ofapp.controller.pushed import Pushed
-from ofapp.controller.registry import Registry
-from ofapp.controller.reload import Reloader
-from ofapp.controller.running import RunningConfiguration
-from ofapp.controller.shared import Shared
 from ofapp.controller.state import State
-from ofapp.controller.throttle import Throttle
-from ofapp.controller.transition import Transition
-from ofapp.controller.tree_memory import TreeMemory
-from ofapp.openflow.switch.marks import write_mark
+from ofapp.controller.state.lacp_memory import LacpMemory
+from ofapp.controller.state.run_time_entries import KeptEntries
+from ofapp.controller.state.tree_memory import TreeMemory
+from ofapp.openflow.switch.mastership.marks import write_mark
 
 USES_SAVED = 60.0
 """Seconds between two times that the last use of each token is saved."""

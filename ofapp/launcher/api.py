@@ -12,9 +12,9 @@ import os
 import ssl
 from pathlib import Path
 
-from ofapp.api import local
-from ofapp.api.server import Place, is_loopback
-from ofapp.api.tls import TlsFiles
+from ofapp.api.http import unix_socket as local
+from ofapp.api.http.server import Place, is_loopback
+from ofapp.api.http.tls import TlsFiles
 from ofapp.controller.access import Rules
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF, REQUIRED, STATE_DIR

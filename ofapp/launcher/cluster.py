@@ -21,14 +21,14 @@ from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
 from ofapp.controller.state.keeper import Tell
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
-from ofapp.openflow.switch.ownership import identity
+from ofapp.openflow.switch.mastership.ownership import identity
 
 if TYPE_CHECKING:
     from ofapp.controller.cluster.cluster import Cluster as Member
-    from ofapp.controller.cluster.configuration import SharedConfiguration
-    from ofapp.controller.cluster.history import History
-    from ofapp.controller.cluster.state import SharedState
-    from ofapp.controller.cluster.surface import Surface
+    from ofapp.controller.cluster.etcd.history import History
+    from ofapp.controller.cluster.peers.surface import Surface
+    from ofapp.controller.cluster.sharing.configuration import SharedConfiguration
+    from ofapp.controller.cluster.sharing.state import SharedState
     from ofapp.controller.network import Network
 
 WAIT = 45.0
@@ -94,7 +94,7 @@ class Joined(NamedTuple):
 
     def share(self, network: Network) -> None:
         """Have the network do as a configuration that is pushed, from now on."""
-        from ofapp.controller.cluster.configuration import Takes
+        from ofapp.controller.cluster.sharing.configuration import Takes
 
         reloader, lessee = network.reloader, self.owners.lessee
         takes = Takes(network.take, reloader.check, reloader.filed, lambda: lessee.held.number)
@@ -106,12 +106,12 @@ def join(settings: ClusterSettings, directory: Path, tell: Tell) -> Joined:
     """Become a member; EtcdError."""
     from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.cluster import Membership
-    from ofapp.controller.cluster.configuration import SharedConfiguration
-    from ofapp.controller.cluster.gateway import Access, Gateway
-    from ofapp.controller.cluster.guard import GuardedEtcd
-    from ofapp.controller.cluster.history import History
-    from ofapp.controller.cluster.keys import Keys
-    from ofapp.controller.cluster.state import SharedState
+    from ofapp.controller.cluster.etcd.gateway import Access, Gateway
+    from ofapp.controller.cluster.etcd.guard import GuardedEtcd
+    from ofapp.controller.cluster.etcd.history import History
+    from ofapp.controller.cluster.etcd.keys import Keys
+    from ofapp.controller.cluster.sharing.configuration import SharedConfiguration
+    from ofapp.controller.cluster.sharing.state import SharedState
 
     cluster = settings.cluster
     where = tuple(cluster.etcd), settings.ca, settings.cert, settings.key
@@ -129,7 +129,7 @@ def join(settings: ClusterSettings, directory: Path, tell: Tell) -> Joined:
 
 def _wait_for_etcd(history: History, tell: Tell) -> None:
     """Until its history is known: after a power cut all start at once.  EtcdError."""
-    from ofapp.controller.cluster.etcd import UnreachableError
+    from ofapp.controller.cluster.etcd.etcd import UnreachableError
 
     end, told = time.monotonic() + WAIT, False
     while True:
@@ -149,8 +149,8 @@ def _wait_for_etcd(history: History, tell: Tell) -> None:
 
 def surface(settings: ClusterSettings, member: Member) -> Surface:
     """What the API needs of it; StartError where other members could not reach this one."""
-    from ofapp.controller.cluster.peers import Credentials
-    from ofapp.controller.cluster.surface import Place, Surface
+    from ofapp.controller.cluster.peers.requests import Credentials
+    from ofapp.controller.cluster.peers.surface import Place, Surface
 
     credentials = None
     if settings.ca is not None and settings.cert is not None and settings.key is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.api.server import is_loopback
+from ofapp.api.http.server import is_loopback
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.access import Access
 from ofapp.launcher.options import CONF

@@ -25,7 +25,7 @@ import os_ken.base.app_manager  # imports os_ken.controller.controller, and must
 import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
 from os_ken import cfg
 
-from ofapp.api import local
+from ofapp.api.http import unix_socket as local
 from ofapp.config import Config
 from ofapp.openflow.wire import echoes
 

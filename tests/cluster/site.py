@@ -22,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from ofapp.controller.cluster.placement import Candidate, line
+from ofapp.controller.cluster.election.placement import Candidate, line
 from tests.cluster.etcd import Etcd
 from tests.cluster.partners import Partner, Rate
 from tests.cluster.wires import Wires

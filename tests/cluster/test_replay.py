@@ -8,8 +8,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.signing import Asked, Caller, sign
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.signing import Asked, Caller, sign
 from tests.cluster.site import Member, Site
 from tests.cluster.test_saved import settle
 from tests.support.lab import _in_namespace

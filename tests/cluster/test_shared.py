@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from tests.cluster.site import Member, Site, Switch
 from tests.support.waiting import wait_for

@@ -151,8 +151,8 @@ def _child(order: dict[str, Any], steps: int, said: int) -> int:
 def main() -> None:
     """Answer orders until there are no more."""
     import ofapp.cli.app
-    import ofapp.cli.deploy_work
-    import ofapp.cli.doctor
+    import ofapp.cli.commands.deploy.work
+    import ofapp.cli.commands.doctor
     import ofapp.deploy.diagnose
     import ofapp.deploy.watch  # noqa: F401  (everything, once)
 

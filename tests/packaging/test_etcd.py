@@ -12,7 +12,7 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.config import load_config
-from ofapp.controller.cluster.etcd import (
+from ofapp.controller.cluster.etcd.etcd import (
     Changes,
     EtcdError,
     Put,
@@ -20,7 +20,7 @@ from ofapp.controller.cluster.etcd import (
     absent,
     created,
 )
-from ofapp.controller.cluster.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from tests.packaging.machine import REPOSITORY
 from tests.packaging.test_units import analyze
 from tests.support.waiting import wait_for

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from ofapp.api import metrics_cluster
 from ofapp.api.app import create_app
+from ofapp.api.metrics import cluster as metrics_cluster
 from tests.packaging.machine import REPOSITORY
 from tests.unit.api.network import NETWORKS, SECRETS
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import AclRule, Policies, PortPolicy
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import AclRule, Policies, PortPolicy
 from ofapp.config.acl import AclRuleSettings, acl_params
 from tests.support.acl_oracle import Settings
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ofapp.controller.cluster.etcd import (
+from ofapp.controller.cluster.etcd.etcd import (
     Aspect,
     Change,
     Changes,

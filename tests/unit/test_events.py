@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.bridge.event import Event, PortNumber, Severity
-from ofapp.bridge.ports import Port, PortTable
+from ofapp.bridge.ports.port import Port, PortTable
 from ofapp.common import hub
 from ofapp.common.buckets import MOST, Buckets
 from ofapp.common.history import History

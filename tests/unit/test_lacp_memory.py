@@ -7,10 +7,10 @@ from pathlib import Path
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import LacpMoved
 from ofapp.bridge.lag import LagParams
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.controller.lacp_memory import LacpMemory
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.controller.state import State
+from ofapp.controller.state.lacp_memory import LacpMemory
 
 PARAMS = BridgeParams(lags={"lag0": LagParams(("m1",))})
 PORTS = [Port(LOCAL_PORT, "br1", 0x020000000001, True), Port(1, "m1", 1, True, 1000)]

@@ -16,7 +16,7 @@ import pytest
 
 import ofapp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.params.params import BridgeParams
 
 ROOT = Path(ofapp.__file__).parent
 

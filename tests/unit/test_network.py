@@ -13,12 +13,12 @@ import ofapp.common.hub  # noqa: F401
 from ofapp.bridge.effects import NOTICES, InLine
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast import parse
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
 from ofapp.config.stp import StpBridge
-from ofapp.controller import connections, lifetime
+from ofapp.controller.bridges import connections, lifetime
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state import State

@@ -15,7 +15,7 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.api.app import create_app
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports.port import Port
 from ofapp.cli.output import print_table, say
 from ofapp.common.printable import printable
 from ofapp.launcher import logs

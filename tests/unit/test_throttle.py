@@ -8,9 +8,9 @@ import pytest
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SetRate
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.rates import Load
-from ofapp.controller.throttle import INTERVAL, Throttle
+from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.controller.bridges.throttle import INTERVAL, Throttle
 
 
 class Session:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame, SpokenFor, Unsettled
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, MAX_PORTS, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, MAX_PORTS, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import SetPortState
 from ofapp.bridge.stp.dumped import MAX_REASON
 from ofapp.common import hub
-from ofapp.controller.absentees import CAUTION, Absentees
+from ofapp.controller.bridges.absentees import CAUTION, Absentees
 from ofapp.controller.state import State
 from ofapp.controller.state.snapshots import MAX_BYTES
-from ofapp.controller.tree_memory import TreeMemory
+from ofapp.controller.state.tree_memory import TreeMemory
 
 STP = BridgeParams(stp=StpParams())
 ADDRESS = 0x020000000001

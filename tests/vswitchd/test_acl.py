@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ofapp.bridge import acl
+from ofapp.bridge.params import acl
 from ofapp.openflow.model.cookie import Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.acl import acl_number, rule_meter

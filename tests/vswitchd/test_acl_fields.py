@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ofapp.bridge import acl
+from ofapp.bridge.params import acl
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.model.flow import Flow, Match, Output, SetRegister
 from ofapp.openflow.model.rule import Register, TableId
 from ofapp.openflow.pipeline.acl import acl_flows, acl_number
-from ofapp.openflow.switch import comparison
-from ofapp.openflow.wire import codec
+from ofapp.openflow.switch.audit import comparison
+from ofapp.openflow.wire.messages import codec
 from tests.support import frames as raw
 from tests.support.acl_lists import LIST, bridge_with, rules_of
 from tests.support.acl_oracle import Frame, Settings, decide, frames, reachable, rule_lists

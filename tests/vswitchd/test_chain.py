@@ -8,7 +8,7 @@ from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Output, ToGroup
 from ofapp.openflow.pipeline.chain import chained, ports_of
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
-from ofapp.openflow.wire import bundle, codec
+from ofapp.openflow.wire.messages import bundle, codec
 from tests.support import frames
 from tests.support.ovs import VSwitchd
 from tests.vswitchd.wire import Wire

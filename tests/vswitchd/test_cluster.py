@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.controller.cluster.placement import Candidate, line
+from ofapp.controller.cluster.election.placement import Candidate, line
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller

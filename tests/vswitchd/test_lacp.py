@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ofapp.bridge.lacp import Information, State, System
-from ofapp.bridge.lacp.slow import encode_lacpdu
+from ofapp.bridge.lag.lacp import Information, State, System
+from ofapp.bridge.lag.lacp.slow import encode_lacpdu
 from ofapp.openflow.model.rule import TableId
 from tests.support import frames
 from tests.support.controller import Controller

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ofapp.openflow.model.cookie import parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
-from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.messages import codec
 from tests.support.ovs import VSwitchd
 from tests.vswitchd.wire import Wire
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.fdb import COHORTS
+from ofapp.bridge.fdb.fdb import COHORTS
 from ofapp.openflow.model.cookie import APP, GENERATION, Feature, parse_cookie
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP

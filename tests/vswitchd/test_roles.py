@@ -1,7 +1,8 @@
 """What Open vSwitch makes of OpenFlow's roles: the facts that members of a cluster build on.
 
-`openflow/switch/roles.py` says them, and tests/unit/cluster/test_two_writers.py has a model of a
-switch that is like this one.
+`openflow/switch/mastership/roles.py` says them.
+tests/unit/cluster/test_two_writers.py has a model of
+a switch that is like this one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Match
-from ofapp.openflow.switch.roles import (
+from ofapp.openflow.switch.mastership.roles import (
     Asking,
     Role,
     RoleReply,
@@ -25,7 +26,7 @@ from ofapp.openflow.switch.roles import (
     become_master,
     become_slave,
 )
-from ofapp.openflow.wire import codec
+from ofapp.openflow.wire.messages import codec
 from tests.support.ovs import Bridge, VSwitchd
 from tests.vswitchd.wire import Wire
 

@@ -14,8 +14,8 @@ from os_ken.ofproto import ofproto_protocol
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
+from ofapp.openflow.wire.messages import codec
+from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from tests.support.ovs import Bridge
 
 _HEADER = struct.Struct("!BBHI")

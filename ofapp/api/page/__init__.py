@@ -22,11 +22,11 @@ from flask import Response, request
 from flask_openapi3.openapi import OpenAPI
 from pydantic import Field
 
-from ofapp.api import docs
 from ofapp.api.base import Input
+from ofapp.api.http.transfer import packed
 from ofapp.api.problems import field_problem
+from ofapp.api.resources import docs
 from ofapp.api.roles import anybody, local
-from ofapp.api.transfer import packed
 
 INDEX = "index.html"
 

@@ -2,7 +2,7 @@
 
     params    the parameters
 
-LACP itself (IEEE 802.1AX-2020 clause 6) is `ofapp.bridge.lacp`, which knows nothing of bridges.
+LACP itself (IEEE 802.1AX-2020 clause 6) is `ofapp.bridge.lag.lacp`, which knows nothing of bridges.
 """
 
 from ofapp.bridge.lag.params import LagParams

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ofapp.bridge.effects import SendFrame
-from ofapp.bridge.lacp import Actor
 from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.lag.lacp import Actor
 from ofapp.bridge.lag.negotiated_status import negotiated
 from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus, MemberStatus
 from ofapp.bridge.pausable import PausableTime
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports.port import Port
 
 SETTLE = 1.0
 """Seconds for which a member that was another port before is not used: the datapath may still

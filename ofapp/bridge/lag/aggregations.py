@@ -23,7 +23,7 @@ from ofapp.bridge.lag.numbers import numbered
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.pausable import PausableTime
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 
 
 @dataclass(slots=True)

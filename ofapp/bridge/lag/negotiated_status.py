@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ofapp.bridge import lacp
+from ofapp.bridge.lag import lacp
 from ofapp.bridge.lag.status import LagStatus, MemberStatus, PartyStatus
 
 _COUNTED = {

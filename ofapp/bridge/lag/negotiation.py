@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from ofapp.bridge import lacp
 from ofapp.bridge.effects import SendFrame
 from ofapp.bridge.event import Event, PortNumber
+from ofapp.bridge.lag import lacp
 from ofapp.bridge.lag.params import LagParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import Link
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from zlib import crc32
 
-from ofapp.bridge.ports import MAX_PORTS
+from ofapp.bridge.ports.port import MAX_PORTS
 
 MOST = 512
 """Most aggregations of one bridge."""

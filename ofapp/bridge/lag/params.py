@@ -17,7 +17,7 @@ from annotated_types import Interval
 from typing_extensions import Doc
 
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.parameter import refusals
+from ofapp.bridge.params.parameter import refusals
 
 MAX_MEMBERS = 32
 """Most members of one aggregation, including those on standby."""

@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.fdb.pace import Telling
 from ofapp.bridge.lldp import pdu
 from ofapp.bridge.lldp.information import Local, System
 from ofapp.bridge.lldp.own import OUI, Doubt, OwnAgents, Sender
 from ofapp.bridge.lldp.receive import Neighbour, Receiver
 from ofapp.bridge.lldp.transmit import Transmitter
-from ofapp.bridge.pace import Telling
 
 TOLD, TOLD_PERIOD = 10, 60.0
 """Most events of one port about its neighbours, in so many seconds; the others are counted."""

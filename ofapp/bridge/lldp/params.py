@@ -13,8 +13,8 @@ from annotated_types import Interval, Unit
 from typing_extensions import Doc
 
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.parameter import Form, refusals
-from ofapp.bridge.patterns import IPV4, IPV6
+from ofapp.bridge.params.parameter import Form, refusals
+from ofapp.bridge.params.patterns import IPV4, IPV6
 
 
 def _is_address(text: str) -> bool:

@@ -16,8 +16,8 @@ from annotated_types import Interval, Unit
 from typing_extensions import Doc
 
 from ofapp.bridge.multicast.address import ANY4, is_host, is_link_local6, parse
-from ofapp.bridge.parameter import Form, refusals
-from ofapp.bridge.patterns import HOST4, ipv6_pattern
+from ofapp.bridge.params.parameter import Form, refusals
+from ofapp.bridge.params.patterns import HOST4, ipv6_pattern
 
 MAX_QUERY_INTERVAL = 31744.0  # the greatest value of a QQIC
 

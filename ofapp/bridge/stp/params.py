@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 from annotated_types import Interval, MultipleOf, Unit
 from typing_extensions import Doc
 
-from ofapp.bridge.parameter import Parameter, Unset, refusals
+from ofapp.bridge.params.parameter import Parameter, Unset, refusals
 from ofapp.bridge.stp.vectors import FORWARD_DELAY_RANGE, MAX_AGE_RANGE, Times
 
 MIGRATE_TIME = 3.0

@@ -21,25 +21,25 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
-from ofapp.controller.cluster import invalid
-from ofapp.controller.cluster.bases import Bases
-from ofapp.controller.cluster.candidacy import Candidacy, Desk
-from ofapp.controller.cluster.claims import Claim, Claims
-from ofapp.controller.cluster.etcd import EtcdError
-from ofapp.controller.cluster.health import EtcdHealth
-from ofapp.controller.cluster.history import History
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.lessee import Lessee
-from ofapp.controller.cluster.members import Members, Tell
-from ofapp.controller.cluster.moving import Moves
-from ofapp.controller.cluster.signing import derived
-from ofapp.controller.cluster.state import SharedState
-from ofapp.controller.cluster.unheard import Unheard
-from ofapp.controller.owners import Serves
-from ofapp.openflow.switch.marks import read_mark
-from ofapp.openflow.switch.mastership import Mastership
-from ofapp.openflow.switch.ownership import Ownership, number
-from ofapp.openflow.switch.roles import StaleError
+from ofapp.controller.bridges.owners import Serves
+from ofapp.controller.cluster.election.claims import Claim, Claims
+from ofapp.controller.cluster.election.election import Candidacy, Desk
+from ofapp.controller.cluster.election.generation_base import Bases
+from ofapp.controller.cluster.election.handover import Moves
+from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.election.unreachable import Unheard
+from ofapp.controller.cluster.etcd import invalid
+from ofapp.controller.cluster.etcd.etcd import EtcdError
+from ofapp.controller.cluster.etcd.health import EtcdHealth
+from ofapp.controller.cluster.etcd.history import History
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.members import Members, Tell
+from ofapp.controller.cluster.peers.signing import derived
+from ofapp.controller.cluster.sharing.state import SharedState
+from ofapp.openflow.switch.mastership.marks import read_mark
+from ofapp.openflow.switch.mastership.mastership import Mastership
+from ofapp.openflow.switch.mastership.ownership import Ownership, number
+from ofapp.openflow.switch.mastership.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.requests import RequestError, answers
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ofapp.bridge.mac import is_group, parse_mac
-from ofapp.bridge.permanent_entries import STATIC, PermanentEntry, check_addresses
+from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
 
 VERSION = 2
 FIRST_VERSION = 1

@@ -9,7 +9,7 @@
 - feature says what the flow is for; its top bit is set for the two halves of learned addresses,
   so that one mask selects or spares them all.
 - generation is the version of the pipeline's layout; flows of another one are removed.
-- serial is the FDB entry's for learned addresses (addresses share one, see `ofapp.bridge.fdb`), a
+- serial is the FDB entry's for learned addresses (addresses share one, see `bridge.fdb.fdb`), a
   rule's or a group's number, a controller's IPv4 address, a snapshot's mark, two ports (16 bits of
   each: where an address that is held down is known, and where else it was seen), else 0.
 """

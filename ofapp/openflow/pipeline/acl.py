@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from ofapp.bridge import acl
 from ofapp.bridge.desired import Desired
-from ofapp.bridge.policy import AclRule
+from ofapp.bridge.params import acl
+from ofapp.bridge.params.policy import AclRule
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, register
 from ofapp.openflow.model.rule import Register, Table, TableId, rule

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.flow import Bucket, Group, ToGroup
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.effects import PutStatic
-from ofapp.bridge.port_policies import PortPolicies
-from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.ports.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     ARP,

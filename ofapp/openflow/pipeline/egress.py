@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.port_policies import PortPolicies
+from ofapp.bridge.params.policy import PortPolicy
+from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     TO_ALL,

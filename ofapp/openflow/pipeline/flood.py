@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.port_policies import PortPolicies
-from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.ports.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, ToGroup, tagged, vlan
 from ofapp.openflow.model.rule import Table, TableId, rule

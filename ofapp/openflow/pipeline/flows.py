@@ -16,7 +16,7 @@ from functools import lru_cache
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.port_policies import PortPolicies
+from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output
 from ofapp.openflow.pipeline import admission, destination, multicast, snoop, source

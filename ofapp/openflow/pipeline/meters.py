@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.flow import Flow, Meter, ToController
 from ofapp.openflow.pipeline.acl import acl_meters
 

@@ -1,6 +1,6 @@
 """The lease of the switch's master, and the mark for the next one; no frame comes here.
 
-See `ofapp.openflow.switch.ownership` and `ofapp.openflow.switch.marks`.
+See `ofapp.openflow.switch.mastership.ownership` and `ofapp.openflow.switch.mastership.marks`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ofapp.bridge.desired import DesiredPort
-from ofapp.bridge.vlan import NO_VLAN, blocks
+from ofapp.bridge.ports.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     PRIORITY_TAGGED,

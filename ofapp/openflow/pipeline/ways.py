@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.port_policies import PortPolicies
+from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.openflow.model.flow import Action, Forwarding, Output, Resubmit, SetRegister
 from ofapp.openflow.model.rule import Register, TableId
 

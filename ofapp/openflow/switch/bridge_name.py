@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.portdesc import ask_ports
+from ofapp.openflow.wire.messages.portdesc import ask_ports
 
 
 def local_name(channel: Channel) -> str | None:

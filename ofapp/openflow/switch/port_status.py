@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 
 PORTION = 64
 """Ports taken in before others get their turn."""

@@ -18,28 +18,28 @@ from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
 from ofapp.bridge.event import Event, Severity
-from ofapp.bridge.learning import Sample
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.rates import Load
+from ofapp.bridge.fdb.learning import Sample
+from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.params.params import BridgeParams
 from ofapp.common import hub
 from ofapp.common.portions import Portions
 from ofapp.common.weakly import weakly
-from ofapp.openflow.switch.acl_counters import AclCounters
+from ofapp.openflow.switch.audit.program import Changes, Program
+from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.delivery import Delivery, Writing
-from ofapp.openflow.switch.intake import Intake
-from ofapp.openflow.switch.ownership import RENEWAL, Ownership
+from ofapp.openflow.switch.counters.acl import AclCounters
+from ofapp.openflow.switch.counters.ports import PortCounters
+from ofapp.openflow.switch.counters.rates import LearningWatch
+from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
+from ofapp.openflow.switch.mastership.standby import Standby
 from ofapp.openflow.switch.phase import Phase, Step, after
-from ofapp.openflow.switch.port_counters import PortCounters
 from ofapp.openflow.switch.port_status import heed
-from ofapp.openflow.switch.program import Changes, Program
-from ofapp.openflow.switch.rates import LearningWatch
-from ofapp.openflow.switch.standby import Standby
-from ofapp.openflow.switch.upkeep import Upkeep
+from ofapp.openflow.switch.queue.delivery import Delivery, Writing
+from ofapp.openflow.switch.queue.learn_queue import Intake
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.flow_removed import Expired
 from ofapp.openflow.wire.main_thread import MAIN_THREADS
-from ofapp.openflow.wire.portdesc import read_port_status
+from ofapp.openflow.wire.messages.flow_removed import Expired
+from ofapp.openflow.wire.messages.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import answers
 

@@ -28,15 +28,15 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.wire.bundle import is_reply
-from ofapp.openflow.wire.curiosity import CURIOSITY
 from ofapp.openflow.wire.echoes import Unreplied
-from ofapp.openflow.wire.flow_removed import is_deletion
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
+from ofapp.openflow.wire.ip_sampling import CURIOSITY
 from ofapp.openflow.wire.listener import Listener
-from ofapp.openflow.wire.multipart import has_more, tells_ports
+from ofapp.openflow.wire.messages.bundle import is_reply
+from ofapp.openflow.wire.messages.flow_removed import is_deletion
+from ofapp.openflow.wire.messages.multipart import has_more, tells_ports
+from ofapp.openflow.wire.messages.parse import EndlessError, parse
 from ofapp.openflow.wire.outbox import FencedError, Outbox
-from ofapp.openflow.wire.parse import EndlessError, parse
 from ofapp.openflow.wire.refusals import read_refusal
 from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
 

@@ -25,9 +25,9 @@ from typing import NamedTuple
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
-from ofapp.openflow.wire.curiosity import CURIOSITY
-from ofapp.openflow.wire.flow_removed import Expired, is_learned_notice, read_flow_removed
-from ofapp.openflow.wire.packet_in import (
+from ofapp.openflow.wire.ip_sampling import CURIOSITY
+from ofapp.openflow.wire.messages.flow_removed import Expired, is_learned_notice, read_flow_removed
+from ofapp.openflow.wire.messages.packet_in import (
     first_misses,
     is_address,
     is_bpdu,

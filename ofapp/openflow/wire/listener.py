@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ofapp.openflow.wire.flow_removed import Expired
+from ofapp.openflow.wire.messages.flow_removed import Expired
 from ofapp.openflow.wire.refusals import Refusal
 
 

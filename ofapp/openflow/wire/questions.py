@@ -26,7 +26,7 @@ from ofapp.openflow.model.cookie import (
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
+from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.requests import bodies
 
 OURS = APP << 48

@@ -16,7 +16,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.bridge.event import Event, Severity
 from ofapp.openflow.model.cookie import LEARNED_BIT, Feature, parse_cookie
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.wire import bundle
+from ofapp.openflow.wire.messages import bundle
 
 QUIET = 60.0
 """Seconds without another refusal after which what hosts bring about is over."""

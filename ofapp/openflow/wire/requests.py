@@ -9,10 +9,10 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.common import hub
-from ofapp.openflow.wire import codec
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.multipart import BODY, has_more
-from ofapp.openflow.wire.parse import EndlessError, parse
+from ofapp.openflow.wire.messages import codec
+from ofapp.openflow.wire.messages.multipart import BODY, has_more
+from ofapp.openflow.wire.messages.parse import EndlessError, parse
 
 PATIENCE = 10.0
 """Seconds without any reply after which a switch is taken to have nothing more to say."""

@@ -9,14 +9,14 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
-from ofapp.bridge.acl import IMPLICIT, rule_number
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.commons import Commons
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.params.acl import IMPLICIT, rule_number
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.config import Config
 from ofapp.controller.access import Role
@@ -25,11 +25,11 @@ from ofapp.controller.network import Network
 from ofapp.controller.state import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
-from ofapp.openflow.switch.acl_counters import AclCounters
-from ofapp.openflow.switch.port_counters import PortCounters
+from ofapp.openflow.switch.counters.acl import AclCounters
+from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.session import SwitchStatus
-from ofapp.openflow.wire.flow_stats import FlowStats
-from ofapp.openflow.wire.port_stats import PortCount
+from ofapp.openflow.wire.messages.flow_stats import FlowStats
+from ofapp.openflow.wire.messages.port_stats import PortCount
 from tests.unit.api.cables import Cables
 from tests.unit.bridge.lldp.lab import pdu as lldpdu
 from tests.unit.multicast.lan import V4, ip

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from ofapp.api.server import ApiServer, Place
+from ofapp.api.http.server import ApiServer, Place
 from ofapp.common import hub
 from tests.unit.api.network import NETWORKS, SECRETS
 

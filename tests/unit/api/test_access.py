@@ -9,7 +9,7 @@ import pytest
 from flask import Flask, Response
 
 from ofapp.api.app import create_app
-from ofapp.api.door import GUEST, Guest
+from ofapp.api.http.connections import GUEST, Guest
 from ofapp.api.roles import role_of
 from ofapp.controller.access import Role, User
 from ofapp.controller.network import Network

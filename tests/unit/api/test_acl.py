@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ofapp.api.acls import AclList
+from ofapp.api.resources.bridge.acls import AclList
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, acl_network
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import bridges
-from ofapp.api import ports as ports_api
+from ofapp.api.resources.bridge import bridges
+from ofapp.api.resources.bridge import ports as ports_api
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import Guard
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.controller.network import Network

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.config import ConfigStatus, Reloaded
+from ofapp.api.resources.config import ConfigStatus, Reloaded
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import BridgeNamed
 from ofapp.bridge.mac import parse_mac

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from eventlet import patcher
 
-from ofapp.api import door as module
-from ofapp.api.door import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
+from ofapp.api.http import connections as module
+from ofapp.api.http.connections import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
+from ofapp.api.http.server import ApiServer, Place
 from ofapp.api.problems import Problem
-from ofapp.api.server import ApiServer, Place
 from ofapp.common import hub
 from ofapp.controller.events import EventLog
 from tests.unit.api.network import DPID, some_network

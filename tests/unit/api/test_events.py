@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api import events as routes_events
-from ofapp.api import streams as streams_module
-from ofapp.api.streams import Beginning, Follower
+from ofapp.api.http import streams as streams_module
+from ofapp.api.http.streams import Beginning, Follower
+from ofapp.api.resources import events as routes_events
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network

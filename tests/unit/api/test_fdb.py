@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import fdb
+from ofapp.api.resources.bridge import fdb
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, learn, mac
 
@@ -112,7 +112,7 @@ def test_a_port_that_only_some_bridges_have(client: Any, network: Network) -> No
 
 
 def test_a_name_goes_before_a_number(client: Any, network: Network, bridge: Bridge) -> None:
-    from ofapp.bridge.ports import Port
+    from ofapp.bridge.ports.port import Port
 
     bridge.put_port(Port(9, "2", 9, True), time.monotonic())
     learn(network, bridge, (9, 0, mac(99)))

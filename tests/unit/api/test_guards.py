@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.api import bridges, fdb
-from ofapp.api import ports as ports_api
+from ofapp.api.resources.bridge import bridges, fdb
+from ofapp.api.resources.bridge import ports as ports_api
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, add_bridge, guarded_network, mac
 from tests.unit.api.test_metrics import BR0, value

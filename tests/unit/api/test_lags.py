@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.lags import LagDetail, LagList
-from ofapp.api.ports import PortList
+from ofapp.api.resources.bridge.lags import LagDetail, LagList
+from ofapp.api.resources.bridge.ports import PortList
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus, MemberStatus, PartyStatus

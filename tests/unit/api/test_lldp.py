@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.lldp import LldpBridgeStatus
-from ofapp.api.topology import Map
+from ofapp.api.resources.bridge.lldp import LldpBridgeStatus
+from ofapp.api.resources.topology import Map
 from ofapp.controller.network import Network
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, lldp_network

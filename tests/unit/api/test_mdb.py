@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.mdb.models import MdbEntry, MdbPage
-from ofapp.api.mdb.rows import decode_cursor, encode_cursor, rows
+from ofapp.api.resources.bridge.mdb.models import MdbEntry, MdbPage
+from ofapp.api.resources.bridge.mdb.rows import decode_cursor, encode_cursor, rows
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
 from tests.unit.multicast.lan import V6, ip

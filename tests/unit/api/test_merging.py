@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from ofapp.api.merging import merge_bridges, merge_entries, merge_found, place
+from ofapp.api.cluster.merging import merge_bridges, merge_entries, merge_found, place
 from ofapp.api.pagination import decode_cursor, encode_cursor
-from ofapp.api.search import MOST, Found
+from ofapp.api.resources.search import MOST, Found
 
 ONE, TWO, NOBODYS = (f"{number:016x}" for number in (1, 2, 3))
 OWNERS = {ONE: "a", TWO: "b"}

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.multicast.models import FamilyStatus, MulticastPortStatus, MulticastStatus
+from ofapp.api.resources.bridge.multicast.models import (
+    FamilyStatus,
+    MulticastPortStatus,
+    MulticastStatus,
+)
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.config.multicast import (

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api.streams import EventItem
+from ofapp.api.http.streams import EventItem
 from tests.unit.api import live
 from tests.unit.api.network import DPID, STATIC
 

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 import pytest
 
-from ofapp.api.ports import LimitedKind, PortDetail, VlanStatus
+from ofapp.api.resources.bridge.ports import LimitedKind, PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.vlan import TRANSPARENT, PortVlans, access, trunk
+from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans, access, trunk
 from ofapp.config.membership import joined, left, said
 from ofapp.controller.network import Network
 from ofapp.openflow.pipeline.meters import Copy

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.api.request_reader import (
+from ofapp.api.http.request_reader import (
     MAX_BODY,
     MAX_FIELD,
     MAX_HEAD,

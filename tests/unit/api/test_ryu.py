@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, OWN, STATIC, learn, mac
 

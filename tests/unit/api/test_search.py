@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flask_openapi3.openapi import OpenAPI
 
-from ofapp.api import search
-from ofapp.api.vendors import Vendors, blueprint
+from ofapp.api.resources import search
+from ofapp.api.resources.vendors import Vendors, blueprint
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, lldp_network, mac
 

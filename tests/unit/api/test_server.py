@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ofapp.api.server import ApiServer, Place
+from ofapp.api.http.server import ApiServer, Place
 from ofapp.common import hub
 from tests.unit.api.network import DPID, empty_network
 

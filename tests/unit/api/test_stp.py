@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.stp import StpBridgeStatus, StpPortStatus
+from ofapp.api.resources.bridge.stp import StpBridgeStatus, StpPortStatus
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.ports import Port
+from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, SendBpdu, SpanningTree
 from ofapp.config.stp import StpBridge, StpPort
 from ofapp.controller.events import Interest

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from ofapp.api import streams as module
+from ofapp.api.http import streams as module
+from ofapp.api.http.streams import OF_ADDRESS, OF_TOKEN, Beginning, Follower, Streams
 from ofapp.api.problems import ProblemError
-from ofapp.api.streams import OF_ADDRESS, OF_TOKEN, Beginning, Follower, Streams
 from ofapp.controller.events import EventLog
 from tests.unit.api import live
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.topology import Map, MapLink, around, map_view
+from ofapp.api.resources.topology import Map, MapLink, around, map_view
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.bridge.stp.vectors import format_bridge_id
 from ofapp.controller.network import Network

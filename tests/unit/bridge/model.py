@@ -23,7 +23,7 @@ from ofapp.bridge.effects import (
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.openflow.switch.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
 
 
 class ModelSwitch:

@@ -13,9 +13,9 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast_snooping import BridgeSnooping
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPort
 from tests.unit.multicast.lan import V4, ip

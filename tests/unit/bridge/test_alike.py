@@ -7,8 +7,8 @@ from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SetFlood
 from ofapp.bridge.event import Event, Severity
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 
 
 def ports(count: int, up: bool = True) -> list[Port]:

@@ -9,8 +9,8 @@ import pytest
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, SendFrame
 from ofapp.bridge.event import Event
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp import PortState, SetPortState

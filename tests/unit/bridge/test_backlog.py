@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ofapp.bridge.backlog import LONGEST, Backlog
+from ofapp.bridge.fdb.backlog import LONGEST, Backlog
 
 NOW = 100.0
 

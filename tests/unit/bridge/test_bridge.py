@@ -20,11 +20,11 @@ from ofapp.bridge.effects import (
 from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac, is_group, parse_mac
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.bridge.vlan import access
-from ofapp.openflow.switch.sweep import Occasion, Sweep
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import PortPolicy
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.vlan import access
+from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 OWN = 0x020000000099

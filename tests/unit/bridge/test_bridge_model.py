@@ -7,12 +7,12 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.fdb import EntryType
+from ofapp.bridge.fdb.fdb import EntryType
 from ofapp.bridge.mac import is_group
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
-from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.openflow.switch.sweep import Occasion
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.openflow.switch.audit.sweep import Occasion
 from tests.unit.bridge.model import ModelSwitch
 
 PORTS = (1, 2, 3, LOCAL_PORT)

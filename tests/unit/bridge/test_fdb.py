@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ofapp.bridge.fdb import COHORT_SIZE, COHORTS, Entry, EntryType, Fdb
+from ofapp.bridge.fdb.fdb import COHORT_SIZE, COHORTS, Entry, EntryType, Fdb
 
 
 def learn(fdb: Fdb, first: int, count: int, vid: int = 0) -> list[int]:

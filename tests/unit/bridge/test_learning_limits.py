@@ -7,9 +7,9 @@ import pytest
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallEntry, SetGate
 from ofapp.bridge.event import Event
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import Policies, PortPolicy, VlanPolicy
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import Policies, PortPolicy, VlanPolicy
+from ofapp.bridge.ports.port import Port
 
 FIRST = 0x020000000001
 DROP = PortPolicy(over_limit="drop")

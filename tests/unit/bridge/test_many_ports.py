@@ -8,16 +8,16 @@ import ofapp.common.hub  # noqa: F401
 import pytest
 
 from ofapp.bridge import multicast, stp
-from ofapp.bridge import ports as ports_module
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import SendFrame, SetFlood, Unsettled
 from ofapp.bridge.event import Event
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import LOCAL_PORT, SURE, Port, PortRoom
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports import port as ports_module
+from ofapp.bridge.ports.port import LOCAL_PORT, SURE, Port, PortRoom
+from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.bridge.vlan import access, trunk
-from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.switch.encode.writer import EffectWriter
 from tests.unit.effort import calls
 
 FEW, MANY = 20, 120  # the many are still one portion of those that are due together

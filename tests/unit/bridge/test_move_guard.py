@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ofapp.bridge import move_guard as guarding
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     Effect,
@@ -20,12 +19,13 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.event import Event, Severity
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy
-from ofapp.bridge.ports import Port
+from ofapp.bridge.fdb import move_guard as guarding
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy
+from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
 from ofapp.common.portions import AT_ONCE
-from ofapp.openflow.switch.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 

@@ -15,12 +15,12 @@ from ofapp.bridge.multicast import (
     SetUnregistered,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast_snooping import MAX_VLANS
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.multicast.on_bridge import MAX_VLANS
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports.port import LOCAL_PORT
+from ofapp.bridge.ports.vlan import access
 from ofapp.bridge.stp import BridgeParams as StpParams
-from ofapp.bridge.vlan import access
 from tests.unit.bridge.snooping_bridge import (
     GROUP,
     MAC_GROUP,

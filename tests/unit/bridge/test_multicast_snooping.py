@@ -19,17 +19,17 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast_snooping import MAX_VLANS
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.permanent_entries import PermanentEntry
-from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.multicast.on_bridge import MAX_VLANS
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import PortPolicy
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import TopologyChanged
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.bpdu import encode as encode_bpdu
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
-from ofapp.bridge.vlan import access, trunk
 from tests.unit.bridge.snooping_bridge import (
     GROUP,
     OWN,

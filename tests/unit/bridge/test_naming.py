@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ofapp.bridge.event import Event, PortNumber, Text, following
-from ofapp.bridge.ports import Port, PortTable
+from ofapp.bridge.ports.port import Port, PortTable
 
 
 @pytest.fixture

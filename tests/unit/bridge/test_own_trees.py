@@ -9,8 +9,8 @@ import pytest
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Effect, SendFrame
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees
 

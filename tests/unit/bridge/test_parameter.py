@@ -11,9 +11,10 @@ from annotated_types import Interval, MultipleOf
 from pydantic import BaseModel, ValidationError
 from typing_extensions import Doc
 
-from ofapp.bridge import multicast, policy, stp
-from ofapp.bridge.parameter import declared, refusals
-from ofapp.bridge.params import BridgeParams, PortParams
+from ofapp.bridge import multicast, stp
+from ofapp.bridge.params import policy
+from ofapp.bridge.params.parameter import declared, refusals
+from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge, MacMove, Vlan
 from ofapp.config.derived import fields_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import SendFrame
 from ofapp.bridge.event import Event
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp.bpdu import decode, encode
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ofapp.bridge.rates import FASTEST, QUIET, Load, Rates, share_controller, shares
+from ofapp.bridge.fdb.rates import FASTEST, QUIET, Load, Rates, share_controller, shares
 
 SURE = 1_000
 STEP = 0.25

@@ -12,8 +12,8 @@ import pytest
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.multicast import Family, Params, SetGroup, SetUnregistered, VlanParams
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 from tests.unit.multicast.lan import TO_EX, V4, V6, ip
 
 Wire = type[V4] | type[V6]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import SendFrame
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 
 Keys = tuple[str | int, ...]

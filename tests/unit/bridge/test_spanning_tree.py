@@ -20,8 +20,8 @@ from ofapp.bridge.effects import (
     SendFrame,
     SetFlood,
 )
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp import PortState, SetPortState

@@ -7,11 +7,11 @@ import pytest
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.bridge.switch_restart import PORTION, begin_anew
-from ofapp.openflow.switch.sweep import Occasion, Sweep
+from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 LATER = 100.0

@@ -18,8 +18,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from ofapp.cli import output, ports
+from ofapp.cli import output
 from ofapp.cli.app import app
+from ofapp.cli.commands import ports
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL, OWN, mac
 from tests.unit.cli.conftest import Run

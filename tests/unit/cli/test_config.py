@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ofapp.cli.config import _lines
+from ofapp.cli.commands.config import _lines
 from ofapp.config import parse_config
 from tests.unit.api.network import DPID
 from tests.unit.cli.conftest import Run

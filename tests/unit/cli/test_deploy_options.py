@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ofapp.cli.client import ApiError
-from ofapp.cli.deploy_options import read_config
+from ofapp.cli.commands.deploy.options import read_config
 from ofapp.deploy.model import DeployPort
 
 FILE = """\

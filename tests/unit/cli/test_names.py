@@ -8,8 +8,9 @@ import pytest
 import typer
 
 from ofapp.bench import BenchError
-from ofapp.cli import bench, deploy_work
 from ofapp.cli.client import ApiError
+from ofapp.cli.commands import bench
+from ofapp.cli.commands.deploy import work as deploy_work
 from ofapp.deploy import watch
 from ofapp.deploy.checks import Problem
 from ofapp.deploy.journal import JournalError, Store

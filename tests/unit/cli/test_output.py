@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ofapp.cli import output
+from ofapp.cli.commands.vlan import _as_iproute2
 from ofapp.cli.output import age, print_table, short
-from ofapp.cli.vlan import _as_iproute2
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import IO
 import httpx
 import pytest
 
-from ofapp.cli import stp
+from ofapp.cli.commands import stp
 from tests.unit.api import live
 from tests.unit.api.network import DPID, FULL
 from tests.unit.cli.conftest import Run

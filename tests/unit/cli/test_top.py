@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.cli.top import lateness, taken
+from ofapp.cli.commands.top import lateness, taken
 from tests.unit.cli.conftest import Run
 
 

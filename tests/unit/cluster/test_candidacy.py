@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ofapp.controller.cluster import candidacy as module
-from ofapp.controller.cluster import claims as claims_module
-from ofapp.controller.cluster.candidacy import PATIENCE, TURN, Candidacy, Desk
-from ofapp.controller.cluster.claims import Claims
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.placement import Candidate, line
-from ofapp.openflow.switch.roles import StaleError
+from ofapp.controller.cluster.election import claims as claims_module
+from ofapp.controller.cluster.election import election as module
+from ofapp.controller.cluster.election.claims import Claims
+from ofapp.controller.cluster.election.election import PATIENCE, TURN, Candidacy, Desk
+from ofapp.controller.cluster.election.placement import Candidate, line
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.openflow.switch.mastership.roles import StaleError
 from tests.support.etcd import FakeEtcd
 
 NAMES = ("a", "b", "c")

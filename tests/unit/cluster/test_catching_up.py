@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd import Changes, UnreachableError
-from ofapp.controller.cluster.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.etcd import Changes, UnreachableError
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from tests.support.etcd_nodes import EtcdNodes
 from tests.support.waiting import wait_for
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ofapp.bridge.event import Event
-from ofapp.controller.cluster.bases import Base, Bases
-from ofapp.controller.cluster.claims import Claim, Claims
-from ofapp.controller.cluster.etcd import UnreachableError
-from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.election.claims import Claim, Claims
+from ofapp.controller.cluster.election.generation_base import Base, Bases
+from ofapp.controller.cluster.etcd.etcd import UnreachableError
+from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.openflow.wire.requests import RequestError
 from tests.support.etcd import FakeClient, FakeEtcd
 

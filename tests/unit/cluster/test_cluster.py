@@ -9,14 +9,14 @@ import pytest
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.cluster import cluster as module
-from ofapp.controller.cluster.candidacy import Candidacy
-from ofapp.controller.cluster.claims import Claim
 from ofapp.controller.cluster.cluster import Cluster, Membership
-from ofapp.controller.cluster.etcd import EtcdError
-from ofapp.controller.cluster.guard import GuardedEtcd
-from ofapp.controller.cluster.history import History
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.cluster.election.claims import Claim
+from ofapp.controller.cluster.election.election import Candidacy
+from ofapp.controller.cluster.etcd.etcd import EtcdError
+from ofapp.controller.cluster.etcd.guard import GuardedEtcd
+from ofapp.controller.cluster.etcd.history import History
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.openflow.wire.requests import RequestError
 from tests.support.etcd import FakeEtcd
 

@@ -13,15 +13,15 @@ import pytest
 from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.config import Config, load_config
-from ofapp.controller.cluster import configuration
-from ofapp.controller.cluster.configuration import SharedConfiguration, Takes
-from ofapp.controller.cluster.etcd import Put
-from ofapp.controller.cluster.guard import GuardedEtcd
-from ofapp.controller.cluster.history import History
-from ofapp.controller.cluster.keys import Keys
+from ofapp.controller.cluster.etcd.etcd import Put
+from ofapp.controller.cluster.etcd.guard import GuardedEtcd
+from ofapp.controller.cluster.etcd.history import History
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing import configuration
+from ofapp.controller.cluster.sharing.configuration import SharedConfiguration, Takes
+from ofapp.controller.configuration.pushed import Pushed, PushError
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.pushed import Pushed, PushError
 from ofapp.controller.state import State
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd import (
+from ofapp.controller.cluster.etcd.etcd import (
     Changes,
     Delete,
     Etcd,
@@ -20,7 +20,7 @@ from ofapp.controller.cluster.etcd import (
     created,
     modified,
 )
-from ofapp.controller.cluster.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from tests.support.etcd import FakeEtcd
 from tests.support.waiting import wait_for
 

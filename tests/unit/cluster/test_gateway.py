@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd import (
+from ofapp.controller.cluster.etcd.etcd import (
     Changes,
     FullError,
     RefusedError,
     UnreachableError,
 )
-from ofapp.controller.cluster.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from tests.support.etcd_nodes import EtcdNode, EtcdNodes, missing
 from tests.support.ports import free_port
 from tests.support.waiting import wait_for

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ofapp.bridge.event import Event
-from ofapp.controller.cluster.etcd import Node
-from ofapp.controller.cluster.health import EtcdHealth
+from ofapp.controller.cluster.etcd.etcd import Node
+from ofapp.controller.cluster.etcd.health import EtcdHealth
 from tests.support.etcd import FakeEtcd
 
 GOOD = Node("a:2379", "", "3.4", True, True, 1000)

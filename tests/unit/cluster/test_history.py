@@ -9,12 +9,12 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster import history as module
-from ofapp.controller.cluster.etcd import Changes, EtcdError, Put, absent, modified
-from ofapp.controller.cluster.guard import AnotherHistoryError, GuardedEtcd
-from ofapp.controller.cluster.history import History
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.cluster.etcd import history as module
+from ofapp.controller.cluster.etcd.etcd import Changes, EtcdError, Put, absent, modified
+from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, GuardedEtcd
+from ofapp.controller.cluster.etcd.history import History
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.state import Kept, NotSavedError, StaticEntry, keeper
 from ofapp.controller.state.settings import KeptSettings
 from tests.support.etcd import FakeClient, FakeEtcd

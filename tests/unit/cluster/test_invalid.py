@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ofapp.bridge.event import Event
-from ofapp.controller.cluster.claims import Claims
-from ofapp.controller.cluster.etcd import Changes
-from ofapp.controller.cluster.guard import GuardedEtcd
-from ofapp.controller.cluster.invalid import MOST, TOLD
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.members import Members
-from ofapp.controller.cluster.signing import SECRET_OCTETS
+from ofapp.controller.cluster.election.claims import Claims
+from ofapp.controller.cluster.etcd.etcd import Changes
+from ofapp.controller.cluster.etcd.guard import GuardedEtcd
+from ofapp.controller.cluster.etcd.invalid import MOST, TOLD
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.cluster.peers.signing import SECRET_OCTETS
 from tests.support.etcd import FakeEtcd
 
 KEYS = Keys("test")

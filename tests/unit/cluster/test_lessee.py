@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.controller.cluster import lessee as module
-from ofapp.controller.cluster.lessee import Lessee
+from ofapp.controller.cluster.election import lease_keeper as module
+from ofapp.controller.cluster.election.lease_keeper import Lessee
 from tests.support.etcd import FakeClient, FakeEtcd
 
 

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from ofapp.common import hub, rate_limited
-from ofapp.controller.cluster.gateway import Access, Gateway
-from ofapp.controller.cluster.nodes import NodeConnection
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.nodes import NodeConnection
 from tests.support.waiting import wait_for
 
 WATCHES = 8
@@ -18,7 +18,7 @@ WATCHES = 8
 @pytest.fixture(autouse=True)
 def _new_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at a start."""
-    log = logging.getLogger("ofapp.controller.cluster.watching")
+    log = logging.getLogger("ofapp.controller.cluster.etcd.watching")
     monkeypatch.setattr(log, "filters", [rate_limited.RateLimit()])
 
 
@@ -26,7 +26,7 @@ def test_watches_that_fail_write_a_few_lines(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries, shun = [], NodeConnection.shun
-    monkeypatch.setattr("ofapp.controller.cluster.watching.RETRY", 0.02)
+    monkeypatch.setattr("ofapp.controller.cluster.etcd.watching.RETRY", 0.02)
     monkeypatch.setattr(NodeConnection, "shun", lambda own: (tries.append(own), shun(own)))
     with caplog.at_level(logging.INFO), closing(Gateway(Access(("127.0.0.1:1",)))) as gateway:
         for number in range(WATCHES):

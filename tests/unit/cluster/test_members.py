@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from ofapp.bridge.event import Event
-from ofapp.controller.cluster.members import Members
-from ofapp.controller.cluster.signing import (
+from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.cluster.peers.signing import (
     SKEW,
     Asked,
     Caller,

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from ofapp.api.server import ApiServer
-from ofapp.api.server import Place as ApiPlace
+from ofapp.api.http.server import ApiServer
+from ofapp.api.http.server import Place as ApiPlace
 from ofapp.controller.access import Role
-from ofapp.controller.cluster.claims import Claims
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.members import Members
-from ofapp.controller.cluster.peers import Credentials, Peers, Request, SilentError
-from ofapp.controller.cluster.signing import Caller
-from ofapp.controller.cluster.surface import Place, Surface
+from ofapp.controller.cluster.election.claims import Claims
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.cluster.peers.requests import Credentials, Peers, Request, SilentError
+from ofapp.controller.cluster.peers.signing import Caller
+from ofapp.controller.cluster.peers.surface import Place, Surface
 from ofapp.controller.network import Network
 from tests.support.etcd import FakeEtcd
 from tests.unit.api.network import DPID, add_bridge, empty_network, learn, mac

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.controller.cluster.placement import Candidate, line
+from ofapp.controller.cluster.election.placement import Candidate, line
 
 names = st.sets(st.text(min_size=1, max_size=8), min_size=1, max_size=6)
 SWITCHES = range(1, 1001)

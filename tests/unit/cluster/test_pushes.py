@@ -14,12 +14,12 @@ from ofapp.common import hub
 from ofapp.config import ConfigError
 from ofapp.config.document import Place
 from ofapp.config.errors import Fault
-from ofapp.controller.cluster import configuration
-from ofapp.controller.cluster.configuration import SharedConfiguration, Takes
-from ofapp.controller.cluster.etcd import UnreachableError
-from ofapp.controller.cluster.gateway import Access, Gateway
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.pushed import Outcome, Pushed, PushError, UncertainError
+from ofapp.controller.cluster.etcd.etcd import UnreachableError
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing import configuration
+from ofapp.controller.cluster.sharing.configuration import SharedConfiguration, Takes
+from ofapp.controller.configuration.pushed import Outcome, Pushed, PushError, UncertainError
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.etcd_nodes import EtcdNodes
 from tests.support.waiting import wait_for

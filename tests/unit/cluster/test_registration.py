@@ -6,9 +6,9 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.lessee import Lessee
-from ofapp.controller.cluster.members import Members
+from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.members import Members
 from tests.support.etcd import FakeEtcd
 
 KEYS = Keys("test")

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ofapp.controller.cluster.members import Members
-from ofapp.controller.cluster.signing import (
+from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.cluster.peers.signing import (
     Asked,
     Caller,
     ForgedError,

@@ -8,9 +8,9 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.controller.access import Role, Tokens
-from ofapp.controller.cluster.etcd import Delete, Put, absent
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.cluster.etcd.etcd import Delete, Put, absent
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.state import Kept, NotSavedError, StaticEntry, keeper
 from ofapp.controller.state.settings import KeptSettings
 from tests.support.etcd import FakeClient, FakeEtcd

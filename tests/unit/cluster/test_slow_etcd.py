@@ -9,11 +9,11 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster.gateway import Access, Gateway
-from ofapp.controller.cluster.health import EtcdHealth
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.lessee import Lessee
-from ofapp.controller.cluster.members import Members
+from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.health import EtcdHealth
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.peers.members import Members
 from tests.support.delay import DelayingProxy
 from tests.support.etcd_nodes import EtcdNodes
 from tests.support.waiting import wait_for

@@ -14,10 +14,10 @@ import pytest
 from ofapp.common import hub
 from ofapp.controller.access import Role, Tokens
 from ofapp.controller.access.tokens import FILE
-from ofapp.controller.cluster.etcd import Etcd, Put, absent
-from ofapp.controller.cluster.gateway import Access, Gateway
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.cluster.etcd.etcd import Etcd, Put, absent
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.state import Kept, MdbEntry, NotSavedError, State, StaticEntry, keeper
 from ofapp.controller.state.settings import KeptSettings
 from tests.support.etcd import FakeClient, FakeEtcd

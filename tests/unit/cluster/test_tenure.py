@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ofapp.controller.cluster.tenure import CAUTION, Tenure, clock
+from ofapp.controller.cluster.election.lease_deadline import CAUTION, Tenure, clock
 
 
 def test_nothing_may_be_written_before_a_lease() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd import Changes, EtcdError, Put, absent
-from ofapp.controller.cluster.gateway import Access, Gateway
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.state import SharedState
+from ofapp.controller.cluster.etcd.etcd import Changes, EtcdError, Put, absent
+from ofapp.controller.cluster.etcd.gateway import Access, Gateway
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.state import Kept, StaticEntry, keeper
 from tests.support import etcd_nodes
 from tests.support.etcd_nodes import EtcdNodes

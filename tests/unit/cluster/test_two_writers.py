@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ofapp.controller.cluster.tenure import Tenure
-from ofapp.openflow.switch.roles import (
+from ofapp.controller.cluster.election.lease_deadline import Tenure
+from ofapp.openflow.switch.mastership.roles import (
     NO_GENERATION,
     Asking,
     Role,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from ofapp.common import hub
-from ofapp.controller.cluster.claims import Claim
-from ofapp.controller.cluster.keys import Keys
-from ofapp.controller.cluster.unheard import Unheard
+from ofapp.controller.cluster.election.claims import Claim
+from ofapp.controller.cluster.election.unreachable import Unheard
+from ofapp.controller.cluster.etcd.keys import Keys
 from tests.support.etcd import FakeEtcd
 from tests.support.waiting import wait_for
 

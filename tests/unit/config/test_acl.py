@@ -8,8 +8,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from ofapp.bridge.acl import MAX_FLOWS
-from ofapp.bridge.policy import AclMatch, AclRule
+from ofapp.bridge.params.acl import MAX_FLOWS
+from ofapp.bridge.params.policy import AclMatch, AclRule
 from ofapp.config.acl import AclMatchSettings, AclRuleSettings, acl_params, acl_warnings
 from ofapp.config.base import FaultsError
 

@@ -12,8 +12,8 @@ import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ofapp.bridge.policy import Mirror, MoveLimit, PortPolicy, Storm, VlanPolicy
-from ofapp.bridge.vlan import ALL_VIDS, TRANSPARENT, PortVlans, access, trunk
+from ofapp.bridge.params.policy import Mirror, MoveLimit, PortPolicy, Storm, VlanPolicy
+from ofapp.bridge.ports.vlan import ALL_VIDS, TRANSPARENT, PortVlans, access, trunk
 from ofapp.config import Config, ConfigError, Fault, load_config, parse_config
 from ofapp.config.compare import differences
 from ofapp.config.document import NotYamlError, read

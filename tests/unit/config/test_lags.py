@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from ofapp.bridge.lag.params import LagParams
-from ofapp.cli.config import _body
+from ofapp.cli.commands.config import _body
 from ofapp.config import Config, ConfigError, parse_config
 from ofapp.config.bridge import Bridge
 from ofapp.config.compare import carried, differences

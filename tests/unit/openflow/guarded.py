@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 
 HELD = 0x020000000001
 

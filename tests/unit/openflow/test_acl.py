@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import ofapp.common.hub  # noqa: F401
 
 # isort: split
-from ofapp.bridge import acl
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import Policies, PortPolicy
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params import acl
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import Policies, PortPolicy
+from ofapp.bridge.ports.port import Port
 from ofapp.openflow.model.flow import Flow, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.acl import (

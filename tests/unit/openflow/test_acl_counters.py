@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.openflow.pipeline.acl import rule_meter
-from ofapp.openflow.switch.acl_counters import AclCounters, Count, Reading, Tally
+from ofapp.openflow.switch.counters.acl import AclCounters, Count, Reading, Tally
 from tests.unit.openflow.test_acl import LIST, bridge_with, rules_of, tcp
 
 KNOWN = (1, 2)

@@ -12,14 +12,14 @@ import ofapp.common.hub  # noqa: F401
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import SetFlood
 from ofapp.bridge.multicast import RemoveGroup, SetGroup
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.openflow.model.flow import Group, Output, PopTag, Resubmit, SetRegister
 from ofapp.openflow.model.rule import Register
 from ofapp.openflow.pipeline.chain import chained, parts_of, ports_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
-from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire import codec
+from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.messages import messages
 
 MOST = 2046

@@ -30,7 +30,6 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.wire import channel as channel_module
-from ofapp.openflow.wire import codec, parse
 from ofapp.openflow.wire.channel import (
     BACKLOG,
     FRAMES,
@@ -41,6 +40,7 @@ from ofapp.openflow.wire.channel import (
     Channel,
 )
 from ofapp.openflow.wire.inbox import BATCH
+from ofapp.openflow.wire.messages import codec, parse
 from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import ask_once
 from tests.support.waiting import wait_for

@@ -13,8 +13,8 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.multicast import Params
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.openflow.model.flow import (
     BackOut,
@@ -31,8 +31,8 @@ from ofapp.openflow.model.flow import (
 )
 from ofapp.openflow.model.rule import Register
 from ofapp.openflow.pipeline.entries import GroupNumbers
-from ofapp.openflow.switch.program import program
-from ofapp.openflow.wire import codec
+from ofapp.openflow.switch.audit.program import program
+from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.guarded import guarded
 
 _OS_KEN = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)

@@ -9,10 +9,10 @@ import pytest
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame, SetFlood
-from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.params.params import BridgeParams
 from ofapp.common import hub
-from ofapp.openflow.switch import delivery as module
-from ofapp.openflow.switch.delivery import Delivery, Way, Writing
+from ofapp.openflow.switch.queue import delivery as module
+from ofapp.openflow.switch.queue.delivery import Delivery, Way, Writing
 
 FRAME = SendFrame(frozenset({1}), b"frame")
 FIRST, SECOND, THIRD = (SetFlood(frozenset({number})) for number in (1, 2, 3))
@@ -73,7 +73,7 @@ class Switch:
 def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
     monkeypatch.setattr(hub, "spawn_after", lambda _seconds, function: function())
     monkeypatch.setattr(module.parser, "OFPBarrierRequest", lambda _channel: Message())
-    monkeypatch.setattr("ofapp.openflow.wire.codec.serialize", lambda _message: b"")
+    monkeypatch.setattr("ofapp.openflow.wire.messages.codec.serialize", lambda _message: b"")
     return Switch()
 
 

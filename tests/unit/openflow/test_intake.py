@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.backlog import LONGEST
-from ofapp.bridge.learning import Sample
-from ofapp.openflow.switch.intake import FEW, Intake
-from ofapp.openflow.wire.window import HOST, Window
+from ofapp.bridge.fdb.backlog import LONGEST
+from ofapp.bridge.fdb.learning import Sample
+from ofapp.openflow.switch.queue.learn_queue import FEW, Intake
+from ofapp.openflow.wire.flow_control import HOST, Window
 
 
 class Switch:

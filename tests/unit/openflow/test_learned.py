@@ -26,20 +26,13 @@ from ofapp.bridge.effects import (
     RemoveSource,
 )
 from ofapp.bridge.mac import format_mac
-from ofapp.bridge.ports import LOCAL_PORT
+from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline import flows
-from ofapp.openflow.switch.learned_writer import LearnedWriter
-from ofapp.openflow.wire import (
-    codec,
-    flow_removed,
-)
-from ofapp.openflow.wire import (
-    flow_stats as statistics,
-)
-from ofapp.openflow.wire import (
-    packet_in as packet_ins,
-)
+from ofapp.openflow.switch.encode.learned import LearnedWriter
+from ofapp.openflow.wire.messages import codec, flow_removed
+from ofapp.openflow.wire.messages import flow_stats as statistics
+from ofapp.openflow.wire.messages import packet_in as packet_ins
 
 PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 WRITER = LearnedWriter(300)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import heapq
 
+from ofapp.openflow.wire.flow_control import HOST, MARK, Window
 from ofapp.openflow.wire.main_thread import LEAST, STUCK, MainThread, MainThreads
-from ofapp.openflow.wire.window import HOST, MARK, Window
 
 EACH = 100e-6
 """Seconds that the main thread needs for an address."""

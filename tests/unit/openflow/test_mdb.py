@@ -13,8 +13,8 @@ import ofapp.common.hub  # noqa: F401
 from ofapp.bridge.multicast import Family, SetGroup, SetUnregistered
 from ofapp.openflow.pipeline import entries, flows
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, is_our_group
-from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.flow_stats import FlowStats, read_entry, read_flow_stats
+from ofapp.openflow.wire.messages import codec
+from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_entry, read_flow_stats
 
 vids = st.integers(0, 4094)
 sources4 = st.none() | st.binary(min_size=4, max_size=4)

@@ -6,9 +6,9 @@ from collections import deque
 
 import pytest
 
-from ofapp.bridge.learning import Sample
-from ofapp.openflow.switch.intake import Intake
-from ofapp.openflow.wire.window import HOST, Window
+from ofapp.bridge.fdb.learning import Sample
+from ofapp.openflow.switch.queue.learn_queue import Intake
+from ofapp.openflow.wire.flow_control import HOST, Window
 
 QUIET, LOUD = 2, 1
 CHUNK = 0.002

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.openflow.switch.pace import LONGEST, SHARE, SPREAD, Pace, spread
+from ofapp.openflow.switch.counters.pace import LONGEST, SHARE, SPREAD, Pace, spread
 
 
 def test_the_rest_grows_with_what_the_answer_cost_and_not_with_the_way() -> None:

@@ -15,12 +15,12 @@ from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.multicast import Family
 from ofapp.bridge.multicast import Params as MulticastParams
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import AclMatch, AclRule, Policies, PortPolicy, Storm
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import AclMatch, AclRule, Policies, PortPolicy, Storm
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.vlan import access, trunk
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
@@ -31,10 +31,10 @@ from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
 from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
-from ofapp.openflow.switch import comparison
-from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.flow_stats import FlowStats, read_flow_stats
+from ofapp.openflow.switch.audit import comparison
+from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.wire.messages import codec
+from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from tests.unit.openflow.guarded import guarded
 
 

@@ -10,17 +10,17 @@ import pytest
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag import LagParams
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 from ofapp.common import hub
 
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.switch import port_counters
-from ofapp.openflow.switch.port_counters import AT_ONCE, SLICE, PortCounters
+from ofapp.openflow.switch.counters import ports as port_counters
+from ofapp.openflow.switch.counters.ports import AT_ONCE, SLICE, PortCounters
 from ofapp.openflow.wire.echoes import Unreplied
-from ofapp.openflow.wire.port_stats import PortCount, read_port_stats
+from ofapp.openflow.wire.messages.port_stats import PortCount, read_port_stats
 from tests.support.waiting import wait_for
 from tests.unit.openflow.test_channel import channel
 from tests.unit.openflow.test_requests import part, say

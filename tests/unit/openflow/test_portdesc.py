@@ -16,8 +16,8 @@ from os_ken.controller.handler import CONFIG_DISPATCHER
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.bridge.ports import Port
-from ofapp.openflow.wire.portdesc import ask_ports, read_port_status, read_ports
+from ofapp.bridge.ports.port import Port
+from ofapp.openflow.wire.messages.portdesc import ask_ports, read_port_status, read_ports
 from tests.unit.openflow.test_channel import channel, message
 from tests.unit.openflow.test_requests import asking, outcome, part, say
 

@@ -8,8 +8,8 @@ import ofapp.common.hub  # noqa: F401
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 from ofapp.openflow.switch.port_status import heed
 
 

@@ -11,15 +11,15 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Reprogram, SetFlood
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.ports import LOCAL_PORT, Port
-from ofapp.bridge.vlan import access, trunk
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import PortPolicy
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
-from ofapp.openflow.switch.program import Program, difference, program
-from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire import bundle
+from ofapp.openflow.switch.audit.program import Program, difference, program
+from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.wire.messages import bundle
 from tests.unit.openflow.messages import messages
 
 PORTS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ofapp.bridge.event import Severity
-from ofapp.openflow.switch.rates import LearningWatch, Policer, RateWatch
+from ofapp.openflow.switch.counters.rates import LearningWatch, Policer, RateWatch
 
 
 def test_a_port_above_the_rate_harms_nobody_else() -> None:

@@ -18,20 +18,20 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.params import BridgeParams, PortParams
-from ofapp.bridge.ports import Port
-from ofapp.bridge.vlan import access
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.vlan import access
 from ofapp.common.portions import PORTION, Portions
 from ofapp.openflow.model.flow import Flow, Group
 from ofapp.openflow.pipeline import flows as pipeline
 from ofapp.openflow.pipeline.entries import GroupNumbers
-from ofapp.openflow.switch import comparison, reconciler, upkeep
+from ofapp.openflow.switch.audit import comparison, reconciler, upkeep
+from ofapp.openflow.switch.audit.program import program
+from ofapp.openflow.switch.audit.reconciler import MOST_LATE, Reconciler
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.delivery import Delivery, Way, Writing
-from ofapp.openflow.switch.program import program
-from ofapp.openflow.switch.reconciler import MOST_LATE, Reconciler
-from ofapp.openflow.wire import bundle, codec
-from ofapp.openflow.wire.flow_stats import FlowStats
+from ofapp.openflow.switch.queue.delivery import Delivery, Way, Writing
+from ofapp.openflow.wire.messages import bundle, codec
+from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from tests.unit.openflow.messages import messages
 
 MOST_PORTS = 4095

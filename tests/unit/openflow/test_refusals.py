@@ -18,7 +18,7 @@ from ofapp.bridge.event import Severity
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.wire import bundle, codec
+from ofapp.openflow.wire.messages import bundle, codec
 from ofapp.openflow.wire.refusals import KINDS, QUIET, Refusal, Refusals, read_refusal
 
 PORT_FLOW = Flow(TableId.ADMISSION, 100, (Match("in_port", 1),), Feature.PORT, (), TableId.SOURCE)

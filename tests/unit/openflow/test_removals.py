@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import InstallEntry, RemoveDestination
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
-from ofapp.openflow.switch.removals import Removals
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
+from ofapp.openflow.switch.queue.deferred_deletes import Removals
 
 A, B = 0x02000000000A, 0x02000000000B
 

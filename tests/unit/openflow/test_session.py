@@ -11,8 +11,8 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.params import BridgeParams
-from ofapp.openflow.switch.ownership import LeasedOwnership
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.openflow.switch.mastership.ownership import LeasedOwnership
 from ofapp.openflow.switch.session import Session
 
 

@@ -7,16 +7,16 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, Flush, InstallEntry, InstallSticky
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.tables import check
-from ofapp.openflow.switch.writer import EffectWriter
-from ofapp.openflow.wire import codec
+from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.guarded import HELD, guarded
 
 STATIC = 0x02000000000A

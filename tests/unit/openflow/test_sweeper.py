@@ -19,16 +19,16 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, InstallEntry, RemoveDestination, RemoveSource
-from ofapp.bridge.fdb import COHORTS
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import Port
+from ofapp.bridge.fdb.fdb import COHORTS
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.switch import sweeper
+from ofapp.openflow.switch.audit import sweeper
+from ofapp.openflow.switch.audit.sweep import Occasion
+from ofapp.openflow.switch.audit.sweeper import Sweeper
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.learned_writer import LearnedWriter
-from ofapp.openflow.switch.sweep import Occasion
-from ofapp.openflow.switch.sweeper import Sweeper
-from ofapp.openflow.switch.writer import EffectWriter
+from ofapp.openflow.switch.encode.learned import LearnedWriter
+from ofapp.openflow.switch.encode.writer import EffectWriter
 
 EXACT = (1 << 64) - 1
 MANY = 2_000  # hosts: more than fit one look, as it is set here

@@ -7,10 +7,10 @@ from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.openflow.pipeline.owner import lease_flow
-from ofapp.openflow.switch import lease
-from ofapp.openflow.switch.lease import SwitchLease
-from ofapp.openflow.wire import codec
-from ofapp.openflow.wire.flow_stats import FlowStats
+from ofapp.openflow.switch.mastership import lease
+from ofapp.openflow.switch.mastership.lease import SwitchLease
+from ofapp.openflow.wire.messages import codec
+from ofapp.openflow.wire.messages.flow_stats import FlowStats
 
 OWN, OTHER = 0x1122_3344_5566_7788, 0x8877_6655_4433_2211
 AGE = 1.25

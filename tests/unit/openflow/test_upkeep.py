@@ -12,10 +12,10 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.params import BridgeParams
-from ofapp.openflow.switch import upkeep as module
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.openflow.switch.audit import upkeep as module
+from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.upkeep import Upkeep
 from ofapp.openflow.wire.requests import RequestError
 
 

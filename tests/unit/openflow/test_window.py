@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from ofapp.openflow.wire.window import HOST, LARGEST, MARK, PATIENCE, SMALLEST, Window
+from ofapp.openflow.wire.flow_control import HOST, LARGEST, MARK, PATIENCE, SMALLEST, Window
 
 
 def test_it_closes_when_too_much_is_unanswered_and_opens_with_the_answer() -> None:

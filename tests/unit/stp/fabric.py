@@ -23,13 +23,13 @@ from functools import partial
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
 from ofapp.bridge.switch_restart import begin_anew
-from ofapp.controller.absentees import Absentees
-from ofapp.controller.tree_memory import SETTLING, TreeMemory
+from ofapp.controller.bridges.absentees import Absentees
+from ofapp.controller.state.tree_memory import SETTLING, TreeMemory
 from tests.unit.stp.fabric_switch import Cable, Delays, Disk, Session, Switch
 
 FORWARDING = PortState.FORWARDING

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, Unsettled
-from ofapp.bridge.params import BridgeParams
+from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.common.portions import AT_ONCE
 from ofapp.controller.state.snapshots import encoded
-from ofapp.openflow.switch.grace import grace
+from ofapp.openflow.switch.audit.grace import grace
 
 if TYPE_CHECKING:
     from tests.unit.stp.fabric import Fabric

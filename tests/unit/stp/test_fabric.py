@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp_control import StpControl
+from ofapp.bridge.stp.control import StpControl
 from tests.unit.stp.fabric import Fabric
 from tests.unit.stp.fabric_switch import Delays
 from tests.unit.stp.meshes import mesh

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge.event import Event
-from ofapp.bridge.lacp import Actor, SendPdu, SetMember, dump, revive
+from ofapp.bridge.lag.lacp import Actor, SendPdu, SetMember, dump, revive
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.stp.params import Link
 

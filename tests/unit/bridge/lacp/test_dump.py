@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ofapp.bridge.lacp import Actor, OtherIdentityError, dump, revive
+from ofapp.bridge.lag.lacp import Actor, OtherIdentityError, dump, revive
 from ofapp.bridge.lag.params import LagParams
 from tests.unit.bridge.lacp.lab import DOWN, UP, Lab, pair
 

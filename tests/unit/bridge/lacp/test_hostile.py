@@ -6,10 +6,10 @@ import tracemalloc
 from random import Random
 
 from ofapp.bridge.event import Event
-from ofapp.bridge.lacp import SendPdu, SetMember
-from ofapp.bridge.lacp.actor import Actor
-from ofapp.bridge.lacp.information import Information, State, System
-from ofapp.bridge.lacp.slow import encode_lacpdu
+from ofapp.bridge.lag.lacp import SendPdu, SetMember
+from ofapp.bridge.lag.lacp.actor import Actor
+from ofapp.bridge.lag.lacp.information import Information, State, System
+from ofapp.bridge.lag.lacp.slow import encode_lacpdu
 from ofapp.bridge.lag.params import LagParams
 from tests.unit.bridge.lacp.lab import UP, pair
 from tests.unit.effort import calls

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from ofapp.bridge.lacp.actor import Actor
-from ofapp.bridge.lacp.churn import churn_machine
-from ofapp.bridge.lacp.core import Core
-from ofapp.bridge.lacp.information import NO_PARTNER, Information, State, System
-from ofapp.bridge.lacp.mux import next_mux
-from ofapp.bridge.lacp.periodic import next_periodic, periodic_machine
-from ofapp.bridge.lacp.port import (
+from ofapp.bridge.lag.lacp.actor import Actor
+from ofapp.bridge.lag.lacp.churn import churn_machine
+from ofapp.bridge.lag.lacp.core import Core
+from ofapp.bridge.lag.lacp.information import NO_PARTNER, Information, State, System
+from ofapp.bridge.lag.lacp.mux import next_mux
+from ofapp.bridge.lag.lacp.periodic import next_periodic, periodic_machine
+from ofapp.bridge.lag.lacp.port import (
     EXPIRED,
     PAUSED,
     AggregationPort,
@@ -29,8 +29,8 @@ from ofapp.bridge.lacp.port import (
     Receive,
     Selected,
 )
-from ofapp.bridge.lacp.receive import next_receive, receive_machine
-from ofapp.bridge.lacp.slow import Lacpdu, encode_lacpdu
+from ofapp.bridge.lag.lacp.receive import next_receive, receive_machine
+from ofapp.bridge.lag.lacp.slow import Lacpdu, encode_lacpdu
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.stp.params import Link
 

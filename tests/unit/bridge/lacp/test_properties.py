@@ -15,7 +15,7 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ofapp.bridge.lacp.port import SHORT_TIMEOUT_TIME
+from ofapp.bridge.lag.lacp.port import SHORT_TIMEOUT_TIME
 from tests.unit.bridge.lacp.lab import DOWN, UP, Lab
 
 LATEST = 0.5

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from os_ken.lib.packet import packet, slow
 
-from ofapp.bridge.lacp.information import Information, State, System, operational_key
-from ofapp.bridge.lacp.slow import (
+from ofapp.bridge.lag.lacp.information import Information, State, System, operational_key
+from ofapp.bridge.lag.lacp.slow import (
     Lacpdu,
     Marker,
     SlowError,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.lacp import Actor, Information, MemberState, SendPdu, SetMember, State, System
-from ofapp.bridge.lacp.information import NO_PARTNER
-from ofapp.bridge.lacp.port import PARTNER_GRACE
-from ofapp.bridge.lacp.slow import decode, encode_lacpdu
+from ofapp.bridge.lag.lacp import Actor, Information, MemberState, SendPdu, SetMember, State, System
+from ofapp.bridge.lag.lacp.information import NO_PARTNER
+from ofapp.bridge.lag.lacp.port import PARTNER_GRACE
+from ofapp.bridge.lag.lacp.slow import decode, encode_lacpdu
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.stp.params import Link
 from tests.unit.bridge.lacp.lab import DOWN, UP, Lab, pair

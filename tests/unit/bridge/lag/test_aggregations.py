@@ -13,8 +13,8 @@ from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lag.aggregation import SETTLE
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lag.numbers import numbered
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 
 LOCAL = Port(LOCAL_PORT, "br0", 0x02AA00000000, True)

@@ -12,11 +12,11 @@ from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SendFrame, SetLag
 from ofapp.bridge.event import Event
-from ofapp.bridge.lacp import Actor, SendPdu
+from ofapp.bridge.lag.lacp import Actor, SendPdu
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import Link
 
 LOCAL = Port(LOCAL_PORT, "br0", 0x0200000000FE, True)

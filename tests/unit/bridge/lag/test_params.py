@@ -6,7 +6,7 @@ import pytest
 
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag import LagParams
-from ofapp.bridge.parameter import declared
+from ofapp.bridge.params.parameter import declared
 
 
 def test_defaults() -> None:

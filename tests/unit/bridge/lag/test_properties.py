@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag import LagParams
-from ofapp.bridge.params import BridgeParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 
 NUMBERS = (1, 2, 3, 4, 4095, LOCAL_PORT)

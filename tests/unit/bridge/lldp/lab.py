@@ -12,9 +12,9 @@ from ofapp.bridge.event import Event
 from ofapp.bridge.lldp import BridgeParams, NeighbourStatus, OwnAgents
 from ofapp.bridge.lldp.pdu import ETHERTYPE, NEAREST_BRIDGE
 from ofapp.bridge.lldp.tlv import Type, tlv
-from ofapp.bridge.params import BridgeParams as Params
-from ofapp.bridge.params import PortParams
-from ofapp.bridge.ports import LOCAL_PORT, Port
+from ofapp.bridge.params.params import BridgeParams as Params
+from ofapp.bridge.params.params import PortParams
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 
 End = tuple[int, int]
 """(bridge, port)."""

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from ofapp.api.topology import Around
+from ofapp.api.resources.topology import Around
 from ofapp.bridge.effects import SendFrame, SetLldp
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lldp import BridgeParams, OwnAgents, PortParams, Relative, Sender
 from ofapp.bridge.lldp.information import VlanName
 from ofapp.bridge.lldp.tlv import Type, tlv
-from ofapp.bridge.params import PortParams as AllOfAPort
-from ofapp.bridge.policy import PortPolicy
-from ofapp.bridge.vlan import trunk
+from ofapp.bridge.params.params import PortParams as AllOfAPort
+from ofapp.bridge.params.policy import PortPolicy
+from ofapp.bridge.ports.vlan import trunk
 from ofapp.controller.topology import Link, Surroundings, surroundings, topology
 from tests.unit.bridge.lldp.lab import Lab, pdu, port_params, ports_of
 

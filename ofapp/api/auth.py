@@ -1,0 +1,208 @@
+"""Authentication and authorization of requests, and the audit of changes.
+
+A route is refused unless it declares the role that it needs (`api.roles`).  Unauthenticated callers
+learn nothing, not even which routes exist.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from typing import cast
+
+from flask import Flask, Response, g, request
+
+from ofapp.api.http.connections import GUEST, Guest
+from ofapp.api.problems import AGAIN, ProblemError
+from ofapp.api.roles import is_for_sessions, is_local, role_of
+from ofapp.controller.access import Access, Caller, Knock, RejectedError, Role, StaleError
+from ofapp.controller.audit import Audit
+
+SOCKET = "the socket"
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="ofapp"'}
+"""Header of 401 (RFC 6750)."""
+_CHANGING = ("PUT", "POST", "PATCH", "DELETE")
+_LONGEST = 500
+
+
+class Gate:
+    """Checks all requests of an application.  local: served on loopback, so without a DNS name.
+
+    member: finds the caller that a member of the cluster acts for; RejectedError.  Without a
+    cluster there is no listener for members either.
+    """
+
+    member: Callable[[], Caller] | None = None
+
+    def __init__(self, app: Flask, access: Access, audit: Audit, local: bool) -> None:
+        self._access = access
+        self._audit = audit
+        self._local = local
+        self._views = app.view_functions
+        app.before_request(self._admit)
+        app.after_request(self._part)
+
+    def _admit(self) -> None:
+        own = guest()
+        if own is not None and own.inside:
+            self._admit_member()
+        else:
+            self._admit_client()
+
+    def _admit_member(self) -> None:
+        """Accept only what a member has signed: neither tokens nor an open API."""
+        try:
+            self._check_current(always=True)
+            if self.member is None:
+                raise RejectedError("this is for members of a cluster, and there is none")
+            caller = self.member()
+        except RejectedError as error:
+            raise _rejection(error) from None
+        self._check_role(caller)
+        g.caller = caller
+        if request.method in _CHANGING:
+            self._audit.begin()
+
+    def _admit_client(self) -> None:
+        knock = _knock()
+        if self._local and knock.user is None and not self._access.closed:
+            _check_host(request.host)
+        changing = request.method in _CHANGING
+        own = _is_own_page() if changing else None
+        try:
+            caller = self._access.identify(knock)
+        except RejectedError as error:
+            if knock.bearer is not None or self._needed() is not Role.ANYBODY:
+                raise _rejection(error) from None
+            caller = Caller("anybody", Role.ANYBODY, knock.address, known=False)
+        except StaleError as error:
+            if self._needed() is not Role.ANYBODY:
+                raise ProblemError(503, str(error), headers=AGAIN) from None
+            caller = Caller("anybody", Role.ANYBODY, knock.address, known=False)
+        if changing and caller.session is not None and not own:
+            raise ProblemError(403, "a browser's session changes only what its own page asks for")
+        self._check_role(caller)
+        self._check_current()
+        g.caller = caller
+        if changing:
+            self._audit.begin()
+
+    def _needed(self) -> Role | None:
+        """The role that the route needs, None if undeclared; for unknown paths, viewer.
+
+        So callers that may not read cannot find out which paths exist.
+        """
+        view = self._view()
+        return Role.VIEWER if view is None else role_of(view)
+
+    def _view(self) -> object:
+        return None if request.endpoint is None else self._views[request.endpoint]
+
+    def _check_current(self, always: bool = False) -> None:
+        """503 if this controller's state may be stale; always: also for routes marked local."""
+        view = self._view()
+        if (always or not (view is None or is_local(view))) and (why := self._access.stale()):
+            raise ProblemError(503, why, headers=AGAIN)
+
+    def _check_role(self, caller: Caller) -> None:
+        needed = self._needed()
+        if needed is None:
+            raise ProblemError(403, "this route declares no role, and is closed: a defect of ofapp")
+        if caller.role < needed:
+            role = f"the role {caller.role}"
+            self._deny(caller, f"this is for the role {needed}; {caller.name} has {role}")
+        if caller.session is not None and not is_for_sessions(self._view()):
+            self._deny(
+                caller,
+                "this outlives a browser's session: send the token again, as Authorization: Bearer,"
+                " or use the API's UNIX socket (ofapp token, on the controller's machine)",
+            )
+
+    def _deny(self, caller: Caller, why: str) -> None:
+        self._audit.denied(caller.name, str(caller.role), caller.address, _what())
+        raise ProblemError(403, why)
+
+    def _part(self, response: Response) -> Response:
+        caller: Caller | None = g.get("caller")
+        if caller is not None and request.method in _CHANGING:
+            self._audit.end(caller.name, str(caller.role), caller.address, _what())
+        return response
+
+
+def caller() -> Caller:
+    """The caller of the present request."""
+    return cast(Caller, g.caller)
+
+
+def guest() -> Guest | None:
+    """The connection of the present request; None without a server."""
+    return cast("Guest | None", request.environ.get(GUEST))
+
+
+def cookie_name() -> str:
+    """Name of the session cookie: it depends on the scheme, host and port of the request.
+
+    A browser sends a cookie to all ports of a host, so its name contains the port; over TLS it
+    begins with `__Host-`, so that no other host of the domain can set it.
+    """
+    port = request.host.rpartition(":")[2]
+    port = port if port.isdecimal() else ("443" if request.is_secure else "80")
+    return f"{'__Host-' if request.is_secure else ''}ofapp_session_{port}"
+
+
+def _knock() -> Knock:
+    own = guest()
+    address = request.remote_addr or "nowhere"
+    header = request.headers.get("Authorization")
+    scheme, _, secret = ("", "", "") if header is None else header.partition(" ")
+    return Knock(
+        peer=address if own is None else own.peer,
+        address=address if own is None or own.user is None else SOCKET,
+        user=None if own is None else own.user,
+        bearer=None if header is None else secret.strip() if scheme.lower() == "bearer" else "",
+        session=request.cookies.get(cookie_name()),
+    )
+
+
+def _rejection(error: RejectedError) -> ProblemError:
+    if error.wait is not None:
+        return ProblemError(429, str(error), headers={"Retry-After": f"{error.wait:.0f}"})
+    return ProblemError(401, str(error), headers=CHALLENGE)
+
+
+def _check_host(host: str) -> None:
+    """Keep foreign web pages from reading an open API through the browser (DNS rebinding).
+
+    A foreign page whose DNS name resolves to 127.0.0.1 has the same origin as this API.  So on
+    loopback only addresses and localhost are accepted as Host.  If the API needs a token, such a
+    page has neither token nor cookie.
+    """
+    if not _is_literal(host):
+        raise ProblemError(421, f"ofapp is not called {host} here: use 127.0.0.1 or localhost")
+
+
+def _is_own_page() -> bool:
+    """Whether the Origin is this API; False without one.  ProblemError for another Origin."""
+    origin = request.headers.get("Origin")
+    if origin is None:
+        return False
+    if origin != f"{request.scheme}://{request.host}":
+        raise ProblemError(403, f"a page of {origin} may not change anything here")
+    return True
+
+
+def _is_literal(host: str) -> bool:
+    name = host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    if name == "localhost":
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _what() -> str:
+    query = request.query_string.decode("ascii", "replace")
+    whole = f"{request.method} {request.path}" + (f"?{query}" if query else "")
+    return whole[:_LONGEST]

@@ -1,0 +1,1 @@
+"""The API in a cluster: every member answers for all of them."""

@@ -1,0 +1,125 @@
+"""Merge lists of several members to one, in the order of one member's list.
+
+The answer of a bridge's owner counts; what others still know of the bridge is left out.  Each
+function takes the answers by member, and a function that finds the owner of a datapath id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from flask import request
+
+from ofapp.api.base import PAGE
+from ofapp.api.pagination import EVERY_VLAN, START, decode_cursor, encode_cursor
+from ofapp.api.resources.search import MOST
+from ofapp.bridge.mac import parse_mac
+from ofapp.controller.topology import Surroundings
+
+Answers = Mapping[str, dict[str, Any]]
+Claimed = Callable[[str], str | None]
+Place = tuple[int, tuple[int, int]]
+T = TypeVar("T")
+
+END: Place = (1 << 64, START)
+MOST_EVENTS = 1000
+
+
+def merge_bridges(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `BridgeList`s."""
+    told = {member: answer["bridges"] for member, answer in answers.items()}
+    found = _believed(told, claimed, lambda own: (own["datapath_id"], own["connected"]))
+    return {"bridges": [found[datapath_id] for datapath_id in sorted(found)]}
+
+
+def merge_forgotten(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `Forgotten`s."""
+    del claimed  # removed bridges have no owner
+    return {"forgotten": sorted({each for told in answers.values() for each in told["forgotten"]})}
+
+
+def merge_around(
+    told: Mapping[str, Sequence[Surroundings]], claimed: Claimed
+) -> dict[str, Surroundings]:
+    """Merge the surroundings of bridges, by datapath id."""
+    return _believed(told, claimed, lambda own: (f"{own.datapath_id:016x}", own.connected))
+
+
+def _believed(
+    told: Mapping[str, Iterable[T]], claimed: Claimed, about: Callable[[T], tuple[str, bool]]
+) -> dict[str, T]:
+    """Select each bridge's owner's answer; without an owner, that of a member with its switch.
+
+    about: gives a bridge's datapath id, and whether its switch is connected.
+    """
+    found: dict[str, T] = {}
+    for member, bridges in sorted(told.items()):
+        for bridge in bridges:
+            datapath_id, connected = about(bridge)
+            if claimed(datapath_id) in (None, member):
+                before = found.get(datapath_id)
+                if before is None or (connected and not about(before)[1]):
+                    found[datapath_id] = bridge
+    return found
+
+
+def merge_entries(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `BridgeEntryPage`s.  The page ends where the first of the members' pages ends."""
+    limit = int(request.args.get("limit", PAGE))
+    ends = [decode_cursor(answer["next"]) for answer in answers.values() if answer["next"]]
+    end = min(ends, default=END)
+    found: dict[Place, dict[str, Any]] = {}
+    for member, answer in sorted(answers.items()):
+        for entry in answer["entries"]:
+            at = place(entry)
+            if at <= end and claimed(entry["datapath_id"]) in (None, member):
+                found.setdefault(at, entry)
+    places = sorted(found)
+    if len(places) > limit:
+        places = places[:limit]
+        end = places[-1]
+    cursor = None if end == END else encode_cursor(*end)
+    return {"entries": [found[at] for at in places], "next": cursor}
+
+
+def merge_found(answers: Answers, claimed: Claimed) -> dict[str, Any]:
+    """Merge `Found`s."""
+    kinds = ("bridges", "ports", "neighbours")
+    found: dict[str, dict[Any, dict[str, Any]]] = {kind: {} for kind in (*kinds, "hosts")}
+    for member, answer in sorted(answers.items()):
+        for kind in kinds:
+            for item in answer[kind]:
+                if claimed(item["datapath_id"]) in (None, member):
+                    found[kind].setdefault(neighbour_key(item), item)
+        for host in answer["hosts"]:
+            known = found["hosts"].setdefault((host["vlan"], host["mac"]), host)
+            own = [*known.get("addresses", []), *host.get("addresses", [])]
+            known["addresses"] = list(dict.fromkeys(own))  # an older member sends none
+    more = any(answer["more"] for answer in answers.values())
+    lists = {kind: [items[key] for key in sorted(items)] for kind, items in found.items()}
+    more = more or any(len(items) > MOST for items in lists.values())
+    return {kind: items[:MOST] for kind, items in lists.items()} | {"more": more}
+
+
+def neighbour_key(item: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The identity of a bridge, a port or a neighbour."""
+    who = item.get("chassis_id"), item.get("port_id") or ""
+    return item["datapath_id"], item.get("port", {}).get("number"), *who
+
+
+def merge_events(answers: Answers, own: str) -> dict[str, Any]:
+    """Merge `EventList`s in the order of time, by each member's own clock; keeps the latest.
+
+    own: the member that has numbered `last`.
+    """
+    found = [event for answer in answers.values() for event in answer["events"]]
+    found.sort(key=lambda event: (event["time"], event["member"], event["number"]))
+    missed = any(answer["missed"] for answer in answers.values()) or len(found) > MOST_EVENTS
+    return {"events": found[-MOST_EVENTS:], "last": answers[own]["last"], "missed": missed}
+
+
+def place(entry: Mapping[str, Any]) -> Place:
+    """Sort key of an entry in pages: (datapath id, (VID, address))."""
+    vlan = EVERY_VLAN if entry["vlan"] is None else int(entry["vlan"])
+    return int(entry["datapath_id"], 16), (vlan, parse_mac(entry["mac"]))

@@ -1,0 +1,218 @@
+"""Limits of the number of API connections, and of the time that a request may take.
+
+Slow, silent or many clients must not block others.  A whole request has a deadline, not only its
+next byte.  When there are too many connections, one of the peer that has most is closed: that which
+waits for a request the longest.  Clients that send their request at once are served meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import ipaddress
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from ofapp.api.http import unix_socket as local
+from ofapp.api.http.tls import Tls
+from ofapp.api.problems import farewell
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.controller.access import User
+
+CONNECTIONS = 128
+"""Most connections at a time."""
+
+PEER_CONNECTIONS = 64
+"""Most connections of one address, or one IPv6 /64, so that one peer cannot take all."""
+
+GUEST = "ofapp.guest"
+"""Key in a request's environment: the connection (`Guest`) that it arrived on."""
+
+LASTING = "ofapp.lasting"
+"""Key in a request's environment: its answer has no deadline, as it is a stream."""
+
+_CLOSED = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
+_LOOK = 1.0  # seconds between checks for late connections
+_LATE = farewell(408, "the request did not arrive in time")
+_FULL = farewell(503, "there are too many connections to the API")
+
+
+class Stage(Enum):
+    """Stage of a connection, and its timeout in seconds."""
+
+    IDLE = 30.0  # until the first byte of a request
+    REQUEST = 10.0  # until the rest of it
+    ANSWER = 60.0  # until the answer is made and the client has read it
+    HANDSHAKE = 15.0  # of TLS; values must differ, or the members of the enum would be aliases
+
+
+@dataclass(eq=False)
+class Guest:
+    """A connection; since: when its stage began, monotonic; user: peer on a UNIX socket.
+
+    inside: it was accepted by the listener for the cluster's members.
+    """
+
+    socket: Any
+    peer: str
+    user: User | None = None
+    tls: Tls | None = None
+    inside: bool = False
+    since: float = field(default_factory=time.monotonic)
+    stage: Stage = Stage.IDLE
+    environ: dict[str, Any] = field(default_factory=dict)
+    dismissed: bool = False
+
+    def enter(self, stage: Stage, environ: dict[str, Any] | None = None) -> None:
+        """Start another stage."""
+        self.stage, self.since, self.environ = stage, time.monotonic(), environ or {}
+
+    def late(self, now: float) -> bool:
+        """Whether the stage has exceeded its timeout."""
+        return now - self.since > self.stage.value and not self.environ.get(LASTING)
+
+    def certified(self) -> list[str] | None:
+        """DNS names in the client's certificate; None without TLS."""
+        if self.tls is None:
+            return None
+        names = (self.socket.getpeercert() or {}).get("subjectAltName", ())
+        return [name for kind, name in names if kind == "DNS"]
+
+    def has_left(self) -> bool:
+        """Whether the client has closed the connection, as far as is known without reading."""
+        return hub.has_left(self.socket)
+
+    def dismiss(self, farewell: bytes) -> None:
+        """Close the connection, also while a greenlet reads or writes it."""
+        self.dismissed = True
+        hub.hang_up(self.socket, b"" if self.stage is Stage.ANSWER else farewell)
+
+
+class Door:
+    """A listening socket, as eventlet's server uses one.
+
+    counts: counts closed connections as `late`, `displaced`, `refused` or `insecure`.
+    tls: for a listener of HTTPS; inside: it is for the cluster's members.
+    """
+
+    inside = False
+
+    def __init__(
+        self,
+        listening: Any,
+        tell: Callable[[int | None, Event], None],
+        counts: Counter[str],
+        tls: Tls | None = None,
+    ) -> None:
+        self.counts = counts
+        self.tls = tls
+        self._listening = listening
+        self._served = 0
+        self._tell = tell
+        self._guests: dict[Any, Guest] = {}  # by address and port
+        self._trouble: dict[str, str] = {}  # event kinds that are not cleared yet
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._listening, name)
+
+    def accept(self) -> tuple[Any, Any]:
+        """Accept the next connection; retries after errors."""
+        while True:
+            hub.sleep(0)  # serve accepted connections before the next, however many there are
+            try:
+                client, address = self._listening.accept()
+            except OSError as error:
+                if error.errno in _CLOSED:
+                    raise
+                self._warn("api.starved", f"no connection can be accepted: {error.strerror}")
+                hub.sleep(hub.RETRY_SECONDS)
+                continue
+            self._clear("api.starved", "connections are accepted again")
+            try:
+                address, guest = self._received(client, address)
+            except OSError:  # closed already
+                client.close()
+                continue
+            guest.inside = self.inside
+            if self._make_room(guest.peer):
+                self._guests[address] = guest
+                return guest.socket, address
+            self.counts["refused"] += 1
+            guest.dismiss(_FULL)
+            guest.socket.close()
+
+    def _received(self, client: Any, address: Any) -> tuple[Any, Guest]:
+        """The connection and its address; UNIX peers all have `""`, so they get a unique one."""
+        if client.family == socket.AF_UNIX:
+            user = local.user(client)
+            self._served += 1
+            return (f"uid {user.uid}", self._served), Guest(client, f"uid {user.uid}", user)
+        peer = _peer(address[0])
+        if self.tls is None:
+            return address, Guest(client, peer)
+        return address, Guest(self.tls.wrap(client), peer, tls=self.tls, stage=Stage.HANDSHAKE)
+
+    def guest(self, address: Any) -> Guest | None:
+        """The connection from that address; None when it has been closed already."""
+        return self._guests.get(address)
+
+    def leave(self, address: Any, guest: Guest) -> None:
+        """Remove a connection, unless a newer one from the same address has replaced it."""
+        if self._guests.get(address) is guest:
+            del self._guests[address]
+        if len(self._guests) <= PEER_CONNECTIONS // 2:
+            self._clear("api.crowded", "the API accepts more connections again")
+
+    def watch(self) -> None:
+        """Close connections that exceed their timeouts; does not return."""
+        while True:
+            hub.sleep(_LOOK)
+            now = time.monotonic()
+            for guest in [guest for guest in self._guests.values() if guest.late(now)]:
+                self.counts["late"] += 1
+                guest.dismiss(b"" if guest.stage is Stage.IDLE else _LATE)
+
+    def _make_room(self, peer: str) -> bool:
+        by_peer = Counter(guest.peer for guest in self._guests.values())
+        if by_peer[peer] >= PEER_CONNECTIONS:
+            crowd = [at for at, guest in self._guests.items() if guest.peer == peer]
+            what = f"{peer} has {PEER_CONNECTIONS} connections to the API, the most of one peer"
+        elif len(self._guests) >= CONNECTIONS:
+            crowd = [*self._guests]
+            what = f"the API has {CONNECTIONS} connections, the maximum"
+        else:
+            return True
+        self._warn("api.crowded", f"{what}: those that wait for a request the longest are closed")
+        waiting = [at for at in crowd if self._guests[at].stage is not Stage.ANSWER]
+        if not waiting:
+            return False
+
+        def rank(at: Any) -> tuple[int, float]:
+            return -by_peer[self._guests[at].peer], self._guests[at].since
+
+        self.counts["displaced"] += 1
+        self._guests.pop(min(waiting, key=rank)).dismiss(_FULL)
+        return True
+
+    def _warn(self, kind: str, message: str) -> None:
+        if kind not in self._trouble:
+            self._trouble[kind] = message
+            self._tell(None, Event(kind, message, Severity.WARNING))
+
+    def _clear(self, kind: str, message: str) -> None:
+        if self._trouble.pop(kind, None) is not None:
+            self._tell(None, Event(f"{kind}.cleared", message, data=dict(self.counts)))
+
+
+def _peer(address: str) -> str:
+    with contextlib.suppress(ValueError):
+        found = ipaddress.ip_address(address.partition("%")[0])
+        if found.version == 6 and found.ipv4_mapped is None and not found.is_loopback:
+            return str(ipaddress.ip_network((found, 64), strict=False))
+    return address

@@ -1,0 +1,1 @@
+"""The numbers of the API in Prometheus' format, one module per subject."""

@@ -1,5 +1,0 @@
-"""/v1/bridges/{dpid}/multicast: monitoring and control of multicast snooping."""
-
-from ofapp.api.multicast.routes import blueprint
-
-__all__ = ["blueprint"]

@@ -1,0 +1,1 @@
+"""The resources below /v1/bridges."""

@@ -1,0 +1,133 @@
+"""/v1/bridges/{dpid}/acls: access lists and the counters of their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer, utc
+from ofapp.api.base import BridgePath, NoQuery, PortRef
+from ofapp.api.lookup import by_number, find_bridge, port_ref
+from ofapp.api.problems import COMMON, documented
+from ofapp.api.roles import viewer
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.params import policy
+from ofapp.bridge.params.acl import IMPLICIT
+from ofapp.controller.network import Network
+from ofapp.openflow.switch.counters.acl import AclCounters
+
+TAG = Tag(name="acls", description="Access lists.")
+
+_AFTER_ALL = policy.AclRule(IMPLICIT, allow=False)
+
+
+class AclRule(BaseModel):
+    """A rule and its counters.  The last rule of each list is the implicit drop."""
+
+    name: str
+    match: str = Field(
+        description="as in the configuration file",
+        json_schema_extra={"example": "vlan=lab tcp_dst=80,443"},
+    )
+    action: Literal["allow", "drop"]
+    mirror: PortRef | None = Field(description="port that gets a copy")
+    rate: int | None = Field(description="frames a second that pass; others are dropped")
+    packets: int | None = Field(
+        description="frames it decided on; null for a list that no port has, and before the switch"
+        " has connected"
+    )
+    bytes: int | None
+    over_rate: int | None = Field(description="of these, frames dropped for exceeding the rate")
+    since: str | None = Field(
+        description="UTC, when the counters started", json_schema_extra={"format": "date-time"}
+    )
+
+
+class Acl(BaseModel):
+    """An access list: the first rule that matches decides."""
+
+    name: str
+    ports: list[PortRef] = Field(description="existing ports that use it")
+    rules: list[AclRule]
+
+
+class AclList(BaseModel):
+    """All access lists of a bridge."""
+
+    acls: list[Acl]
+    metered: bool | None = Field(
+        description="whether the switch has meters; without them no rate is enforced; null while it"
+        " is away"
+    )
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        "acls", __name__, url_prefix="/v1/bridges/<dpid>/acls", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: AclList, **documented(404, 409)})
+    @viewer
+    def acls(path: BridgePath, query: NoQuery) -> Response:
+        """A bridge's access lists, by name, with the present counters.
+
+        The switch keeps the counters: they continue while the controller is away, and restart at 0
+        when the switch restarts.
+        """
+        bridge = find_bridge(network, path.dpid)
+        session = network.sessions.get(bridge.datapath_id)
+        if session is not None:
+            session.ask_acl_counters()
+        status = None if session is None else session.status()
+        counters = None if status is None else status.acl
+        lists = sorted(bridge.params.policies.acls.items())
+        return answer(
+            AclList(
+                acls=[_acl(bridge, name, rules, counters) for name, rules in lists],
+                metered=None if status is None else status.metered,
+            )
+        )
+
+    return api
+
+
+def _acl(
+    bridge: Bridge, name: str, rules: Sequence[policy.AclRule], counters: AclCounters | None
+) -> Acl:
+    users = [
+        port
+        for port in by_number(bridge)
+        if bridge.params.port(port.name, port.number).policy.acl == name
+    ]
+    return Acl(
+        name=name,
+        ports=[port_ref(bridge, port.number) for port in users],
+        rules=[_rule(bridge, name, rule, counters) for rule in (*rules, _AFTER_ALL)],
+    )
+
+
+def _rule(bridge: Bridge, name: str, rule: policy.AclRule, counters: AclCounters | None) -> AclRule:
+    count = None if counters is None else counters.matched(name, rule.name)
+    over = 0 if counters is None else counters.over_rate(name, rule.name)
+    return AclRule(
+        name=rule.name,
+        match=rule.about,
+        action="allow" if rule.allow else "drop",
+        mirror=None if rule.mirror is None else _mirror(bridge, rule.mirror),
+        rate=rule.rate,
+        packets=None if count is None else count.packets,
+        bytes=None if count is None else count.octets,
+        over_rate=None if count is None else over,
+        since=None if count is None else utc(count.since),
+    )
+
+
+def _mirror(bridge: Bridge, name: str) -> PortRef:
+    port = bridge.ports.named(name)
+    return PortRef(number=None if port is None else port.number, name=name)

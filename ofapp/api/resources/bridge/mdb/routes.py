@@ -1,0 +1,226 @@
+"""Routes that list, set and remove multicast entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from ofapp.api.answers import answer, listing, plain
+from ofapp.api.base import BridgePath, Flushed
+from ofapp.api.lookup import find_bridge, find_port, known_port, no_port
+from ofapp.api.problems import COMMON, UNSAVED, documented, field_problem, refused
+from ofapp.api.resources.bridge.mdb.models import (
+    MdbAddition,
+    MdbEntry,
+    MdbFilter,
+    MdbListing,
+    MdbPage,
+    MdbPath,
+    MdbRemoval,
+)
+from ofapp.api.resources.bridge.mdb.rows import (
+    Row,
+    decode_cursor,
+    encode_cursor,
+    permanent_row,
+    row_text,
+)
+from ofapp.api.resources.bridge.mdb.rows import rows as all_rows
+from ofapp.api.roles import operator, viewer
+from ofapp.bridge.answers import has_permanent, permanent_entries
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import text
+from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry
+from ofapp.controller.network import Network
+
+NAME = "mdb"
+TAG = Tag(name=NAME, description="Multicast groups and the ports that get them.")
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        NAME, __name__, url_prefix="/v1/bridges/<dpid>/mdb", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: MdbPage, **documented(404, 409)})
+    @viewer
+    def entries(path: BridgePath, query: MdbListing) -> Response:
+        """A bridge's multicast entries by VLAN, group and port, a page at a time."""
+        bridge = find_bridge(network, path.dpid)
+        rows = _selected(network, bridge, query)
+        if query.cursor is not None:
+            after = decode_cursor(query.cursor)
+            rows = [row for row in rows if row.key > after]
+        page = rows[: query.limit]
+        cursor = encode_cursor(page[-1]) if len(rows) > len(page) else None
+        return listing("entries", page, _entries, {"next": cursor})
+
+    @api.put(
+        "/<vlan>/<group>/<port>",
+        responses={
+            200: MdbEntry,
+            201: MdbEntry,
+            **documented(404, 409),
+            **UNSAVED,
+        },
+    )
+    @operator
+    def put(path: MdbPath, query: MdbAddition) -> Response:
+        """Forward a group to a port, permanently or as a member: 201, or 200 if it existed.
+
+        By the time of the answer the switch does so, if it is connected and replies within two
+        seconds.
+        409: a source is not of the group's address family, or a member's version of IGMP or MLD
+        has no sources, or the port has reached its limit of groups.
+        503, 507: it is in force, but not saved yet.
+        """
+        bridge = find_bridge(network, path.dpid)
+        port = find_port(bridge, path.port)
+        exclude = query.exclude or ()
+        if query.proto is not None and query.type == "temp":
+            raise field_problem(409, "proto", "only a permanent entry has a protocol")
+        proto = query.proto or STATIC
+        entry = PermanentEntry(path.vlan, path.group, port.name, query.source, exclude, proto)
+        known = {row.key: row for row in _all(network, bridge)}
+        row = permanent_row(entry, port.number)
+        with refused(409):
+            if query.type == "permanent":
+                saved = network.changes.mdb.add_permanent(bridge, entry)
+            else:
+                network.changes.mdb.join(bridge, entry)
+                saved, row = None, _learned(_all(network, bridge), row)
+        told = plain(_entry(row), 200 if row.key in known else 201)
+        network.dispatcher.carried_out(bridge)
+        if saved is not None:
+            saved.wait()
+        return told
+
+    @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404, 409), **UNSAVED})
+    @operator
+    def delete(path: MdbPath, query: MdbRemoval) -> Response:
+        """Remove a permanent entry, and what hosts have reported, until they report again.
+
+        The port may be away, and is then given by its name.  503, 507: as for PUT.
+        """
+        bridge = find_bridge(network, path.dpid)
+        port = known_port(bridge, path.port)
+        name = path.port if port is None else port.name
+        entry = PermanentEntry(path.vlan, path.group, name, query.source)
+        known = query.type != "temp" and has_permanent(bridge, entry)
+        saved = network.changes.mdb.remove_permanent(bridge, entry) if known else None
+        if query.type != "permanent" and port is not None:
+            about = path.vlan, path.group, port.number, query.source
+            known |= network.changes.mdb.forget_members(bridge, *about) > 0
+        if not known:
+            source = "" if query.source is None else f" from {text(query.source)}"
+            what = f"{text(path.group)}{source} in VLAN {path.vlan}"
+            kind = "" if query.type is None else f"{query.type} "
+            raise field_problem(404, "group", f"{what} is no {kind}entry of port {name}")
+        if saved is not None:
+            saved.wait()
+        return Response(status=204)
+
+    @api.delete("", responses={200: Flushed, **documented(404, 409), **UNSAVED})
+    @operator
+    def flush(path: BridgePath, query: MdbFilter) -> Response:
+        """Remove the entries that match all given fields; without a filter, all of one type.
+
+        Hosts that still want a group report it after the next query.
+        """
+        bridge = find_bridge(network, path.dpid)
+        name, number = _port(bridge, query.port)
+        if query.type == "temp":
+            if query.port is not None and number is None:
+                return answer(Flushed(flushed=0))
+            about = query.vlan, query.group, number
+            gone = network.changes.mdb.forget_members(bridge, *about)
+            return answer(Flushed(flushed=gone))
+        fitting = [
+            entry
+            for entry in permanent_entries(bridge)
+            if query.vlan in (None, entry.vid)
+            and query.group in (None, entry.group)
+            and name in (None, entry.port)
+        ]
+        network.changes.mdb.remove_permanent(bridge, *fitting).wait()
+        return answer(Flushed(flushed=len(fitting)))
+
+    return api
+
+
+def _selected(network: Network, bridge: Bridge, query: MdbListing) -> list[Row]:
+    name, _ = _port(bridge, query.port)
+    permanent = None if query.type is None else query.type == "permanent"
+    return [
+        row
+        for row in _all(network, bridge)
+        if query.vlan in (None, row.vlan)
+        and query.group in (None, row.group)
+        and name in (None, row.name)
+        and permanent in (None, row.member is None)
+    ]
+
+
+def _all(network: Network, bridge: Bridge) -> list[Row]:
+    return all_rows(bridge, network.multicast_snapshot(bridge))
+
+
+def _learned(rows: list[Row], like: Row) -> Row:
+    """The membership of the same group and port."""
+    wanted = like.vlan, like.group, like.number
+    return next(row for row in rows if row.member and (row.vlan, row.group, row.number) == wanted)
+
+
+def _port(bridge: Bridge, given: str | None) -> tuple[str | None, int | None]:
+    """The name and number of a port that exists or has permanent entries; else 404."""
+    if given is None:
+        return None, None
+    port = known_port(bridge, given)
+    if port is not None:
+        return port.name, port.number
+    if not permanent_entries(bridge, given):
+        raise no_port(bridge, given, 404)
+    return given, None
+
+
+def _entries(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Shape: `MdbEntry`, each."""
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    group, source = row_text(row)
+    member = row.member
+    about = {
+        "vlan": row.vlan,
+        "group": group,
+        "source": source,
+        "port": {"number": row.number, "name": row.name},
+        "proto": row.proto,
+    }
+    if member is None:
+        mode = "exclude" if source is None else "include"
+        return about | {
+            "type": "permanent",
+            "filter_mode": mode,
+            "timer": None,
+            "sources": [
+                {"address": text(address), "timer": 0.0, "blocked": True} for address in row.exclude
+            ],
+            "hosts": [],
+        }
+    return about | {
+        "type": "temp",
+        "filter_mode": member.mode,
+        "timer": member.timer if member.mode == "exclude" else None,
+        "sources": [
+            {"address": one.address, "timer": one.timer, "blocked": one.blocked}
+            for one in member.sources
+        ],
+        "hosts": list(member.hosts),
+    }

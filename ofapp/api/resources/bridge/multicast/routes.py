@@ -1,0 +1,177 @@
+"""Routes of multicast snooping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+
+from ofapp.api.answers import answer, long
+from ofapp.api.base import BridgePath, NoQuery, PortPath
+from ofapp.api.lookup import by_number, find_bridge, find_port
+from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem
+from ofapp.api.resources.bridge.multicast.models import (
+    MulticastBridgeChange,
+    MulticastPortChange,
+    MulticastPortStatus,
+    MulticastPortVlanChange,
+    MulticastPortVlanPath,
+    MulticastStatus,
+    MulticastVlanChange,
+    MulticastVlanPath,
+)
+from ofapp.api.resources.bridge.multicast.view import bridge_view, port_views
+from ofapp.api.roles import operator, viewer
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import ParamError
+from ofapp.config.multicast import (
+    MulticastBridge,
+    MulticastPort,
+    MulticastPortVlan,
+    MulticastVlan,
+)
+from ofapp.controller.network import Network
+
+TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
+
+Settings = TypeVar("Settings", MulticastBridge, MulticastPort)
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network."""
+    api = APIBlueprint(
+        "multicast",
+        __name__,
+        url_prefix="/v1/bridges/<dpid>/multicast",
+        abp_tags=[TAG],
+        abp_responses=COMMON,
+    )
+
+    def done(bridge: Bridge) -> Response:
+        views = port_views(network, bridge, by_number(bridge))
+        return long(bridge_view(network, bridge), views)
+
+    def set_port(path: PortPath, values: Callable[[MulticastPort], Mapping[str, Any]]) -> Response:
+        bridge = find_bridge(network, path.dpid)
+        port = find_port(bridge, path.port)
+        old = network.running.port(bridge, port).multicast
+        network.changes.multicast.set_port(bridge, port, _changed(old, values(old))).wait()
+        return answer(next(port_views(network, bridge, [port])))
+
+    @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
+    @viewer
+    def status(path: BridgePath, query: NoQuery) -> Response:
+        """Multicast snooping of a bridge, of its VLANs and of its ports."""
+        return done(find_bridge(network, path.dpid))
+
+    @api.patch("", responses={200: MulticastStatus, **CHANGE})
+    @operator
+    def change(
+        path: BridgePath,
+        query: NoQuery,
+        body: MulticastBridgeChange,
+    ) -> Response:
+        """Set parameters of a bridge, or turn snooping on or off.
+
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  All given values take effect together.
+        409: the values contradict each other, those that stay, or those of a VLAN.
+        """
+        bridge = find_bridge(network, path.dpid)
+        settings = network.running.of(bridge.datapath_id).snooping()
+        parts = {part.vlan: part for part in body.vlans or ()}
+        values = body.values() | {"vlans": _vlans(settings, parts)}
+        network.changes.multicast.set(bridge, _changed(settings, values)).wait()
+        return done(bridge)
+
+    @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **CHANGE})
+    @operator
+    def change_vlan(
+        path: MulticastVlanPath,
+        query: NoQuery,
+        body: MulticastVlanChange,
+    ) -> Response:
+        """Set parameters of a VLAN that differ from those of its bridge.
+
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
+        or those that stay.
+        """
+        bridge = find_bridge(network, path.dpid)
+        settings = network.running.of(bridge.datapath_id).snooping()
+        vlans = _vlans(settings, {path.vlan: body})
+        network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans})).wait()
+        return done(bridge)
+
+    @api.delete(
+        "/vlans/<vlan>", responses={200: MulticastStatus, **documented(404, 409), **UNSAVED}
+    )
+    @operator
+    def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
+        """Reset a VLAN to the parameters of its bridge."""
+        bridge = find_bridge(network, path.dpid)
+        settings = network.running.of(bridge.datapath_id).snooping()
+        if path.vlan not in settings.vlans:
+            raise field_problem(404, "vlan", f"VLAN {path.vlan} has no separate parameters")
+        vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
+        network.changes.multicast.set(bridge, settings.changed({"vlans": vlans})).wait()
+        return done(bridge)
+
+    @api.patch("/ports/<port>", responses={200: MulticastPortStatus, **CHANGE})
+    @operator
+    def change_port(
+        path: PortPath,
+        query: NoQuery,
+        body: MulticastPortChange,
+    ) -> Response:
+        """Set parameters of a port.
+
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.
+        """
+        return set_port(path, lambda _settings: body.values())
+
+    @api.patch("/ports/<port>/vlans/<vlan>", responses={200: MulticastPortStatus, **CHANGE})
+    @operator
+    def change_port_vlan(
+        path: MulticastPortVlanPath,
+        query: NoQuery,
+        body: MulticastPortVlanChange,
+    ) -> Response:
+        """Set parameters of a port in one VLAN, which override the port's; null: the port's apply.
+
+        It applies until the configuration file changes the same value, or a reload with `reset`
+        discards it; 503, 507: it applies, but is not saved.
+        """
+
+        def values(settings: MulticastPort) -> dict[str, Any]:
+            own = settings.vlans.get(path.vlan, MulticastPortVlan())
+            new = own.model_copy(update=body.values())
+            return {"vlans": {**settings.vlans, path.vlan: new}}
+
+        return set_port(path, values)
+
+    return api
+
+
+def _vlans(
+    settings: MulticastBridge, changes: Mapping[int, MulticastVlanChange]
+) -> dict[int, MulticastVlan]:
+    """The VLANs with separate parameters, after the changes."""
+    vlans = dict(settings.vlans)
+    for vid, change in changes.items():
+        own = settings.vlan(vid).model_dump(exclude_unset=True)
+        vlans[vid] = MulticastVlan(**own | change.values())
+    return vlans
+
+
+def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """The settings with new values; 409 for a combination, as single values are checked before."""
+    try:
+        return settings.changed(values)
+    except ParamError as error:
+        hint = "values that depend on each other can be set in one go"
+        raise field_problem(409, error.field, f"{error}; {hint}") from None

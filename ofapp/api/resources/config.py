@@ -1,0 +1,269 @@
+"""/v1/config: the running configuration in the file's format, reload and push."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from flask import Response
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, Field
+
+from ofapp.api.answers import answer
+from ofapp.api.auth import caller
+from ofapp.api.base import DatapathId, Input, NoQuery
+from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented
+from ofapp.api.roles import admin, viewer
+from ofapp.bridge.bridge import Bridge
+from ofapp.common.printable import printable
+from ofapp.config import ConfigError
+from ofapp.config.compare import differences
+from ofapp.config.document import MAX_BYTES
+from ofapp.controller.audit import record
+from ofapp.controller.configuration.pushed import Pushed as Pushing
+from ofapp.controller.configuration.pushed import PushError, UncertainError
+from ofapp.controller.configuration.reload import BridgeReload, Reload
+from ofapp.controller.configuration.running import RunningConfiguration
+from ofapp.controller.network import Network
+
+_GZIP = 31
+"""zlib's window with gzip's header."""
+
+TAG = Tag(name="config", description="The configuration.")
+
+
+class ReloadQuery(Input):
+    """How to reload."""
+
+    dry_run: bool = Field(False, description="change nothing, report what would change")
+    force: bool = Field(False, description="also when most of the file's former content is gone")
+    reset: bool = Field(False, description="discard all run-time settings")
+
+
+class PushQuery(Input):
+    """How to push."""
+
+    dry_run: bool = Field(False, description="change nothing, report what would change here")
+    force: bool = Field(
+        False,
+        description="also when most of the former content is gone, or a member cannot apply it",
+    )
+
+
+class PushBody(Input):
+    """A configuration file."""
+
+    file: str = Field(max_length=4096, description="file name to display")
+    data: str = Field(description="the file, compressed with gzip, in base64")
+
+
+class ConfigMember(BaseModel):
+    """State of the configuration on a member of the cluster."""
+
+    name: str
+    revision: int | None = Field(description="revision that it applies; null = its local file")
+    error: str = Field(description="why it does not apply the last one; empty when it does")
+    differs: bool = Field(description="its local file differs from the pushed configuration")
+
+
+class ConfigBridge(BaseModel):
+    """The running configuration of a bridge, under the keys of the configuration file."""
+
+    datapath_id: DatapathId
+    name: str
+    entries: list[str] = Field(description="the file's entries about it; only the first applies")
+    since: list[str] = Field(description="what was set at run time, in words")
+    config: dict[str, Any] = Field(description="what differs from ofapp's own defaults")
+    filed: dict[str, Any] = Field(
+        description="the same by the file alone, as it was read: without run-time settings"
+    )
+
+
+class ConfigStatus(BaseModel):
+    """The running configuration."""
+
+    file: str | None = Field(description="null without a configuration file")
+    revision: int | None = Field(description="pushed to the cluster; null = the local file is used")
+    members: list[ConfigMember] = Field(description="of the cluster; empty where there is none")
+    loaded: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
+    watch: bool = Field(description="a change of the file is loaded automatically")
+    warnings: list[str] = Field(description="what is valid in the file, but likely to surprise")
+    unsaved: str | None = Field(
+        description="why run-time settings cannot be saved, and a restart would lose them;"
+        " null while all is saved"
+    )
+    bridges: list[ConfigBridge]
+
+
+class SentCounts(BaseModel):
+    """Messages that changed a switch, by what they changed."""
+
+    flows: int
+    groups: int
+    meters: int
+
+
+class BridgeReloaded(BaseModel):
+    """A bridge that changed."""
+
+    datapath_id: DatapathId
+    name: str
+    changes: list[str] = Field(description="in words")
+    dropped: list[str] = Field(description="those of them that discard run-time settings")
+    sent: SentCounts | None = Field(description="null while the switch is away")
+    lines: list[str] = Field(description="of a dry run: each change of a flow, group or meter")
+
+
+class Reloaded(BaseModel):
+    """Result of a reload or its dry run."""
+
+    dry_run: bool
+    file: str | None
+    message: str
+    milliseconds: float
+    bridges: list[BridgeReloaded] = Field(description="those that changed")
+    restart: list[str] = Field(description="changed settings that need a restart")
+    warnings: list[str]
+
+
+class Pushed(BaseModel):
+    """Result of a push or its dry run."""
+
+    dry_run: bool
+    revision: int | None = Field(description="etcd's; null of a dry run")
+    members: list[ConfigMember]
+    here: Reloaded = Field(description="changes of the bridges of the member that answers")
+
+
+def blueprint(network: Network) -> APIBlueprint:
+    """The routes on a network's configuration."""
+    api = APIBlueprint(
+        "config", __name__, url_prefix="/v1/config", abp_tags=[TAG], abp_responses=COMMON
+    )
+
+    @api.get("", responses={200: ConfigStatus})
+    @viewer
+    def show(query: NoQuery) -> Response:
+        """The running configuration of each bridge, by the file and by run-time settings."""
+        reloader, config = network.reloader, network.running.config
+        known = sorted(network.bridges.items())
+        return answer(
+            ConfigStatus(
+                file=reloader.place,
+                revision=None if reloader.pushed is None else reloader.pushed.revision,
+                members=_members(network),
+                loaded=datetime.fromtimestamp(reloader.loaded, UTC).isoformat(),
+                watch=config.watch,
+                warnings=list(config.warnings()),
+                unsaved=network.unsaved,
+                bridges=[_bridge(network.running, bridge) for _, bridge in known],
+            )
+        )
+
+    @api.post("/reload", responses={200: Reloaded, **documented(409), **UNSAVED})
+    @admin
+    def reload(query: ReloadQuery) -> Response:
+        """Read the file again and apply the differences, without losing a frame.
+
+        Run-time settings stay, unless the file has changed the same value, or `reset` is given.
+        409: the file is not valid, or most of its former content is gone and `force` is not given;
+        nothing has changed then, and `errors` has each fault with its line.  503, 507: it is
+        applied, but not saved: a crash would bring discarded run-time settings back.
+        """
+        try:
+            done = network.changes.reload(query.dry_run, query.force, query.reset)
+        except ConfigError as error:
+            raise _invalid(error) from None
+        for ticket in done.saved:
+            ticket.wait()
+        return answer(_reload(done))
+
+    @api.post("/push", responses={200: Pushed, **documented(409, 503)})
+    @admin
+    def push(query: PushQuery, body: PushBody) -> Response:
+        """Apply this file on all members of the cluster, instead of their local files.
+
+        It is checked here, and each member makes a dry run; then the revision applies to all
+        members, also to those that join later.  409: it is not valid, a member cannot apply it,
+        most of the former content is gone, another push is under way, or there is no cluster;
+        then nothing has changed on any member.  503: etcd did not confirm the push.
+        """
+        reloader = network.reloader
+        if reloader.sharing is None:
+            place = reloader.place or "a file"
+            detail = (
+                "this controller is in no cluster and uses its local file: change"
+                f" {place} and reload it (ofapp config reload)"
+            )
+            raise ProblemError(409, detail)
+        pushed = Pushing(_unpacked(body.data), printable(body.file), caller().name, time.time())
+        try:
+            planned = reloader.check(pushed, query.force)
+            outcome = reloader.sharing.push(pushed, query.dry_run, query.force)
+        except ConfigError as error:
+            raise _invalid(error) from None
+        except PushError as error:
+            raise ProblemError(409, f"nothing has changed: {error}") from None
+        except UncertainError as error:
+            why = f"it is not known whether this was pushed ({error}): look with ofapp config show"
+            raise ProblemError(503, why) from None
+        if not query.dry_run:
+            record(f"configuration: {pushed.file} pushed as revision {outcome.revision}")
+        return answer(
+            Pushed(
+                dry_run=query.dry_run,
+                revision=outcome.revision,
+                members=_members(network),
+                here=_reload(planned),
+            )
+        )
+
+    return api
+
+
+def _invalid(error: ConfigError) -> ProblemError:
+    fields = [(fault.path or "file", str(fault)) for fault in error.faults]
+    return ProblemError(409, str(error), fields)
+
+
+def _unpacked(data: str) -> bytes:
+    """Decompress a file that was sent, up to the maximum size of a file."""
+    try:
+        packed = base64.b64decode(data, validate=True)
+        unpacked = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES + 1)
+    except (ValueError, zlib.error) as error:
+        detail = "data: not a file that is compressed with gzip, in base64"
+        raise ProblemError(400, detail, [("data", str(error))]) from None
+    return unpacked
+
+
+def _members(network: Network) -> list[ConfigMember]:
+    sharing = network.reloader.sharing
+    return [] if sharing is None else [ConfigMember(**m._asdict()) for m in sharing.members()]
+
+
+def _bridge(running: RunningConfiguration, bridge: Bridge) -> ConfigBridge:
+    datapath_id = bridge.datapath_id
+    filed, own = running.filed(datapath_id), running.of(datapath_id)
+    return ConfigBridge(
+        datapath_id=f"{datapath_id:016x}",
+        name=bridge.name,
+        entries=running.keys(datapath_id),
+        since=[*differences(filed, own, bridge.ports.numbers).values()],
+        config=own.shown(),
+        filed=filed.shown(),
+    )
+
+
+def _reload(outcome: Reload) -> Reloaded:
+    about = asdict(outcome) | {"bridges": [_reloaded(bridge) for bridge in outcome.bridges]}
+    return Reloaded(**about, message=outcome.message)
+
+
+def _reloaded(bridge: BridgeReload) -> BridgeReloaded:
+    return BridgeReloaded(**asdict(bridge) | {"datapath_id": f"{bridge.datapath_id:016x}"})

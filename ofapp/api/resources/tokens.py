@@ -1,0 +1,234 @@
+"""/v1/tokens and /v1/session: tokens of the API, and sessions of browsers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Annotated, Literal, cast
+
+from flask import Response, request
+from flask_openapi3.blueprint import APIBlueprint
+from flask_openapi3.models.tag import Tag
+from pydantic import BaseModel, BeforeValidator, Field
+
+from ofapp.api.answers import answer, utc
+from ofapp.api.auth import caller, cookie_name
+from ofapp.api.base import Input, NoQuery, json_number
+from ofapp.api.problems import COMMON, UNSAVED, ProblemError, documented, field_problem, refused
+from ofapp.api.roles import admin, local, outlives_session, viewer
+from ofapp.controller.access import Access, Caller, Role, Token
+from ofapp.controller.access.roles import GIVEN
+from ofapp.controller.access.sessions import LONGEST
+from ofapp.controller.access.tokens import NAME
+from ofapp.controller.audit import record
+from ofapp.controller.state import NotSavedError
+
+TAG = Tag(name="access", description="Access control.")
+
+TokenName = Annotated[
+    str,
+    Field(pattern=f"^{NAME}$", description="its name", json_schema_extra={"example": "grafana"}),
+]
+RoleName = Literal["viewer", "operator", "admin"]
+MAX_LIFETIME = 10 * 365 * 86400
+Lifetime = Annotated[int, Field(ge=1, le=MAX_LIFETIME), BeforeValidator(json_number)]
+
+
+class TokenPath(Input):
+    """Path of a token."""
+
+    name: TokenName
+
+
+class NewToken(Input):
+    """A token to create."""
+
+    name: TokenName
+    role: RoleName
+    expires_in: Lifetime | None = Field(None, description="seconds until it expires, null = never")
+
+
+class TokenItem(BaseModel):
+    """A token without its secret."""
+
+    name: TokenName
+    role: RoleName
+    created: str = Field(description="UTC", json_schema_extra={"format": "date-time"})
+    creator: str = Field(description="caller that created it")
+    expires: str | None = Field(description="UTC, null = never")
+    used: str | None = Field(description="UTC, when it was used last; null = never")
+    used_from: str | None = Field(description="address that used it last")
+
+
+class TokenList(BaseModel):
+    """All tokens, by name."""
+
+    tokens: list[TokenItem]
+
+
+class MadeToken(BaseModel):
+    """A new token; the secret cannot be shown again."""
+
+    name: TokenName
+    role: RoleName
+    expires: str | None = Field(description="UTC, null = never")
+    token: str = Field(description="the secret")
+    closes: bool = Field(
+        description="the API was open until now, and requires authentication from now on"
+    )
+
+
+class SessionStatus(BaseModel):
+    """The caller."""
+
+    name: str
+    role: RoleName
+    known: bool = Field(description="false = the API is open, and the caller not authenticated")
+    session: bool = Field(description="authenticated by a browser's session")
+    expires: str | None = Field(description="UTC, when it has to log in again; null = never")
+
+
+def blueprint(access: Access) -> APIBlueprint:
+    """The routes."""
+    api = APIBlueprint("access", __name__, url_prefix="/v1", abp_tags=[TAG], abp_responses=COMMON)
+    tokens = access.tokens
+
+    @api.get("/tokens", responses={200: TokenList})
+    @admin
+    def listed(query: NoQuery) -> Response:
+        """All tokens, without their secrets."""
+        _check_known()
+        return answer(TokenList(tokens=[*map(_item, tokens)]))
+
+    @api.post("/tokens", responses={201: MadeToken, **documented(400, 409, 413, 415), **UNSAVED})
+    @outlives_session
+    @admin
+    def create(query: NoQuery, body: NewToken) -> Response:
+        """Create a token.  From the first one on, the API requires authentication.
+
+        403 for unauthenticated callers: root creates the first one, over the API's UNIX socket.
+        403 for a browser's session, too, as tokens outlive it: the token has to be sent again.
+        """
+        _check_known()
+        role, now, closes = GIVEN[body.role], time.time(), not access.closed
+        with refused(409):
+            secret, saved = tokens.create(body.name, role, caller().name, now, body.expires_in)
+        try:
+            saved.wait()
+        except NotSavedError:
+            tokens.withdraw(body.name)
+            raise
+        expires = None if body.expires_in is None else utc(now + body.expires_in)
+        record(f"token {body.name}: none -> {role}, good until {expires or 'it is revoked'}")
+        made = MadeToken(
+            name=body.name, role=body.role, expires=expires, token=secret, closes=closes
+        )
+        told = answer(made, 201)
+        told.headers["Cache-Control"] = "no-store"
+        return told
+
+    @api.delete("/tokens/<name>", responses={204: None, **documented(404), **UNSAVED})
+    @outlives_session
+    @admin
+    def revoke(path: TokenPath, query: NoQuery) -> Response:
+        """Revoke a token: it becomes invalid, with the sessions that were started with it.
+
+        403 for a browser's session: the token has to be sent again.
+        """
+        _check_known()
+        token = tokens.named(path.name)
+        if token is None:
+            raise field_problem(404, "name", f"there is no token {path.name}")
+        saved = tokens.revoke(path.name)
+        record(f"token {path.name}: {token.role} -> none")
+        saved.wait()
+        return Response(status=204)
+
+    @api.get("/session", responses={200: SessionStatus})
+    @viewer
+    @local
+    def who(query: NoQuery) -> Response:
+        """The caller and its role."""
+        return answer(_status(access, caller()))
+
+    @api.post("/session", responses={201: SessionStatus, **documented(409)})
+    @viewer
+    def log_in(query: NoQuery) -> Response:
+        """Start a browser's session with a token, sent as `Authorization: Bearer`.
+
+        Its cookie cannot be read by scripts or sent by other sites.  It ends half an hour after
+        its last use, or after twelve hours.  409: there is no token.
+        """
+        own = caller()
+        if own.token is None or own.session is not None:
+            raise ProblemError(409, "a session begins with a token")
+        name = cookie_name()
+        if request.cookies.get(name):  # another one of this browser
+            access.sessions.close(request.cookies[name])
+        key = access.log_in(own)
+        own = replace(own, session=key)
+        record("a browser's session begins")
+        told = answer(_status(access, own), 201)
+        told.set_cookie(
+            name,
+            key,
+            max_age=int(LONGEST),
+            secure=request.is_secure,
+            httponly=True,
+            samesite="Strict",
+        )
+        told.headers["Cache-Control"] = "no-store"
+        return told
+
+    @api.delete("/session", responses={204: None})
+    @viewer
+    def log_out(query: NoQuery) -> Response:
+        """End the session."""
+        own = caller()
+        if own.session is not None:
+            access.sessions.close(own.session)
+            record("a browser's session ends")
+        told = Response(status=204)
+        told.delete_cookie(
+            cookie_name(), secure=request.is_secure, httponly=True, samesite="Strict"
+        )
+        return told
+
+    return api
+
+
+def _check_known() -> None:
+    """Refuse callers of an open API: they must not create tokens for later."""
+    if not caller().known:
+        raise ProblemError(
+            403,
+            "tokens are for root and the controller's own user, over the API's UNIX socket (ofapp"
+            " token, on the controller's machine), and for admins with a token",
+        )
+
+
+def _name(role: Role) -> RoleName:
+    return cast(RoleName, str(role))
+
+
+def _item(token: Token) -> TokenItem:
+    return TokenItem(
+        name=token.name,
+        role=_name(token.role),
+        created=utc(token.created),
+        creator=token.creator,
+        expires=None if token.expires is None else utc(token.expires),
+        used=None if token.used is None else utc(token.used),
+        used_from=token.used_from,
+    )
+
+
+def _status(access: Access, own: Caller) -> SessionStatus:
+    expires = access.expires(own)
+    return SessionStatus(
+        name=own.name,
+        role=_name(own.role),
+        known=own.known,
+        session=own.session is not None,
+        expires=None if expires is None else utc(expires),
+    )

@@ -1,0 +1,1 @@
+"""The forwarding database: learning, limits, static entries and IP addresses."""

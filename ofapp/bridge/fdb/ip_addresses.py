@@ -1,0 +1,121 @@
+"""The last IP addresses of hosts, for display only.
+
+They are read from the first frames of hosts that are learned, from IGMP and MLD, and from ARP and
+neighbour solicitations, of which the switch copies a few a second.  So an address that a host uses
+later is found, too, and learning is not slowed down.  A host may claim the address of another one.
+Addresses that were used only before the controller started are not known.
+
+A host may claim any number of addresses, and invent MAC addresses. So only the last few addresses
+of each family are kept for each host: many of IPv6 do not displace the one of IPv4. The number of
+hosts is limited, and those that the FDB has forgotten make room.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.fdb.fdb import Fdb
+from ofapp.bridge.fdb.ip_source import own_address
+from ofapp.bridge.mac import MAC_MASK
+from ofapp.bridge.ports.sending import frame_vid
+
+ADDRESSES = 4
+"""Most addresses of one host and family; the last ones are kept."""
+
+HOSTS = 65_536
+"""Most hosts of one bridge; some 15 MB, where most have an address or two."""
+
+_LOOKS = 8  # checks of hosts that may be forgotten, for each new host without room
+
+Host = tuple[int, int]
+"""(VID, MAC address)."""
+
+
+class IpAddresses:
+    """The IP addresses of one bridge's hosts.  Addresses are 4 or 16 octets.
+
+    counters: addresses that replaced the oldest of their host; and hosts without room.
+    """
+
+    def __init__(self, fdb: Fdb, hosts: int = HOSTS) -> None:
+        self.counters: Counter[str] = Counter()
+        self._fdb = fdb
+        self._most = hosts
+        self._told: dict[int, tuple[bytes, ...]] = {}  # by VID << 48 | MAC, the last heard last
+        self._full = False
+        self._round: Iterator[int] = iter(())  # hosts that may be forgotten
+
+    def __len__(self) -> int:
+        """Number of hosts."""
+        return len(self._told)
+
+    def of(self, vid: int, mac: int) -> tuple[bytes, ...]:
+        """The addresses of a host, the latest first."""
+        return self._told.get(vid << 48 | mac, ())[::-1]
+
+    def hosts(self) -> Iterator[tuple[Host, tuple[bytes, ...]]]:
+        """Hosts with known addresses that are in the FDB; changes meanwhile are safe."""
+        for key, own in list(self._told.items()):
+            host = key >> 48, key & MAC_MASK
+            if self._fdb.get(*host) is not None:
+                yield host, own
+
+    def having(self, address: bytes) -> frozenset[Host]:
+        """Hosts in the FDB that have used the address."""
+        found = [key for key, own in self._told.items() if address in own]
+        hosts = ((key >> 48, key & MAC_MASK) for key in found)
+        return frozenset(host for host in hosts if self._fdb.get(*host) is not None)
+
+    def hear(self, frames: Iterable[tuple[int, bytes]]) -> list[Effect]:
+        """Read the senders' addresses from frames, each with its port."""
+        effects: list[Effect] = []
+        told, tables = self._told, self._fdb.tables
+        for port, frame in frames:
+            address = own_address(frame)
+            if address is None:
+                continue
+            vid, mac = frame_vid(frame), int.from_bytes(frame[6:12], "big")
+            entry = tables[vid].get(mac) if vid in tables else None
+            if entry is not None and entry.port != port:
+                continue  # another host uses this MAC address: ignored
+            key = vid << 48 | mac
+            before = told.get(key)
+            if before is None:
+                if len(told) < self._most or self._has_room():
+                    told[key] = (address,)
+                else:
+                    self._refuse(effects)
+            elif before[-1] != address:
+                told[key] = self._with(before, address)
+        if self._full and len(told) < self._most * 7 // 8:
+            self._full = False
+            effects.append(Event("fdb.ip_full.cleared", "there is room for IP addresses again"))
+        return effects
+
+    def _with(self, before: tuple[bytes, ...], address: bytes) -> tuple[bytes, ...]:
+        others = [each for each in before if each != address]
+        family = [each for each in others if len(each) == len(address)]
+        if len(family) >= ADDRESSES:
+            others.remove(family[0])
+            self.counters["ip_addresses_replaced"] += 1
+        return (*others, address)
+
+    def _has_room(self) -> bool:
+        """Whether there is room, after a few hosts that have left the FDB are forgotten."""
+        for _ in range(_LOOKS):
+            key = next(self._round, None)
+            if key is None:
+                self._round = iter(list(self._told))
+            elif self._fdb.get(key >> 48, key & MAC_MASK) is None:
+                self._told.pop(key, None)
+        return len(self._told) < self._most
+
+    def _refuse(self, effects: list[Effect]) -> None:
+        self.counters["ip_hosts_refused"] += 1
+        if not self._full:
+            self._full = True
+            text = f"the IP addresses of {self._most} hosts are known: others' are not noted"
+            effects.append(Event("fdb.ip_full", text, Severity.WARNING, data={"hosts": self._most}))

@@ -1,0 +1,1 @@
+"""Parameters: how they are declared, those of a bridge, its policies and access lists."""

@@ -1,0 +1,98 @@
+"""Parameters of a bridge: values that `ofapp.config` validated, never changed in place.
+
+Each parameter is declared here, or in the part that obeys it, and nowhere else: see `parameter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from annotated_types import Interval, Unit
+from typing_extensions import Doc
+
+from ofapp.bridge import lldp as discovery
+from ofapp.bridge import multicast as snooping
+from ofapp.bridge import stp as spanning_tree
+from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.params.policy import Limit, Policies, PortPolicy, Rate
+from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans
+
+MAX_AGEING_TIME = 65535  # OpenFlow's idle_timeout is 16 bits of seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PortParams:
+    """Parameters of one port, by protocol."""
+
+    fdb_max_learned: Annotated[
+        int | None, Limit, Doc("Most addresses learned here; without it no limit per port.")
+    ] = None
+    stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
+    multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
+    lldp: discovery.PortParams = field(default_factory=discovery.PortParams)
+    vlans: PortVlans = TRANSPARENT
+    policy: PortPolicy = field(default_factory=PortPolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeParams:
+    """Parameters of one datapath's bridge.
+
+    ageing_time: 802.1D-2004 7.9.2.
+    packet_in_rate: see `rates`; it limits copies only, the frames themselves are forwarded.
+    stp: spanning tree, None for a bridge that runs none.
+    multicast: IGMP and MLD snooping, None for a bridge that floods all multicast.
+    ports: parameters by port name, or by a pattern (`tap*`) for the ports that no name fits;
+        the longest pattern wins.  Other ports have the defaults.
+    multicast_vlans: snooping of the VLANs that have separate parameters, by VID.
+    lldp: None for a bridge that neither sends nor receives it.
+    vlan_names: the names of VLANs that have one, by VID.
+    vlans: VLANs that the configuration names, whether a port is said to be in them or not.
+    numbered: parameters by port number, for ports that `ports` does not name in full.
+    policies: VLAN limits, mirrors, access lists.
+    lags: aggregations, by their names.
+    """
+
+    ageing_time: Annotated[
+        int,
+        Interval(ge=0, le=MAX_AGEING_TIME),
+        Unit("s"),
+        Doc("Seconds until a silent host is forgotten; 0: never."),
+    ] = 300
+    fdb_max_learned: Annotated[int, Limit, Doc("Most learned entries of a bridge.")] = 100_000
+    packet_in_rate: Annotated[
+        int,
+        Rate,
+        Doc(
+            "Frames of unknown sources a second that each port may send to the controller in any"
+            " case; more while switch and controller have capacity for them."
+        ),
+    ] = 1_000
+    stp: spanning_tree.BridgeParams | None = None
+    multicast: snooping.Params | None = None
+    lldp: discovery.BridgeParams | None = None
+    ports: Mapping[str, PortParams] = field(default_factory=dict)
+    multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
+    numbered: Mapping[int, PortParams] = field(default_factory=dict)
+    policies: Policies = field(default_factory=Policies)
+    vlans: frozenset[int] = frozenset()
+    vlan_names: Mapping[int, str] = field(default_factory=dict)
+    lags: Mapping[str, LagParams] = field(default_factory=dict)
+
+    def port(self, name: str, number: int = 0) -> PortParams:
+        """The parameters of the port called `name`, with this number."""
+        found = self.ports.get(name) or self.numbered.get(number)
+        if found is not None:
+            return found
+        fitting = [pattern for pattern in self.ports if fnmatchcase(name, pattern)]
+        return self.ports[max(fitting, key=len)] if fitting else _DEFAULT_PORT
+
+    def lag_of(self, name: str) -> str | None:
+        """The aggregation that the port called `name` is a member of."""
+        return next((lag for lag, own in self.lags.items() if name in own.members), None)
+
+
+_DEFAULT_PORT = PortParams()

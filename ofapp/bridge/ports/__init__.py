@@ -1,0 +1,1 @@
+"""Ports of a bridge: their states, links, policies, VLANs and floods."""

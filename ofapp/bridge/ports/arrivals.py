@@ -1,0 +1,104 @@
+"""Ports that are added, changed and removed, many at a time: a switch may report a thousand.
+
+State that depends on all ports (which port may reach which, VLAN membership) is computed once for
+all changes; the caller does that with the result from here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ofapp.bridge.effects import BridgeNamed, Effect, PortRenamed
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.ports.policies import PortPolicies
+from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortTable
+
+
+class Arrivals(NamedTuple):
+    """Changes of ports.
+
+    new: ports with a new number or name; changed: all of them, and whether each was usable before;
+    renamed: old and new name.
+    """
+
+    new: list[Port]
+    changed: list[tuple[Port, bool]]
+    renamed: list[tuple[str, str]]
+    events: list[Effect]
+
+
+def take_in(
+    table: PortTable, policies: PortPolicies, ports: Iterable[Port], counters: Counter[str]
+) -> Arrivals:
+    """Put ports into the table, each with a different number."""
+    found = Arrivals([], [], [], [])
+    added = 0
+    refused = False
+    for port in ports:
+        old = table.get(port.number)
+        if old == port:
+            continue
+        if old is None and (why := table.no_room(added)):
+            counters["ports_refused"] += 1
+            found.events.extend(_refuse(table, why))
+            refused = True
+            continue
+        found.changed.append((port, old is not None and usable(policies, old)))
+        if old is None:
+            added += 1
+            found.events.append(port_event("port.added", port, "was added"))
+        elif old.name != port.name:
+            found.renamed.append((old.name, port.name))
+            found.events.append(port_event("port.renamed", port, f"was called {old.name} before"))
+            found.events.append(PortRenamed(port.number))
+        if old is None or old.name != port.name:
+            found.new.append(port)
+            if port.number == LOCAL_PORT:
+                found.events.append(BridgeNamed())
+    for port, _ in found.changed:
+        table.put(port)
+    if added and not refused:
+        found.events.extend(_room_again(table))
+    return found
+
+
+def departed(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
+    """The events for removed ports, and for the room that there is now."""
+    events: list[Effect] = [port_event("port.removed", port, "was removed") for port in ports]
+    return events + _room_again(table)
+
+
+def usable(policies: PortPolicies, port: Port) -> bool:
+    """Whether the port is up and takes part."""
+    return port.up and policies.takes_part(port.number)
+
+
+def link_event(policies: PortPolicies, port: Port) -> Event:
+    """The event for a port that has become usable or unusable."""
+    if not port.up or policies.takes_part(port.number):
+        why = "is up" if port.up else "is down"
+    else:
+        why = "is shut down" if policies.policy(port.number).shutdown else "only listens"
+    return port_event("port.up" if usable(policies, port) else "port.down", port, why)
+
+
+def port_event(kind: str, port: Port, what: str) -> Event:
+    """An event about a port."""
+    return Event(kind, f"port {port.name} {what}", port=port.number, data={"name": port.name})
+
+
+def _refuse(table: PortTable, why: str) -> list[Effect]:
+    """Report the limit of ports once; the next sync with the switch finds those left out."""
+    if table.refused:
+        return []
+    table.refused = True
+    return [Event("port.limit", f"{why}: further ones stay closed", Severity.ERROR)]
+
+
+def _room_again(table: PortTable) -> list[Effect]:
+    if not table.refused:
+        return []
+    table.refused = False
+    return [Event("port.limit.cleared", "there is room for ports again")]

@@ -1,0 +1,145 @@
+"""Which port may reach which by configuration: VLAN membership, mirrors and egress checks.
+
+Computed from the parameters and the present ports, whenever either changes; the states of the ports
+are the relay's.  VIDs that the same ports carry in the same way make one class with one flood set,
+named by its lowest VID: a thousand VLANs on two trunks are one class.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from ofapp.bridge.params.params import BridgeParams, PortParams
+from ofapp.bridge.params.policy import PortPolicy
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, PortVlans
+
+_NOBODY = PortParams()
+MANY = 256
+"""A port with more VLANs than this is a trunk, and its VLANs need not be in use."""
+_Signature = frozenset[tuple[int, bool]]
+
+
+class PortPolicies:
+    """The policies for one set of parameters and ports.
+
+    aware: some port has VLANs configured, so VIDs are significant.
+    aggregated: the logical ports of aggregations; a frame leaves by one of their members.
+    classes: the VIDs of each class, by its lowest; all other VIDs are alike.
+    configured: the VLANs in the configuration, except those in long lists of a port.
+    ingress_copies, egress_copies: the ports that get a copy of what a port receives and sends.
+    """
+
+    def __init__(self, params: BridgeParams, ports: Iterable[Port]) -> None:
+        present = list(ports)
+        numbers = {port.name: port.number for port in present}
+        self.aggregated = frozenset(numbers[name] for name in params.lags if name in numbers)
+        alike = not (params.ports or params.numbered or params.policies.mirrors or self.aggregated)
+        self._params: dict[int, PortParams] = {}
+        if not alike:
+            self._params = {port.number: params.port(port.name, port.number) for port in present}
+        self._listeners = {
+            numbers[mirror.to] for mirror in params.policies.mirrors if mirror.to in numbers
+        }
+        self._vlans = {
+            number: own.vlans for number, own in self._params.items() if self.takes_part(number)
+        }
+        self.aware = any(not vlans.transparent for vlans in self._vlans.values())
+        if alike:  # and maybe thousands
+            self._vlans = dict.fromkeys((port.number for port in present), TRANSPARENT)
+        self.classes = self._classes() if self.aware else {}
+        self.configured = params.vlans.union(*map(_spoken_of, self._vlans.values()))
+        self.ingress_copies: dict[int, tuple[int, ...]] = {}
+        self.egress_copies: dict[int, tuple[int, ...]] = {}
+        for mirror in params.policies.mirrors:
+            to = numbers.get(mirror.to)
+            if to is None:
+                continue
+            for names, copies in (
+                (mirror.ingress, self.ingress_copies),
+                (mirror.egress, self.egress_copies),
+            ):
+                for port in present:
+                    if (names is None or port.name in names) and self.takes_part(port.number):
+                        copies[port.number] = (*copies.get(port.number, ()), to)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether all policies are the defaults, without VLANs, mirrors and aggregations."""
+        default = PortPolicy()
+        return (
+            not self.aware
+            and not self.aggregated
+            and all(own.policy == default for own in self._params.values())
+            and (not self._listeners and not self.ingress_copies and not self.egress_copies)
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether unicast frames leave every port without egress checks and tag changes."""
+        return not self.aware and not any(map(self.guarded, self._params))
+
+    def straight(self, port: int, vid: int) -> bool:
+        """Whether frames of a VLAN leave the port unchanged and without egress checks."""
+        return not self.vlans(port).pops(vid) and not self.guarded(port)
+
+    def port(self, number: int) -> PortParams:
+        """A port's parameters, the defaults for one that is not present."""
+        return self._params.get(number, _NOBODY)
+
+    def policy(self, number: int) -> PortPolicy:
+        """A port's policy."""
+        return self.port(number).policy
+
+    def vlans(self, number: int) -> PortVlans:
+        """A port's VLANs."""
+        return self._vlans.get(number, TRANSPARENT)
+
+    def takes_part(self, number: int) -> bool:
+        """Whether the port bridges at all; one that is a monitor or shut down does not."""
+        policy = self.policy(number)
+        return not (policy.monitor or policy.shutdown or number in self._listeners)
+
+    def guarded(self, number: int) -> bool:
+        """Whether frames that leave the port must pass the egress table."""
+        policy = self.policy(number)
+        floods = policy.flood and policy.mcast_flood and policy.bcast_flood
+        special = policy.isolated or policy.hairpin or not floods or number in self.egress_copies
+        return special or number in self.aggregated
+
+    def members(self, vid: int) -> frozenset[int]:
+        """The ports that a VLAN's frames may leave by, as far as VLANs go."""
+        return frozenset(number for number, vlans in self._vlans.items() if vlans.has(vid))
+
+    def others(self) -> frozenset[int]:
+        """The members of the VLANs that are in no class."""
+        return frozenset(
+            number
+            for number, vlans in self._vlans.items()
+            if vlans.transparent or vlans.vids == ALL_VIDS
+        )
+
+    def may_pass(self, port: int, to: int) -> bool:
+        """Whether isolation lets a frame from one port out of another."""
+        return not (self.policy(port).isolated and self.policy(to).isolated)
+
+    def _classes(self) -> dict[int, frozenset[int]]:
+        listed = {NO_VLAN}
+        for vlans in self._vlans.values():
+            if vlans.vids is not None:
+                listed |= vlans.untagged | (set() if vlans.vids == ALL_VIDS else vlans.vids)
+        ordinary = frozenset((number, False) for number in self.others())
+        found: dict[_Signature, set[int]] = defaultdict(set)
+        for vid in listed:
+            signature = frozenset(
+                (number, vlans.pops(vid)) for number, vlans in self._vlans.items() if vlans.has(vid)
+            )
+            if signature != ordinary:
+                found[signature].add(vid)
+        return {min(vids): frozenset(vids) for vids in found.values()}
+
+
+def _spoken_of(vlans: PortVlans) -> frozenset[int]:
+    listed = vlans.vids or frozenset()
+    return vlans.untagged | (listed if len(listed) <= MANY else frozenset())

@@ -1,0 +1,108 @@
+"""The relay: port states, and which addresses are forgotten with them.  802.1D-2004 7.4.
+
+A port that is up is in a state; one that is down has none.  All states are set here, with or
+without spanning tree, so that admission, flood set and FDB change together and in a safe order:
+blocking comes before opening.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ofapp.bridge.effects import ClosePort, Effect, Flush
+from ofapp.bridge.fdb.fdb import Entry
+from ofapp.bridge.fdb.learning import Learning
+from ofapp.bridge.stp.effects import PortState, SetPortState
+
+
+class Relay:
+    """Port states and flushing for one bridge.
+
+    states: the state of each port that is up.
+    """
+
+    def __init__(self, learning: Learning) -> None:
+        self.states: dict[int, PortState] = {}
+        self._learning = learning
+        self._fdb = learning.fdb
+
+    @property
+    def flood_ports(self) -> frozenset[int]:
+        """The ports that frames to unknown destinations leave by."""
+        forwarding = PortState.FORWARDING
+        return frozenset(port for port, state in self.states.items() if state is forwarding)
+
+    def set_state(self, port: int, state: PortState) -> list[Effect]:
+        """Put a port into a state.  A port that stops learning forgets its addresses."""
+        old = self.states.get(port)
+        self.states[port] = state
+        self._admit(port, state)
+        effects: list[Effect] = [SetPortState(port, state)]
+        if state is PortState.FORWARDING:
+            effects += self._learning.release(port)
+        if state is PortState.DISCARDING and old not in (None, state):
+            effects += self.flush_ports([port], blocked=True)
+        return effects
+
+    def lose(self) -> None:
+        """Clear the port states after the datapath lost everything; learned addresses are kept.
+
+        A port's addresses are installed again when it opens, unless they are flushed before.
+        """
+        for port in self.states:
+            self._admit(port, PortState.DISCARDING)
+        self._learning.lost |= self.states.keys() & self._fdb.learned_by_port.keys()
+        self.states.clear()
+
+    def heard_bridge(self, port: int) -> list[Effect]:
+        """Flush the kept addresses of a port with another bridge behind it, which may have found
+        other paths to them meanwhile."""
+        return self.flush_ports([port]) if port in self._learning.lost else []
+
+    def close(self, port: int) -> list[Effect]:
+        """Close a port that is down or gone; nothing for one that was not up."""
+        old = self.states.pop(port, None)
+        if old is None:
+            return []
+        self._admit(port, PortState.DISCARDING)
+        return [ClosePort(port), *self.flush_ports([port], blocked=True)]
+
+    def flush(
+        self, port: int | None = None, vid: int | None = None, mac: int | None = None
+    ) -> list[Effect]:
+        """Forget learned addresses that match all arguments; without arguments, all of them.
+
+        A port, a VID or everything takes a fixed number of messages for any number of hosts.
+        """
+        if mac is None and (port is None or vid is None):
+            ports = None if port is None else [port]
+            forgotten = self._learning.forget_all(ports, vid, sticky=True)
+            return [Flush(port, vid, sticky=True), *forgotten]
+        doomed = [
+            (its_vid, its_mac)
+            for its_vid, its_mac, entry in self._select(vid, mac)
+            if entry.was_learned and port in (None, entry.port)
+        ]
+        self._learning.counters["flushed"] += len(doomed)
+        return [effect for address in doomed for effect in self._learning.withdraw(*address)]
+
+    def flush_ports(self, ports: Collection[int], blocked: bool = False) -> list[Effect]:
+        """Forget the addresses of these ports in one pass: a topology change flushes many.
+
+        Sticky addresses stay known.  They stay in the datapath, too, unless the ports are blocked,
+        where no frame may leave.
+        """
+        known = [port for port in ports if port in self._fdb.learned_by_port]
+        forgotten = self._learning.forget_all(known, None) if known else []
+        return [*(Flush(port, sticky=blocked) for port in ports), *forgotten]
+
+    def _admit(self, port: int, state: PortState) -> None:
+        active, holding = state is not PortState.DISCARDING, state is PortState.LEARNING
+        self._learning.set_active(port, active, holding)
+
+    def _select(self, vid: int | None, mac: int | None) -> Iterator[tuple[int, int, Entry]]:
+        for its_vid in list(self._fdb.tables) if vid is None else [vid]:
+            table = self._fdb.tables.get(its_vid, {})
+            for its_mac in list(table) if mac is None else [mac]:
+                if its_mac in table:
+                    yield its_vid, its_mac, table[its_mac]

@@ -1,0 +1,1 @@
+"""ofapp deploy: moving a host onto a bridge, and back."""

@@ -1,0 +1,274 @@
+"""What the commands of `ofapp deploy` do, and what a person sees of it.
+
+Separate from `ofapp.cli.commands.deploy.commands`, which every `ofapp` command imports: this
+module takes half a second to import.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import typer
+
+from ofapp.cli.client import ApiError, Json
+from ofapp.cli.output import print_json, print_table, say
+from ofapp.common.printable import printable
+from ofapp.deploy import DIRECTORY, ping
+from ofapp.deploy.apply import ApplyError, Survey, apply, survey
+from ofapp.deploy.checks import Problem
+from ofapp.deploy.journal import Journal, JournalError, State, Store, now
+from ofapp.deploy.model import DeployConfig
+from ofapp.deploy.ovsdb import default_database
+from ofapp.deploy.recover import RecoverError, confirm, put_back, revert, unfinished
+from ofapp.deploy.steps import Step
+
+PING_ANSWERS = 3  # in a row
+PING_SECONDS = 60.0  # for --confirm-ping without --confirm-within
+
+
+def look(config: DeployConfig, store: Store, database: str | None, confirmed_later: bool) -> Survey:
+    """What `plan` shows and `apply` does."""
+    with _told():
+        return survey(
+            config, store, database or default_database(), confirmed_later=confirmed_later
+        )
+
+
+def show_plan(found: Survey, json: bool) -> None:
+    """Exit status 1 when something is against it."""
+    if json:
+        print_json(_as_json(found))
+    elif found.steps:
+        rows = [[str(number), str(step)] for number, step in enumerate(found.steps, 1)]
+        print_table(["STEP", "WHAT"], rows)
+    elif not found.errors:
+        _say(f"{found.config.bridge}: nothing to do, everything is as wanted")
+    if not json:
+        _tell_problems(found.problems)
+    if found.errors:
+        raise typer.Exit(1)
+
+
+def do_apply(
+    found: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
+) -> None:
+    """Exit status 1 when nothing was changed, or everything has been put back."""
+    _tell_problems(found.problems)
+    if found.errors:
+        raise typer.Exit(1)
+    _apply(found, store, confirm_within, confirm_ping)
+    if found.steps and confirm_ping is not None:
+        _confirm_by_ping(store, found.config.bridge, confirm_ping)
+
+
+def do_confirm(store: Store, bridge: str | None) -> None:
+    """All that waits, unless a bridge is named."""
+    with _told():
+        names = [bridge] if bridge else [j.bridge for j in _journals(store) if _waits(j)]
+        if not names:
+            raise JournalError("nothing waits for a confirmation")
+        for name in names:
+            confirm(store, name)
+            _say(f"{name}: confirmed")
+
+
+def do_revert(store: Store, bridge: str | None) -> None:
+    """All that is deployed, unless a bridge is named."""
+    _ignore_hangup()
+    with _told():
+        names = (bridge,) if bridge else store.names()
+        if not names:
+            raise JournalError(f"nothing is deployed (no journal in {store.directory})")
+        for name in names:
+            foreign = revert(store, name, _step)
+            if foreign:
+                _say(
+                    f"{name}: its NICs are as before; the bridge stays for ports that others have"
+                    f" plugged in: {', '.join(foreign)} (ovs-vsctl del-br {name} removes it)"
+                )
+            else:
+                _say(f"{name}: reverted")
+
+
+def do_recover(store: Store, bridge: str | None) -> None:
+    """All journals, unless a bridge is named; what hinders one does not hinder the others."""
+    _ignore_hangup()
+    with _told():
+        names = (bridge,) if bridge else store.names()
+    if not names:
+        _say(f"nothing is deployed (no journal in {store.directory})")
+    failed = []
+    for name in names:
+        try:
+            with _told():
+                _recover(store, name)
+        except ApiError as error:
+            failed.append(str(error))
+    if failed:
+        raise ApiError("\nofapp: ".join(failed))
+
+
+def show_status(store: Store, json: bool) -> None:
+    """What the journals say."""
+    with _told():
+        known = _journals(store)
+    if json:
+        print_json([_status(one) for one in known])
+        return
+    rows = [
+        [one.bridge, one.state, str(_left(one) or "-"), " ".join(one.config.uplinks) or "-"]
+        for one in known
+    ]
+    print_table(["BRIDGE", "STATE", "SECONDS LEFT", "UPLINKS"], rows)
+
+
+def check_address(text: str) -> None:
+    """ApiError unless it is an IP address."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        raise ApiError(f"--confirm-ping {text}: an IP address, please") from None
+
+
+def _apply(
+    found: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
+) -> None:
+    name = found.config.bridge
+    if not found.steps:
+        _say(f"{name}: nothing to do, everything is as wanted")
+        return
+    _ignore_hangup()
+    count = len(found.steps)
+    with _told():
+        apply(
+            found,
+            store,
+            confirm_within,
+            lambda number, step: _say(f"{number + 1:>2}/{count} {step}"),
+        )
+    if confirm_within is None:
+        _say(f"{name}: done")
+    elif confirm_ping is not None:
+        _say(f"{name}: done; {confirm_ping} has {confirm_within:g} s to answer")
+    else:
+        where = f" --journal {store.directory}" if store.directory != DIRECTORY else ""
+        _say(
+            f"{name}: done, but NOT YET CONFIRMED.  Everything is put back in {confirm_within:g} s"
+            " unless this comes first, from a new session:"
+        )
+        for line in ("", f"    ofapp deploy confirm{where}", ""):
+            _say(line)
+
+
+def _confirm_by_ping(store: Store, bridge: str, address: str) -> None:
+    """Confirm when the address answers; otherwise wait until everything has been put back."""
+    in_row = 0
+    with _told():
+        while (journal := store.read(bridge)) is not None and journal.state is State.APPLIED:
+            begun = time.monotonic()
+            in_row = in_row + 1 if ping.answers(address) else 0
+            if in_row == PING_ANSWERS:
+                confirm(store, bridge)
+                _say(f"{bridge}: {address} answers: confirmed")
+                return
+            time.sleep(max(0.0, begun + 0.3 - time.monotonic()))
+        while (journal := store.read(bridge)) is not None and journal.state is State.RESTORING:
+            time.sleep(0.1)
+        if journal is None or journal.previous is None:
+            raise ApplyError(f"{address} did not answer over {bridge}")
+
+
+def _recover(store: Store, name: str) -> None:
+    with store.lock(name, wait=True):  # a watcher, say, that does this very work
+        journal = store.read(name)
+        left = unfinished(store, name)
+        if left is not None:
+            put_back(store, left, _step)
+            _say(f"{name}: put back ({left.reason})")
+            return
+    if journal is None:
+        _say(f"{name}: nothing is deployed")
+    elif journal.state is State.APPLIED:
+        _say(f"{name}: waits for `ofapp deploy confirm`, {_left(journal)} s are left")
+    else:
+        found = survey(journal.config, store, journal.database, confirmed_later=True)
+        _tell_problems(found.errors)
+        if found.errors:
+            raise ApplyError(f"{name} cannot be restored")
+        if found.steps:
+            apply(found, store, None, _step, resume=True)
+        _say(f"{name}: as it was confirmed")
+
+
+def _tell_problems(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        kind = "error" if problem.fatal else "warning"
+        say(f"ofapp: {kind}: {problem}", err=True)
+
+
+def _as_json(found: Survey) -> Json:
+    return {
+        "bridge": found.config.bridge,
+        "steps": [{"kind": type(step).__name__, "what": str(step)} for step in found.steps],
+        "problems": [
+            {"fatal": problem.fatal, "problem": problem.text, "fix": problem.fix}
+            for problem in found.problems
+        ],
+    }
+
+
+def _status(journal: Journal) -> Json:
+    return {
+        "bridge": journal.bridge,
+        "state": journal.state.value,
+        "seconds_left": _left(journal),
+        "step": journal.step or None,
+        "config": journal.config.model_dump(mode="json"),
+    }
+
+
+def _journals(store: Store) -> list[Journal]:
+    return [journal for name in store.names() if (journal := store.read(name))]
+
+
+def _waits(journal: Journal) -> bool:
+    return journal.state is State.APPLIED
+
+
+def _left(journal: Journal) -> int | None:
+    if not _waits(journal) or journal.deadline is None:
+        return None
+    return max(0, round(journal.deadline - now()))
+
+
+def _step(_number: int, step: Step) -> None:
+    _say(f"   {step}")
+
+
+def _say(text: str) -> None:
+    """A terminal that has gone away is no reason to stop half-way."""
+    with suppress(OSError):
+        say(text)
+        sys.stdout.flush()
+
+
+def _ignore_hangup() -> None:
+    """The session may be lost for a moment while its address moves."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors as one line, and status 1."""
+    try:
+        yield
+    except (JournalError, RecoverError) as error:
+        raise ApiError(printable(str(error))) from None
+    except ApplyError as error:
+        raise ApiError(f"{printable(str(error))}; everything is as it was before") from None

@@ -1,0 +1,180 @@
+"""ofapp port: the ports, their counters and their parameters."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from ofapp.cli.arguments import (
+    DEFAULT_URL,
+    AnyBridgeArgument,
+    ApiOption,
+    BridgeArgument,
+    PortArgument,
+)
+from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.output import print_json, print_table, repeat, short
+from ofapp.cli.parameters import Given, setting
+from ofapp.cli.values import settings
+
+app = typer.Typer(help="Ports.", no_args_is_help=True)
+
+_COUNTED = {
+    "RX-FRAMES": ("rx_frames",),
+    "RX-BYTES": ("rx_bytes",),
+    "TX-FRAMES": ("tx_frames",),
+    "TX-BYTES": ("tx_bytes",),
+    "ERRORS": ("rx_errors", "tx_errors"),
+    "DROPS": ("rx_dropped", "tx_dropped"),
+}
+"""Columns of counters; of two the first is of what is received, the second of what is sent."""
+_RATES = ("RX-PPS", "RX-B/S", "TX-PPS", "TX-B/S", "ERRORS/S", "DROPS/S")
+_Taken = dict[tuple[str, int], tuple[float, Json]]
+"""When a port's counters were as they are, by bridge and number."""
+
+
+@app.command()
+def show(
+    bridge: AnyBridgeArgument = None,
+    statistics: Annotated[
+        bool,
+        typer.Option("-s", "--statistics", help="Show what the switch has counted at each port."),
+    ] = False,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            "--watch",
+            metavar="S",
+            min=1,
+            help="Show it again every S seconds until interrupted; with -s as rates a second.",
+        ),
+    ] = None,
+    json: Annotated[
+        bool,
+        typer.Option("-j", "--json", help="Print JSON as `bridge -j link show` does, and more."),
+    ] = False,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Show the ports of a bridge, or of all bridges.
+
+    Of ERRORS and DROPS the first is of what is received, the second of what is sent.
+    """
+    client = Client(api)
+    before: _Taken | None = None
+
+    def once() -> None:
+        nonlocal before
+        ports = _ports(client, bridge, statistics)
+        if json:
+            print_json([_as_iproute2(port) for port in ports])
+        else:
+            _print(ports, statistics, before)
+        before = _taken(ports) if statistics and watch is not None else None
+
+    repeat(once, watch, json)
+
+
+def _owners() -> list[type]:
+    from ofapp.bridge.params.params import PortParams
+    from ofapp.bridge.params.policy import PortPolicy
+
+    return [PortParams, PortPolicy]
+
+
+@setting(app, "set", _owners)
+def set_(
+    bridge: BridgeArgument,
+    port: PortArgument,
+    given: Given,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="As in the configuration file: isolated=true, vlan=10, "
+            "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
+        ),
+    ] = None,
+    api: ApiOption = DEFAULT_URL,
+) -> None:
+    """Give a port other VLANs or another policy.
+
+    It lasts until the file changes the same values, or `ofapp config reload --reset`.
+    """
+    client = Client(api)
+    client.patch(client.path(bridge, "ports", port), settings(values, given))
+
+
+def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
+    found = []
+    for known in client.bridges(bridge):
+        about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
+        query = {"counters": "true"} if counters else None
+        for port in client.get(path_of(known, "ports"), query)["ports"]:
+            found.append(about | port)
+    return found
+
+
+def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
+    if not statistics:
+        header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
+        print_table(header, [_row(port) for port in ports])
+        return
+    header = ["BRIDGE", "PORT", "MBIT/S", *(_COUNTED if before is None else _RATES)]
+    print_table(header, [_counted(port, before) for port in ports])
+
+
+def _row(port: Json) -> list[str]:
+    return [
+        port["bridge"],
+        port["name"],
+        "LOCAL" if port["local"] else str(port["number"]),
+        port["mac"],
+        _state(port),
+        str(port["learned"]),
+        "-" if port["limit"] is None else str(port["limit"]),
+    ]
+
+
+def _state(port: Json) -> str:
+    return port["state"] if port["lag"] is None else f"{port['state']} ({port['lag']})"
+
+
+def _taken(ports: list[Json]) -> _Taken:
+    now = time.monotonic()
+    return {
+        (port["datapath_id"], port["number"]): (now - port["counters"]["age"], port["counters"])
+        for port in ports
+        if port["counters"] is not None
+    }
+
+
+def _counted(port: Json, before: _Taken | None) -> list[str]:
+    """Counts since the switch began, or what they have grown by a second since `before`."""
+    return [
+        port["bridge"],
+        port["name"],
+        str(port["speed_mbps"] or "-"),
+        *("/".join(_count(port, name, before) for name in names) for names in _COUNTED.values()),
+    ]
+
+
+def _count(port: Json, name: str, before: _Taken | None) -> str:
+    counters = port["counters"]
+    if counters is None or counters[name] is None:
+        return "-"
+    if before is None:
+        return short(counters[name])
+    now = time.monotonic() - counters["age"]
+    then, was = before.get((port["datapath_id"], port["number"]), (now, counters))
+    if now <= then or was[name] is None or counters[name] < was[name]:
+        return "-"
+    return short(round((counters[name] - was[name]) / (now - then)))
+
+
+def _as_iproute2(port: Json) -> Json:
+    """As `bridge -j link show` has a port, and what the API tells beside that."""
+    up = ["UP", "LOWER_UP"] if port["up"] else ["NO-CARRIER", "UP"]
+    shaped = {"ifname": port["name"], "flags": up, "master": port["bridge"]}
+    return shaped | port

@@ -1,0 +1,1 @@
+"""Bridges and the connections of their switches."""

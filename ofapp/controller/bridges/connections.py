@@ -1,0 +1,221 @@
+"""Connections of switches: which one is valid for a datapath id, and its start and end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.controller.bridges.lifetime import Lifetime
+from ofapp.controller.bridges.owners import Owners
+from ofapp.controller.bridges.shared import Shared
+from ofapp.openflow.switch.bridge_name import local_name
+from ofapp.openflow.switch.mastership.ownership import Ownership
+from ofapp.openflow.switch.session import Session
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.echoes import GIVEN_UP
+from ofapp.openflow.wire.messages.codec import send_frame
+from ofapp.openflow.wire.requests import RequestError, answers
+
+LOG = logging.getLogger(__name__)
+
+
+class Connections:
+    """Connections of a registry's switches.
+
+    owners: decides when this controller may manage a switch; begun: called with each connection
+    over which a bridge is managed.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        lifetime: Lifetime,
+        owners: Owners,
+        begun: Callable[[int], None] = lambda _datapath_id: None,
+    ) -> None:
+        self._begun = begun
+        self._bridges = shared.registry.bridges
+        self._sessions = shared.registry.sessions
+        self._lifetime = lifetime
+        self._dispatcher = shared.dispatcher
+        self._running = shared.running
+        self._events = shared.events
+        self._owners = owners
+        self._waiting: dict[int, Channel] = {}  # for `owners`
+        self._others: set[int] = set()  # to be handed over when their sessions end
+
+    def admit(self, channel: Channel, datapath_id: int) -> bool:
+        """Whether a connection may use a datapath id: not while another one does."""
+        session = self._sessions.get(datapath_id)
+        other = self._waiting.get(datapath_id) if session is None else session.channel
+        if other is not None and other.dead:
+            self.disconnected(other)  # its end is known but not reported yet
+            other = None
+        if other is None:
+            return self._lifetime.has_room(datapath_id)
+        if other is channel:
+            return True
+        self._events.tell(
+            datapath_id,
+            Event(
+                "bridge.duplicate",
+                f"refused a second switch with this datapath id, from {_address(channel)}: "
+                f"{_address(other)} has it; set other-config:datapath-id on one of them",
+                Severity.ERROR,
+                data={"refused": _address(channel), "running": _address(other)},
+            ),
+        )
+        alive = partial(answers, other) if session is None else session.alive
+        hub.watch(self._events.fault, _probe, other, alive)
+        return False
+
+    def connected(self, channel: Channel) -> None:
+        """Handle a switch that has identified itself.
+
+        Where the file names bridges, the name must be known first: no message to a switch may be
+        reverted by the next one.
+        """
+        if self._running.knows_entry(channel.id) and not self._owners.waits:
+            self._begin(channel)
+        else:
+            hub.watch(partial(self._failed, channel), self._begin_later, channel)
+
+    def _failed(self, channel: Channel, error: Exception) -> None:
+        """Close the connection of a switch that cannot be served: it may connect again."""
+        self._events.fault(error)
+        channel.fail(error)
+
+    def _begin_later(self, channel: Channel) -> None:
+        if self._owners.waits:
+            self._wait(channel)
+            return
+        name = self._name(channel)
+        if not channel.dead:
+            self._begin(channel, name)
+
+    def _name(self, channel: Channel) -> str | None:
+        if self._running.knows_entry(channel.id):
+            return None
+        try:
+            return local_name(channel)
+        except RequestError as error:
+            LOG.warning("the name of %016x is not known yet: %s", channel.id, error)
+            return None
+
+    def _wait(self, channel: Channel) -> None:
+        """Begin once `owners` says that the switch is this controller's."""
+        datapath_id = channel.id
+        if not self.admit(channel, datapath_id):  # another one was quicker
+            channel.close()
+            return
+        self._waiting[datapath_id] = channel
+        try:
+            ownership = self._owners.obtain(channel)
+            name = self._name(channel)
+        except RequestError as error:
+            LOG.warning("%016x cannot be taken over: %s", datapath_id, error)
+            channel.hang_up()
+            return
+        finally:
+            if self._waiting.get(datapath_id) is channel:
+                del self._waiting[datapath_id]
+        if ownership is not None and not channel.dead:
+            self._begin(channel, name, ownership)
+
+    def _begin(
+        self, channel: Channel, name: str | None = None, ownership: Ownership | None = None
+    ) -> None:
+        datapath_id = channel.id
+        if not self.admit(channel, datapath_id):  # another one was quicker
+            channel.close()
+            return
+        if name is not None:
+            self._running.learn_name(datapath_id, name)
+        adopt_static = not self._lifetime.knows_entries(datapath_id)
+        bridge = self._lifetime.back(datapath_id)
+        self._dispatcher.settle_names()
+        ownership = ownership or self._owners.obtain(channel)
+        assert ownership is not None
+        session = Session(channel, bridge, self._dispatcher.heed, ownership, adopt_static)
+        self._sessions[datapath_id] = session
+        self._begun(datapath_id)
+        tell = self._dispatcher.tell
+        tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
+        for event in self._running.doubts(datapath_id):
+            tell(bridge, event)
+        session.start()
+
+    def disconnected(self, channel: Channel) -> None:
+        """Handle the end of a connection; the bridge and its state stay."""
+        event = Event("bridge.disconnected", "the switch has disconnected", Severity.WARNING)
+        self._end(channel, event)
+
+    def _end(self, channel: Channel, event: Event) -> None:
+        if channel.id is None:
+            return
+        if self._waiting.get(channel.id) is channel:
+            del self._waiting[channel.id]
+        session = self._sessions.get(channel.id)
+        if session is not None and session.channel is channel:
+            del self._sessions[channel.id]
+            session.stop()
+            self._lifetime.left(session.bridge, time.monotonic())
+            self._dispatcher.tell(session.bridge, event)
+            self._dispatcher.settle_names()
+            if channel.id in self._others:
+                self.let_go(channel.id)
+        self._owners.ended(channel)
+
+    # For `owners`
+
+    def in_line(self, datapath_id: int) -> bool:
+        """See `Serves`."""
+        session = self._sessions.get(datapath_id)
+        return session is not None and session.in_line
+
+    def give_up(self, channel: Channel, why: str) -> None:
+        """See `Serves`."""
+        self._end(channel, Event("bridge.given-up", why))
+
+    def expect(self, datapath_id: int) -> None:
+        """See `Serves`."""
+        if datapath_id not in self._sessions:
+            self._lifetime.expect(datapath_id)
+
+    def last_words(self, datapath_id: int) -> bytes:
+        """See `Serves`."""
+        bridge = self._bridges.get(datapath_id)
+        frames = [] if bridge is None else bridge.lags.last_words()
+        return b"".join(send_frame(frame.ports, frame.frame) for frame in frames)
+
+    def let_go(self, datapath_id: int) -> None:
+        """See `Serves`."""
+        if datapath_id in self._sessions:
+            self._others.add(datapath_id)
+        else:
+            self._others.discard(datapath_id)
+            self._lifetime.let_go(datapath_id)
+
+    def close(self) -> None:
+        """Release every switch when the controller ends; the switches keep their flows."""
+        for session in list(self._sessions.values()):
+            session.farewell()
+            session.stop()
+        hub.sleep(0)  # send their last messages
+        for session in list(self._sessions.values()):
+            session.channel.close()
+
+
+def _probe(channel: Channel, alive: Callable[[float], bool]) -> None:
+    """Close a connection whose switch is silent: the switch's next connection is waiting."""
+    if not alive(GIVEN_UP):
+        channel.close()
+
+
+def _address(channel: Channel) -> str:
+    address = channel.address
+    return f"{address[0]}:{address[1]}" if isinstance(address, tuple) else str(address)

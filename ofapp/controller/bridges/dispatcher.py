@@ -1,0 +1,68 @@
+"""Passes the effects of a bridge to its switch's session, or to the handlers of notices.
+
+Effects for a switch are dropped while it is away: it is synchronized when it is back.  A `Notice`,
+which is not for the switch, is handled whether the switch is connected or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import NOTICES, Effect, Notice
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.controller.bridges.registry import Registry
+from ofapp.controller.events import EventLog
+
+N = TypeVar("N", bound=Notice)
+
+PATIENCE = 2.0
+"""Seconds that a request waits for the switch to carry it out."""
+
+
+class Dispatcher:
+    """Dispatcher for all bridges of a registry; events go to the log."""
+
+    def __init__(self, registry: Registry, events: EventLog) -> None:
+        self._registry = registry
+        self.events = events
+        self._heeds: dict[type, Callable[[Bridge, Any], object]] = {Event: self.tell}
+
+    def on(self, kind: type[N], do: Callable[[Bridge, N], object]) -> None:
+        """Handle notices of this type with `do`, before the effects that follow them."""
+        self._heeds[kind] = do
+
+    def after(self, kind: type[N], do: Callable[[Bridge], object]) -> None:
+        """Handle notices of this type with `do`, after all effects of the same batch."""
+        self._heeds[kind] = lambda bridge, _notice: hub.watch(self.events.fault, do, bridge)
+
+    def apply(self, bridge: Bridge, effects: list[Effect]) -> None:
+        """Carry effects out, in order."""
+        session = self._registry.session(bridge)
+        if session is not None:
+            session.apply(effects)
+            return
+        for effect in effects:
+            if type(effect) in NOTICES:
+                self.heed(bridge, effect)  # type: ignore[arg-type]
+
+    def carried_out(self, bridge: Bridge) -> bool:
+        """Wait until the bridge's switch has carried everything out; False when that is unknown."""
+        session = self._registry.session(bridge)
+        return session is not None and session.carried_out(PATIENCE)
+
+    def heed(self, bridge: Bridge, notice: Notice) -> None:
+        """Handle a notice, which is not for the switch."""
+        if heed := self._heeds.get(type(notice)):
+            heed(bridge, notice)
+
+    def tell(self, bridge: Bridge, event: Event) -> None:
+        """Log an event with the names of the bridge and of its ports."""
+        self.events.tell(bridge.datapath_id, event, bridge.name, bridge.port_at)
+
+    def settle_names(self) -> None:
+        """Log the bridges that give their names up to others: see `Registry`."""
+        for bridge, event in self._registry.settle_names():
+            self.tell(bridge, event)

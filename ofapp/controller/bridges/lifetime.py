@@ -1,0 +1,212 @@
+"""A bridge from its switch's first connection on, through its absences, until it is forgotten.
+
+The state of a switch that is away for a minute is kept.  A deleted switch never comes back, and
+looks the same from here: so a bridge is forgotten after a time, or on request.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+
+from ofapp.bridge import stp
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.commons import Commons
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.lldp import OwnAgents
+from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.ports.port import SURE
+from ofapp.bridge.stp.dump import OtherParametersError
+from ofapp.common import hub
+from ofapp.controller.audit import record
+from ofapp.controller.bridges.absentees import Absentees
+from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.running import permanent_entries, static_entries
+from ofapp.controller.state import State
+from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.run_time_entries import KeptEntries
+
+LOG = logging.getLogger(__name__)
+
+MAX_BRIDGES = 1024
+"""Most bridges kept; a host that reaches the OpenFlow port can invent endless datapath ids."""
+
+TOLD = 10
+"""Most restored settings that an event lists."""
+
+LOOK_FOR_AWAY = 1.0
+"""Seconds between checks for switches that have been away for too long."""
+
+
+class Lifetime:
+    """Lifetime of all bridges of a registry.
+
+    entries: those that were set at run time; state: has the snapshots of protocols; agents:
+    authenticate the LLDP of bridges.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        entries: KeptEntries,
+        state: State,
+        absentees: Absentees,
+        agents: OwnAgents,
+    ) -> None:
+        self._registry = shared.registry
+        self._running = shared.running
+        self._entries = entries
+        self._snapshots = state.snapshots
+        self._lacp = state.lacp
+        self._absentees = absentees
+        self._events = shared.events
+        self._commons = Commons(stp.OwnTrees(secrets.randbits(24)), agents=agents)
+
+    def has_room(self, datapath_id: int) -> bool:
+        """Whether a switch may have a bridge: an absent one is forgotten for a new one."""
+        bridges = self._registry.bridges
+        if datapath_id in bridges or len(bridges) < MAX_BRIDGES:
+            return True
+        away = self._registry.away.longest()
+        full = f"there are {MAX_BRIDGES} bridges, the most there can be"
+        if away is None:
+            event = Event("bridge.limit", f"refused a switch: {full}", Severity.WARNING)
+            self._events.tell(datapath_id, event)
+            return False
+        self._forget(away, f"its switch is away, and {full}")
+        return True
+
+    def knows_entries(self, datapath_id: int) -> bool:
+        """Whether the bridge's static entries are stored, so that the switch need not be asked."""
+        return self._entries.knows(datapath_id)
+
+    def back(self, datapath_id: int) -> Bridge:
+        """The bridge of a switch that has connected, again or for the first time."""
+        bridges = self._registry.bridges
+        bridge = bridges.get(datapath_id)
+        if bridge is None:
+            bridge = bridges[datapath_id] = self._make(datapath_id)
+        self._registry.away.back(datapath_id)
+        bridge.former_name = None
+        return bridge
+
+    def left(self, bridge: Bridge, now: float) -> None:
+        """Handle the disconnection of a bridge's switch."""
+        self._registry.away.left(bridge.datapath_id, now)
+        self._absentees.gone(bridge, now)
+
+    def expect(self, datapath_id: int) -> None:
+        """Handle the end of the cluster member that served the switch."""
+        self._absentees.expect(datapath_id, time.monotonic())
+
+    def let_go(self, datapath_id: int) -> None:
+        """Leave a switch's stored state to the cluster member that serves it now.
+
+        No state is kept here that may be outdated.
+        """
+        bridge = self._registry.bridges.get(datapath_id)
+        if bridge is not None and self._registry.session(bridge) is None:
+            del self._registry.bridges[datapath_id]
+            bridge.ports.leave()
+            self._registry.away.back(datapath_id)
+            self._running.forget(datapath_id)
+        self._absentees.spoken_for(datapath_id, time.monotonic())
+
+    def forget(self, bridge: Bridge) -> tuple[Ticket, ...]:
+        """Forget the bridge and its stored settings; InputError while it is connected."""
+        if self._registry.session(bridge) is not None:
+            raise InputError(
+                "dpid",
+                f"the switch of bridge {bridge.name} is connected: delete the bridge there, or "
+                f"take its controller from it, first (ovs-vsctl del-controller {bridge.name})",
+            )
+        self._forget(bridge.datapath_id, "on request")
+        record(f"{bridge.name} ({bridge.datapath_id:016x}): known -> forgotten")
+        return self._entries.forget(bridge.datapath_id), self._running.drop(bridge.datapath_id)
+
+    def forget_overdue(self, now: float) -> None:
+        """Forget the bridges whose switch has been away for as long as the file says.
+
+        As on a restart, what was set at run time stays on disk.
+        """
+        patience = self._running.config.forget_after
+        if patience:
+            for datapath_id in self._registry.away.overdue(patience, now):
+                self._forget(datapath_id, f"its switch has been away for {patience:g} s")
+
+    def make_room(self) -> None:
+        """Forget an absent bridge when another bridge finds no room for its ports."""
+        room, bridges = self._commons.room, self._registry.bridges
+        if room.wanted:
+            room.wanted = False
+            away = max(
+                self._registry.away, key=lambda known: len(bridges[known].ports), default=None
+            )
+            if away is not None and len(bridges[away].ports) > SURE:
+                self._forget(away, "its switch is away, and another one has no room for its ports")
+
+    def run(self) -> None:
+        """Forget bridges that are overdue or whose room is needed; does not return."""
+        while True:
+            hub.sleep(LOOK_FOR_AWAY)
+            self.forget_overdue(time.monotonic())
+            self.make_room()
+
+    def set_traces(self) -> None:
+        """Turn BPDUs into events only while a listener wants them."""
+        for bridge in self._registry.bridges.values():
+            self._set_trace(bridge)
+
+    # Inside
+
+    def _set_trace(self, bridge: Bridge) -> None:
+        wanted = self._events.wanted
+        bridge.stp.set_trace(
+            any(wanted(bridge.datapath_id, kind, Severity.DEBUG) for kind in stp.TRACE)
+        )
+
+    def _forget(self, datapath_id: int, why: str) -> None:
+        bridge = self._registry.bridges.pop(datapath_id)
+        name = bridge.name
+        bridge.ports.leave()
+        self._registry.away.back(datapath_id)
+        self._running.forget(datapath_id)
+        self._absentees.forget(datapath_id)
+        self._snapshots.delete(datapath_id)
+        self._lacp.delete(datapath_id)
+        self._events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
+
+    def _make(self, datapath_id: int) -> Bridge:
+        if restored := self._running.restore(datapath_id):
+            message = f"restored what was set at run time: {'; '.join(restored[:TOLD])}"
+            more = f", and {len(restored) - TOLD} more" if len(restored) > TOLD else ""
+            event = Event("config.restored", message + more, data={"settings": restored})
+            self._events.tell(datapath_id, event)
+        configuration = self._running.of(datapath_id)
+        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._commons)
+        self._absentees.greet(bridge)
+        self._set_trace(bridge)
+        static = *static_entries(configuration), *self._entries.static(datapath_id)
+        for entry in static:
+            bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
+        permanent = *permanent_entries(configuration), *self._entries.permanent(datapath_id)
+        for group in permanent:
+            bridge.add_permanent(group, time.monotonic())
+        self._revive(bridge)
+        return bridge
+
+    def _revive(self, bridge: Bridge) -> None:
+        if (lacp := self._lacp.load(bridge.datapath_id)) is not None:
+            for why in bridge.lags.revive(lacp):
+                LOG.info("LACP of %016x starts again: %s", bridge.datapath_id, why)
+        snapshot = self._snapshots.load(bridge.datapath_id)
+        if snapshot is None or bridge.params.stp is None:
+            return
+        try:
+            bridge.revive_stp(snapshot)
+        except OtherParametersError as error:
+            LOG.info("the spanning tree of %016x starts again: %s", bridge.datapath_id, error)
+        except ValueError as error:
+            self._snapshots.refuse(bridge.datapath_id, str(error))

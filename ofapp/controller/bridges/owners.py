@@ -1,0 +1,85 @@
+"""Whether this controller may manage a switch: always, where it is in no cluster.
+
+In a cluster another class with the same interface decides; it is only loaded there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Protocol
+
+from ofapp.bridge.lldp import OwnAgents
+from ofapp.openflow.switch.mastership.ownership import LeasedOwnership, Ownership
+from ofapp.openflow.wire.channel import Channel
+
+KEY = 32
+"""Octets of the key that authenticates LLDP."""
+
+
+class Serves(Protocol):
+    """Operations on the switches that this controller may manage."""
+
+    def in_line(self, datapath_id: int) -> bool:
+        """Whether a switch is served, and its tables are what its bridge wants."""
+
+    def give_up(self, channel: Channel, why: str) -> None:
+        """Stop serving a connected switch: another controller does."""
+
+    def expect(self, datapath_id: int) -> None:
+        """Handle that another controller has stopped serving a switch."""
+
+    def last_words(self, datapath_id: int) -> bytes:
+        """Messages that repeat the last LACPDUs to the partners of aggregations."""
+
+    def let_go(self, datapath_id: int) -> None:
+        """Forget the state of a switch that another controller serves now: it is outdated."""
+
+
+class Owners(Protocol):
+    """waits: whether `obtain` may block; it is then called in a greenlet."""
+
+    waits: bool
+
+    def agents(self) -> OwnAgents:
+        """Agents that authenticate the LLDP of bridges of one network."""
+
+    def start(self, serves: Serves) -> None:
+        """Start; returns at once."""
+
+    def obtain(self, channel: Channel) -> Ownership | None:
+        """Wait until the switch may be managed; None when the connection ends before.
+
+        RequestError when the switch does not answer.
+        """
+
+    def ended(self, channel: Channel) -> None:
+        """Handle the end of a connection."""
+
+    def close(self) -> None:
+        """End, after the controller has released all its switches."""
+
+
+class Alone:
+    """Without a cluster: the switch decides, by its lease.  own: this controller's number."""
+
+    waits = False
+
+    def __init__(self, own: int = 1) -> None:
+        self._own = own
+
+    def agents(self) -> OwnAgents:
+        """See `Owners`."""
+        return OwnAgents(secrets.token_bytes(KEY))
+
+    def start(self, serves: Serves) -> None:
+        """See `Owners`."""
+
+    def obtain(self, channel: Channel) -> Ownership:
+        """See `Owners`."""
+        return LeasedOwnership(channel, self._own)
+
+    def ended(self, channel: Channel) -> None:
+        """See `Owners`."""
+
+    def close(self) -> None:
+        """See `Owners`."""

@@ -1,0 +1,47 @@
+"""Adapts every switch's rate limits to the load of its ports, the switch and the controller."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from ofapp.bridge.fdb.rates import share_controller
+from ofapp.common import hub
+from ofapp.openflow.switch.session import Session
+from ofapp.openflow.wire.main_thread import MAIN_THREADS
+
+INTERVAL = 0.25
+"""Seconds between two adjustments: a port at its limit has twice its rate after the next one."""
+LATE = 0.1
+"""Most seconds that the controller may be late: protocol frames wait as long."""
+
+
+class Throttle:
+    """Rate adaptation of all sessions of a controller, by datapath id."""
+
+    def __init__(self, sessions: Mapping[int, Session]) -> None:
+        self._sessions = sessions
+
+    def run(self) -> None:
+        """Adjust periodically; does not return."""
+        last = time.monotonic()
+        while True:
+            hub.sleep(INTERVAL)
+            now = time.monotonic()
+            self.adjust(now - last, now)
+            last = time.monotonic()
+
+    def adjust(self, seconds: float, now: float) -> None:
+        """Adjust once, so many seconds after the last time."""
+        MAIN_THREADS.review(now)
+        for session in list(self._sessions.values()):
+            session.tell_of_drops(now)
+        loads = {
+            key: load
+            for key, session in self._sessions.items()
+            if (load := session.load(seconds)) is not None
+        }
+        for key, capacity in share_controller(loads, seconds - INTERVAL > LATE).items():
+            session = self._sessions[key]
+            if effects := session.bridge.follow_load(loads[key], capacity, now):
+                session.apply(effects)

@@ -1,0 +1,1 @@
+"""Which member is the owner of which switch."""

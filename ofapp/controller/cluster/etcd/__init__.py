@@ -1,0 +1,1 @@
+"""Access to etcd: requests, watches, and the history that they rely on."""

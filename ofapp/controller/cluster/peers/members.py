@@ -1,0 +1,292 @@
+"""Members of the cluster: each has a record in etcd, which lives as long as its lease.
+
+The keeper of this member's lease calls `register` each time there is a new one.  Everything else is
+learned by a watch: so `candidates` needs no request, and is the same at every member except for
+changes that are under way.
+
+A drained member has a separate record without a lease: it stays drained when it is restarted, and
+can be drained while it is away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.controller.cluster.election.placement import Candidate
+from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Record, modified
+from ofapp.controller.cluster.etcd.values import moment
+from ofapp.controller.cluster.peers.registration import Own, Registration
+from ofapp.controller.cluster.peers.signing import SECRET_OCTETS, new_secret
+from ofapp.controller.state.entries import loads
+
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+"""Name of a member: valid as a host name, so that a certificate can contain it."""
+
+AWAITED = 3.0
+"""Seconds for members to register again in another history of etcd: until then no member claims
+switches that may fall to them."""
+
+GONE_KNOWN = 3600.0
+"""Seconds for which a member that has gone is still shown."""
+
+Tell = Callable[[int | None, Event], None]
+State = Literal["ready", "drained", "gone", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of the cluster.
+
+    address: http: or https: URL for requests of other members.
+    lease: its ID in etcd; since: when it joined, seconds since the epoch.
+    gone: when its lease ended or was given up, by `time.monotonic`; None while it is present.
+    incarnation: distinguishes its process from earlier and later ones of the same name.
+    awaited: it was present before etcd was wiped or restored, and has not registered again yet.
+    """
+
+    name: str
+    address: str
+    lease: int
+    since: float
+    version: str = ""
+    incarnation: str = ""
+    drained: bool = False
+    gone: float | None = None
+    awaited: bool = False
+
+    @property
+    def state(self) -> State:
+        """The member's state in one word."""
+        if self.gone is not None:
+            return "gone"
+        if self.awaited:
+            return "unknown"
+        return "drained" if self.drained else "ready"
+
+
+class Members:
+    """The members of one cluster.
+
+    own: this member; incarnation: its process; prefix: of the cluster's keys, with a slash.
+    place: see `registration.Own`.
+    """
+
+    def __init__(self, etcd: Etcd, prefix: str, own: str, tell: Tell, place: str = "") -> None:
+        self.own = own
+        self.registration = Registration(etcd, f"{prefix}members/{own}", tell)
+        self._place = place
+        self.incarnation = secrets.token_hex(8)
+        self._address = ""
+        self._registered: tuple[int, str] | None = None
+        self._etcd = etcd
+        self._prefix = prefix
+        self._tell = tell
+        self._members: dict[str, Member] = {}
+        self._drained: set[str] = set()
+        self._changed: list[Callable[[], None]] = []
+        self._secret: bytes | None = None
+        self._awaited: set[str] = set()
+
+    def start(self) -> None:
+        """Watch members from now on."""
+        self._etcd.watch(f"{self._prefix}members/", self._heed_members)
+        self._etcd.watch(f"{self._prefix}drained/", self._heed_drained)
+        self._etcd.watch(f"{self._prefix}secret", self._heed_secret)
+
+    def forget(self) -> None:
+        """Wait for all members to register again, as etcd has another history."""
+        self._awaited = {one.name for one in self._members.values() if one.gone is None}
+
+    def on_change(self, heed: Callable[[], None]) -> None:
+        """Call this when `candidates` may have changed."""
+        self._changed.append(heed)
+
+    def register(self, lease: int, version: str) -> None:
+        """Register this member for as long as this lease lives; EtcdError."""
+        self._registered = lease, version
+        own = Own(self._address, version, self.incarnation, self._place)
+        self.registration.put(own, lease)
+
+    def announce(self, address: str) -> None:
+        """Publish the address for requests of others; on EtcdError, it goes with the next lease."""
+        self._address = address
+        if self._registered is not None:
+            self.register(*self._registered)
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Members that may own switches."""
+        return tuple(
+            Candidate(one.name, one.drained)
+            for one in self.all()
+            if one.gone is None and not one.awaited
+        )
+
+    def all(self) -> list[Member]:
+        """Present members, and those that left within the last hour, by name."""
+        now = time.monotonic()
+        for name, one in list(self._members.items()):
+            if one.gone is not None and now - one.gone > GONE_KNOWN:
+                del self._members[name]
+        return [
+            replace(one, drained=name in self._drained, awaited=name in self._awaited)
+            for name, one in sorted(self._members.items())
+        ]
+
+    def get(self, name: str) -> Member | None:
+        """The present member of that name; None if there is none."""
+        found = self._members.get(name)
+        return None if found is None or found.gone is not None else found
+
+    @property
+    def awaited(self) -> bool:
+        """Whether members have yet to register again in another history of etcd."""
+        return bool(self._awaited)
+
+    def others(self) -> list[Member]:
+        """Present members except this one."""
+        return [one for one in self.all() if one.gone is None and one.name != self.own]
+
+    def drain(self, name: str) -> None:
+        """Have a member give up its switches, and claim no others; EtcdError."""
+        self._etcd.put(f"{self._prefix}drained/{name}", b"{}")
+
+    def undrain(self, name: str) -> None:
+        """Have a member claim its share of switches again; EtcdError."""
+        self._etcd.delete(f"{self._prefix}drained/{name}")
+
+    def is_drained(self, name: str) -> bool:
+        """Whether a member is drained, present or not."""
+        return name in self._drained
+
+    def secret(self) -> bytes:
+        """The members' secret for signing; made at the first use.  EtcdError."""
+        known = 0
+        while self._secret is None:
+            made = new_secret()
+            known = self._put_secret(made, known)
+        return self._secret
+
+    # Inside
+
+    def _put_secret(self, secret: bytes, known: int) -> int:
+        """Store a secret, unless there is a valid one; known: the revision of an invalid one.
+
+        Returns the revision of the one in etcd.  EtcdError.
+        """
+        key = f"{self._prefix}secret"
+        outcome = self._etcd.transact([modified(key, known)], [Put(key, secret)])
+        if outcome.done:
+            self._secret = secret
+            return outcome.revision
+        there = outcome.records[0] if outcome.records else None
+        if there is not None and len(there.value) == SECRET_OCTETS:
+            self._secret = there.value
+        return 0 if there is None else there.modified
+
+    def _heed_secret(self, changes: Changes) -> None:
+        """Take over a new secret; restore the known one if it was deleted or made invalid."""
+        for _, record, revision in changes.changes:
+            if record is not None and len(record.value) == SECRET_OCTETS:
+                self._secret = record.value
+            elif self._secret is not None:
+                hub.spawn(self._restore_secret, self._secret, 0 if record is None else revision)
+
+    def _restore_secret(self, secret: bytes, known: int) -> None:
+        with contextlib.suppress(EtcdError):
+            self._put_secret(secret, known)
+
+    def _heed_members(self, changes: Changes) -> None:
+        there = {_name(change.key) for change in changes.changes if change.record is not None}
+        if changes.anew:
+            self._secret = None
+            self._awaited -= there
+            hub.spawn_after(AWAITED, self._await_no_more)
+        elif changes.whole:
+            for name in set(self._members) - there:
+                self._lost(name)
+        for change in changes.changes:
+            if change.record is None:
+                self._lost(_name(change.key))
+            else:
+                self._found(change.record)
+        registered = 0 if self._registered is None else self._registered[0]
+        if any(
+            _name(change.key) == self.own
+            and (change.record is None or change.record.lease != registered)
+            for change in changes.changes
+        ):
+            hub.spawn(self._register_again, registered)
+        self._say()
+
+    def _register_again(self, lease: int) -> None:
+        """Restore a record that was deleted or replaced, although its lease may live."""
+        if self._registered is not None and self._registered[0] == lease:
+            with contextlib.suppress(EtcdError):
+                self.register(*self._registered)
+
+    def _heed_drained(self, changes: Changes) -> None:
+        before = set(self._drained)
+        if changes.whole:
+            self._drained.clear()
+        for change in changes.changes:
+            name = _name(change.key)
+            if change.record is None:
+                self._drained.discard(name)
+            elif NAME.fullmatch(name):
+                self._drained.add(name)
+        for name in sorted(self._drained - before):
+            what = f"member {name} is drained: it gives up its switches"
+            self._tell(None, Event("cluster.drained", what, data={"member": name}))
+        for name in sorted(before - self._drained):
+            what = f"member {name} takes its share again"
+            self._tell(None, Event("cluster.drained.cleared", what, data={"member": name}))
+        self._say()
+
+    def _found(self, record: Record) -> None:
+        name = _name(record.key)
+        if not NAME.fullmatch(name) or not record.lease:
+            return
+        self._awaited.discard(name)
+        try:
+            told = loads(record.value)
+            address, since = str(told["address"]), moment(told["since"])
+            version, incarnation = (str(told.get(key, "")) for key in ("version", "incarnation"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return
+        before = self._members.get(name)
+        self._members[name] = Member(name, address, record.lease, since, version, incarnation)
+        if before is None or before.gone is not None:
+            what = f"member {name} is there" + (f", at {address}" if address else "")
+            severity = Severity.INFO
+            self._tell(None, Event("cluster.member", what, severity, data={"member": name}))
+
+    def _lost(self, name: str) -> None:
+        before = self._members.get(name)
+        if before is None or before.gone is not None:
+            return
+        self._members[name] = replace(before, gone=time.monotonic())
+        what = f"member {name} has gone: its lease has ended, or it has stopped"
+        event = Event("cluster.member.gone", what, Severity.WARNING, data={"member": name})
+        self._tell(None, event)
+
+    def _await_no_more(self) -> None:
+        awaited, self._awaited = self._awaited, set()
+        for name in sorted(awaited):
+            self._lost(name)
+        self._say()
+
+    def _say(self) -> None:
+        for heed in self._changed:
+            heed()
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2]

@@ -1,0 +1,1 @@
+"""What all members share: configuration, documents and tokens."""

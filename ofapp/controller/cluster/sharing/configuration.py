@@ -1,0 +1,387 @@
+"""The configuration of all members: offered to all, then one revision for all, in etcd.
+
+`offered` is a configuration to be pushed, one at a time.  Each member checks it and writes into its
+record what is wrong with it; an earlier version of ofapp may not know an option.  Only when all
+present members have accepted this offer does it become `current`, in one transaction.  From then on
+it is in force: members get it by their watch, and apply it as a whole.  One that was away applies
+it when it is back.  One that cannot keeps its configuration, and reports it as an event and in its
+record.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ofapp.bridge.event import Event, Severity
+from ofapp.common import hub
+from ofapp.common.rate_limited import rate_limited
+from ofapp.config import Config, ConfigError
+from ofapp.controller.cluster.etcd.etcd import (
+    Change,
+    Changes,
+    Delete,
+    Etcd,
+    EtcdError,
+    Put,
+    Record,
+    UnreachableError,
+    modified,
+)
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.etcd.values import moment
+from ofapp.controller.configuration.pushed import Member, Outcome, Pushed, PushError, UncertainError
+from ofapp.controller.state.entries import loads
+from ofapp.controller.state.keeper import Tell
+
+LOG = rate_limited(__name__)
+
+PATIENCE = 5.0
+"""Seconds to wait for the members' answers."""
+
+REPEAT = 1.0
+"""Seconds between checks of this member's record."""
+
+BUSY = "another configuration was pushed or tried at the same time: look at that first"
+
+MOST = 1 << 20
+"""Octets of a configuration in etcd."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A member's record.
+
+    offered: the revision of the last offer that it has checked; wrong: the faults of that.
+    """
+
+    member: Member
+    offered: int = 0
+    wrong: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """Operations of the rest of this controller on a configuration.
+
+    take: apply it, ConfigError; check: dry run, ConfigError; filed: the configuration of the local
+    file, None without one; lease: of this member, 0 for none.
+    """
+
+    take: Callable[[Pushed], object]
+    check: Callable[[Pushed, bool], object]
+    filed: Callable[[], Config | None]
+    lease: Callable[[], int]
+
+
+class SharedConfiguration:
+    """`controller.pushed.Sharing`.  own: this member's name; current: in etcd.  EtcdError."""
+
+    def __init__(self, etcd: Etcd, keys: Keys, own: str, tell: Tell) -> None:
+        self._etcd = etcd
+        self._keys = keys
+        self._tell = tell
+        self._said = _Said(Member(own, None))
+        self._published: tuple[_Said, int] | None = None
+        self._others: dict[str, _Said] = {}
+        self._takes: Takes | None = None
+        self._pushing = self._offered = False
+        self.current = _pushed(etcd.get(keys.current))
+        self.taken: Pushed | None = None
+        """The configuration with which this member started."""
+
+    def begin(self) -> Config | None:
+        """The configuration to start with; None: that of the local file."""
+        if self.current is None:
+            return None
+        try:
+            config = self.current.config()
+        except ConfigError as error:
+            self._cannot(self.current, error)
+            return None
+        self.taken = self.current
+        self._say(revision=self.current.revision, error="")
+        return config
+
+    def start(self, takes: Takes) -> None:
+        """Watch pushed configurations from now on."""
+        self._takes = takes
+        self._compare()
+        self._etcd.watch(self._keys.configuration, self._heed)
+        self._etcd.watch(self._keys.running, self._hear)
+        hub.keep(lambda _error: None, self._repeat)  # the error has been logged
+
+    def members(self) -> tuple[Member, ...]:
+        """See `Sharing`."""
+        return tuple(said.member for _, said in sorted(self._others.items()))
+
+    def push(self, pushed: Pushed, dry_run: bool, force: bool) -> Outcome:
+        """See `Sharing`."""
+        assert self._takes is not None
+        self._takes.check(pushed, force)
+        value = _value(pushed)
+        if len(value) > MOST:
+            raise PushError(f"it has {len(value)} octets, and {MOST} at most fit into etcd")
+        if self._pushing:
+            raise PushError(BUSY)
+        self._pushing = True
+        try:
+            revision = self._push(value, dry_run, force)
+        finally:
+            self._pushing = False
+        if revision is not None:
+            self._wait(lambda said: bool(said.member.error) or said.member.revision == revision)
+        return Outcome(revision, self.members())
+
+    # Inside
+
+    def _push(self, value: bytes, dry_run: bool, force: bool) -> int | None:
+        """Push, and return the revision, None for a dry run; PushError, UncertainError."""
+        done, uncertain, before = None, False, 0
+        try:
+            before = self._replaced()
+            offer = self._offer(value)
+            self._ask_all(offer, force)
+            if not dry_run:
+                was = modified(self._keys.current, before), modified(self._keys.offered, offer)
+                then = Put(self._keys.current, value), Delete(self._keys.offered)
+                done = self._etcd.transact(was, then)
+        except UnreachableError as error:
+            uncertain = error.maybe
+            if not uncertain:
+                raise PushError(f"it was not pushed: {error}") from None
+        except EtcdError as error:
+            raise PushError(f"it was not pushed: {error}") from None
+        finally:
+            if done is None or not done.done:
+                self._withdraw()
+        if uncertain:
+            return self._pushed_after_all(value, before)
+        if done is not None and not done.done:
+            raise PushError(BUSY)
+        return None if done is None else done.revision
+
+    def _replaced(self) -> int:
+        """The revision that a push replaces; EtcdError.
+
+        It is the one this member knows, unless that was deleted or is not valid in etcd.
+        """
+        there = self._etcd.get(self._keys.current)
+        if self.current is not None and _pushed(there) is not None:
+            return self.current.revision
+        return 0 if there is None or _pushed(there) is not None else there.modified
+
+    def _offer(self, value: bytes) -> int:
+        """Offer it to all members; returns the offer's revision.  EtcdError, PushError.
+
+        There is one offer at a time, under the lease of the member that makes it: the members'
+        records refer to that one, and it ends with that member.
+        """
+        lease = self._lease()
+        if not lease:
+            raise PushError("this member has no lease of etcd at the moment: try again")
+        there = self._etcd.get(self._keys.offered)
+        if there is not None and there.lease not in (0, lease):
+            raise PushError(BUSY)
+        was = modified(self._keys.offered, 0 if there is None else there.modified)
+        self._offered = True
+        done = self._etcd.transact([was], [Put(self._keys.offered, value, lease)])
+        if not done.done:
+            raise PushError(BUSY)
+        return done.revision
+
+    def _withdraw(self) -> None:
+        """Delete this member's offer; `_repeat` tries again if that fails."""
+        try:
+            there = self._etcd.get(self._keys.offered)
+            if there is not None and there.lease == self._lease():
+                was = modified(self._keys.offered, there.modified)
+                self._etcd.transact([was], [Delete(self._keys.offered)])
+            self._offered = False
+        except EtcdError as error:
+            LOG.info("the offered configuration is not withdrawn yet: %s", error)
+
+    def _pushed_after_all(self, value: bytes, before: int) -> int:
+        """The revision, if it was pushed although etcd did not answer; PushError, UncertainError.
+
+        Once the offer is deleted, a late transaction cannot succeed.
+        """
+        if self._offered:
+            raise UncertainError("etcd did not answer")
+        try:
+            there = self._etcd.get(self._keys.current)
+        except EtcdError as error:
+            raise UncertainError(str(error)) from None
+        if there is None or there.value != value or there.modified == before:
+            raise PushError("etcd did not answer in time: try again")
+        return there.modified
+
+    def _ask_all(self, offer: int, force: bool) -> None:
+        """Wait until all present members have checked it; EtcdError, PushError."""
+        names = {
+            record.key.removeprefix(folder)
+            for folder in (self._keys.members, self._keys.running)
+            for record in self._etcd.range(folder).records
+            if record.lease  # without a lease it is not a member's
+        }
+
+        def tried(name: str) -> bool:
+            return name in self._others and self._others[name].offered == offer
+
+        self._wait_until(lambda: all(map(tried, names)))
+        said = {name: self._others[name].wrong if tried(name) else None for name in sorted(names)}
+        faults = [
+            f"{name} is silent" if wrong is None else f"member {name} cannot: {wrong}"
+            for name, wrong in said.items()
+            if wrong != ""
+        ]
+        if faults and not force:
+            raise PushError("; ".join(faults))
+
+    def _wait(self, done: Callable[[_Said], bool]) -> None:
+        own = self._said.member.name
+        self._wait_until(lambda: own in self._others and all(map(done, self._others.values())))
+
+    def _wait_until(self, done: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not done() and time.monotonic() < end:
+            hub.sleep(0.01)
+
+    def _lease(self) -> int:
+        return 0 if self._takes is None else self._takes.lease()
+
+    def _heed(self, changes: Changes) -> None:
+        if changes.anew:
+            self._said = replace(self._said, offered=0)
+        for change in changes.changes:
+            if change.record is None:
+                continue
+            pushed = _pushed(change.record)
+            if pushed is None:
+                LOG.error("%s in etcd is not a configuration", change.key)
+            elif change.key == self._keys.offered:
+                self._try(pushed)
+            elif changes.anew or self.current is None or pushed.revision > self.current.revision:
+                self._take(pushed)
+
+    def _try(self, offered: Pushed) -> None:
+        assert self._takes is not None
+        wrong = ""
+        try:
+            self._takes.check(replace(offered, revision=0), True)
+        except ConfigError as error:
+            wrong = str(error)
+        self._said = replace(self._said, offered=offered.revision, wrong=wrong)
+        self._publish()
+
+    def _take(self, pushed: Pushed) -> None:
+        assert self._takes is not None
+        self.current = pushed
+        try:
+            self._takes.take(pushed)
+        except ConfigError as error:
+            self._cannot(pushed, error)
+        else:
+            self._say(revision=pushed.revision, error="")
+        self._compare()
+
+    def _cannot(self, pushed: Pushed, error: ConfigError) -> None:
+        before = self._said.member.revision
+        goes_on = "its local file" if before is None else f"revision {before}"
+        message = (
+            f"this member keeps {goes_on}: it cannot apply revision {pushed.revision},"
+            f" which is in force for all members: {error}"
+        )
+        data = {"revision": pushed.revision, "errors": [str(fault) for fault in error.faults]}
+        self._tell(None, Event("config.behind", message, Severity.ERROR, data=data))
+        self._say(error=str(error))
+
+    def _compare(self) -> None:
+        """Report when the local file differs from the configuration in force."""
+        assert self._takes is not None
+        filed, current = self._takes.filed(), self.current
+        holds = current is not None and not self._said.member.error
+        differs = False
+        if holds and filed is not None and current is not None:
+            differs = filed != current.config()
+        if differs and not self._said.member.differs and current is not None:
+            message = (
+                f"the local file differs from revision {current.revision}, "
+                f"which {current.by} pushed and which is in force: push that file, or remove it"
+            )
+            data = {"revision": current.revision}
+            self._tell(None, Event("config.differs", message, Severity.WARNING, data=data))
+        self._say(differs=differs)
+
+    def _say(self, **values: Any) -> None:
+        self._said = replace(self._said, member=self._said.member._replace(**values))
+        self._publish()
+
+    def _repeat(self) -> None:
+        """Publish again: there may be another lease, or the last attempt failed."""
+        while True:
+            hub.sleep(REPEAT)
+            self._publish()
+            if self._offered and not self._pushing:
+                self._withdraw()
+
+    def _publish(self) -> None:
+        lease = self._lease()
+        if not lease or self._published == (self._said, lease):
+            return
+        member, said = self._said.member, self._said
+        about = {**member._asdict(), "offered": said.offered, "wrong": said.wrong}
+        try:
+            key = self._keys.running + member.name
+            self._etcd.put(key, json.dumps(about).encode(), lease)
+            self._published = said, lease
+        except EtcdError as error:
+            LOG.info("this member's configuration status was not published: %s", error)
+
+    def _hear(self, changes: Changes) -> None:
+        if changes.whole:
+            self._others.clear()
+        for change in changes.changes:
+            self._hear_one(change)
+
+    def _hear_one(self, change: Change) -> None:
+        name = change.key.removeprefix(self._keys.running)
+        self._others.pop(name, None)
+        if change.record is None:
+            return
+        try:
+            said = loads(change.record.value)
+            revision = None if said["revision"] is None else int(said["revision"])
+            member = Member(name, revision, str(said["error"]), bool(said["differs"]))
+            self._others[name] = _Said(member, int(said["offered"]), str(said["wrong"]))
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            LOG.warning("the record of member %s in etcd is not valid: %r", name, error)
+
+
+def _value(pushed: Pushed) -> bytes:
+    about = {
+        "file": pushed.file,
+        "by": pushed.by,
+        "at": pushed.at,
+        "data": base64.b64encode(zlib.compress(pushed.data)).decode(),
+    }
+    return json.dumps(about).encode()
+
+
+def _pushed(record: Record | None) -> Pushed | None:
+    """The configuration in a record; None without a valid one."""
+    if record is None:
+        return None
+    try:
+        about = loads(record.value)
+        data = zlib.decompress(base64.b64decode(about["data"]))
+        at, revision = moment(about["at"]), record.modified
+        return Pushed(data, str(about["file"]), str(about["by"]), at, revision)
+    except (ValueError, TypeError, KeyError, zlib.error) as error:
+        LOG.error("%s in etcd is not a configuration: %r", record.key, error)
+        return None

@@ -1,0 +1,336 @@
+"""Stored documents in etcd: the next owner of a switch finds them as the last owner left them.
+
+Each document is a key.  Only the owner of a switch may write its bridge's documents: the
+transaction compares the owner's claim with the one that this member made.  So a member that was
+away for too long changes nothing, however late its writes arrive.  The transaction also compares
+the document with what this member wrote or read last: a write that was sent twice, as the first try
+seemed lost, cannot arrive late and replace something newer.
+
+Writes that etcd has not acknowledged are tried again as long as no other member has claimed the
+switch, also under a later claim of this member.  Whether the lease is valid makes no difference, as
+etcd decides who owns the switch.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import re
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from ofapp.common import hub
+from ofapp.controller.cluster.etcd.etcd import (
+    Changes,
+    Delete,
+    Etcd,
+    EtcdError,
+    FullError,
+    Outcome,
+    Put,
+    Record,
+    UnreachableError,
+    modified,
+)
+from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.cluster.sharing.marks import Always, SwitchMarks
+from ofapp.controller.state.keeper import ForsakenError, Keeper, Ticket, UnreachedError
+from ofapp.controller.state.marks import Marks
+
+LOG = logging.getLogger(__name__)
+
+LARGE = 4096
+"""Octets from which on a document is compressed: a tree of 4,095 ports has a megabyte or several,
+and etcd takes 1.5 MB at a time."""
+
+IN_THREAD = 1 << 16
+"""Octets from which on compression runs in a thread, as it would delay other greenlets."""
+
+MOST = 1 << 20
+"""Octets of a document as etcd has it."""
+
+KINDS = ("entries", "settings", "bridge", "lacp")
+
+TRIES = 3
+
+NO_TERM = 0
+"""No claim: the member that claims next reads afterwards what was written before."""
+
+CHANGED = -1
+"""A revision that no key has."""
+
+FORSAKEN = "this member does not have the switch any more"
+
+_BRIDGES = re.compile(r"[a-z]+-([0-9a-f]{16})\.json")
+_ZLIB = b"\x78"  # no JSON begins so
+
+Lost = Callable[[int], None]
+
+
+@dataclass(eq=False)
+class _Ownership:
+    """Ownership of one bridge, from a claim on until another member has one.
+
+    term: of the last claim; NO_TERM when no member has one.
+    """
+
+    term: int
+
+
+class _Held(NamedTuple):
+    """A document as it was read or written last; data: until it is written."""
+
+    revision: int
+    size: int
+    data: bytes | None
+
+
+class SharedDocuments:
+    """`state.documents.Documents` in etcd.
+
+    lost: called from within a job when another member has claimed a switch.
+    """
+
+    def __init__(self, etcd: Etcd, keys: Keys, keeper: Keeper, lost: Lost) -> None:
+        self._etcd = etcd
+        self._keys = keys
+        self._keeper = keeper
+        self._lost = lost
+        self._held: dict[str, _Held] = {}
+        self._sent: dict[str, set[bytes]] = {}  # digests of what may have arrived
+        self._owned: dict[int, _Ownership] = {}
+        self.tree_marks = SwitchMarks()
+
+    # Ownership
+
+    def take_over(self, datapath_id: int, term: int) -> set[str] | None:
+        """Read the documents of a bridge whose switch this member owns; EtcdError.
+
+        term: the revision of the claim.  Returns the names of documents that this member has yet
+        to write, which count instead.  Returns None, and changes nothing, if this member still
+        believed to be the owner and another member has written since.
+        """
+        found = self._etcd.range(self._keys.bridge(datapath_id)).records
+        names = of_bridge(datapath_id)
+        records = {self._keys.name(record.key): record for record in found}
+        own = self._owned.get(datapath_id)
+        if own is not None and not all(self._is_own(name, records.get(name)) for name in names):
+            return None
+        unsaved = set() if own is None else set(filter(self.pending, names))
+        if own is None:
+            self._owned[datapath_id] = _Ownership(term)
+        else:
+            own.term = term
+        self._hold(record for name, record in records.items() if name in names)
+        return unsaved
+
+    def let_go(self, datapath_id: int) -> list[str]:
+        """Stop writing documents of a bridge, as another member owns it.
+
+        Returns the names of documents that were still to be written.
+        """
+        self._owned.pop(datapath_id, None)
+        names = of_bridge(datapath_id)
+        for name in names:
+            self._held.pop(name, None)
+            self._sent.pop(name, None)
+        return self._keeper.forsake(names, FORSAKEN)
+
+    def rebase(self, unchanged: Mapping[str, int]) -> None:
+        """Use the revisions of another history of etcd (`history`).
+
+        unchanged: the new revisions of keys whose values are those that this member knows.
+        """
+        for own in self._owned.values():
+            own.term = NO_TERM
+        for name, held in self._held.items():
+            self._held[name] = held._replace(revision=unchanged.get(self._keys.of(name), CHANGED))
+
+    def size(self, name: str) -> int | None:
+        """Octets of a document; None if there is none."""
+        held = self._held.get(name)
+        return None if held is None else held.size
+
+    def term(self, datapath_id: int) -> int | None:
+        """The revision of this member's claim of the switch; None without a claim."""
+        own = self._owned.get(datapath_id)
+        return None if own is None else own.term
+
+    def read_common(self) -> None:
+        """Read the documents that belong to no bridge; EtcdError."""
+        found = self._etcd.range(self._keys.common).records
+        self._hold(record for record in found if self._is_document(record.key))
+
+    def heed_common(self, changes: Changes) -> list[str]:
+        """Take over changes by other members; returns the names of the documents that changed."""
+        told = []
+        if changes.whole:
+            there = {self._keys.name(change.key) for change in changes.changes}
+            told = [name for name in self._held if _bridge(name) is None and name not in there]
+            for name in told:
+                del self._held[name]
+        for change in changes.changes:
+            if not self._is_document(change.key):
+                continue
+            name, held = self._keys.name(change.key), None
+            if change.record is not None:
+                held = self._held.get(name)
+                if held is not None and held.revision >= change.revision:
+                    continue
+                self._hold([change.record])
+            elif self._held.pop(name, None) is None:
+                continue
+            told.append(name)
+        return told
+
+    # As `Documents`
+
+    def names(self) -> list[tuple[str, int]]:
+        """See `state.documents.Documents`, also for all that follows."""
+        return [(name, held.size) for name, held in self._held.items()]
+
+    def read(self, name: str, most: int) -> bytes:
+        held = self._held.get(name)
+        if held is None or held.data is None:
+            raise FileNotFoundError(errno.ENOENT, "there is none in etcd", name)
+        try:
+            data = _unpacked(held.data, most + 1)
+        except zlib.error as error:
+            raise ValueError(f"it is damaged: {error}") from None
+        if len(data) > most:
+            raise ValueError(f"it is larger than {most >> 20} MiB")
+        return data
+
+    def put(self, name: str, data: bytes, sync: bool, first: bool = False) -> Ticket:
+        del sync  # a majority of etcd's nodes has synced each write
+        return self._keeper.put(name, partial(self._put, name, data, self._own(name)), first)
+
+    def remove(self, name: str) -> Ticket:
+        return self._keeper.put(name, partial(self._write, name, None, self._own(name)))
+
+    def pending(self, name: str) -> bool:
+        return self._keeper.pending(name)
+
+    def set_aside(self, name: str) -> str:
+        held = self._held.get(name)
+        aside = f"{name}.damaged"
+        if held is None or held.data is None:
+            raise FileNotFoundError(errno.ENOENT, "there is none in etcd", name)
+        self._keeper.put(aside, partial(self._write, aside, held.data, self._own(name)))
+        self.remove(name)
+        return aside
+
+    def place(self, name: str) -> str:
+        return self._keys.of(name)
+
+    def marks(self, kind: str, slots: int, wanted: Collection[int]) -> Marks:
+        del slots, wanted
+        return self.tree_marks if kind == "bridge" else Always()
+
+    # Inside
+
+    def _hold(self, records: Iterable[Record]) -> None:
+        for record in sorted(records, key=lambda record: record.modified):
+            name = self._keys.name(record.key)
+            self._held[name] = _Held(record.modified, len(record.value), record.value)
+
+    def _is_document(self, key: str) -> bool:
+        return self._keys.of(self._keys.name(key)) == key
+
+    def _own(self, name: str) -> _Ownership | None:
+        bridge = _bridge(name)
+        return None if bridge is None else self._owned.get(bridge)
+
+    def _is_own(self, name: str, record: Record | None) -> bool:
+        """Whether this is what this member read or wrote last, or has sent."""
+        held = self._held.get(name)
+        known = 0 if held is None else held.revision
+        return known == (0 if record is None else record.modified) or self._has_sent(name, record)
+
+    def _has_sent(self, name: str, record: Record | None) -> bool:
+        return _digest(None if record is None else record.value) in self._sent.get(name, ())
+
+    def _put(self, name: str, data: bytes, own: _Ownership | None) -> None:
+        value = data
+        if len(data) >= LARGE:
+            compress = partial(zlib.compress, data, 1)
+            value = hub.in_thread(compress) if len(data) >= IN_THREAD else compress()
+        if len(value) > MOST:
+            raise OSError(errno.EFBIG, f"{len(value)} octets are too many for etcd", name)
+        self._write(name, value, own)
+
+    def _write(self, name: str, value: bytes | None, own: _Ownership | None) -> None:
+        """Write or delete (value: None) a document under an ownership.  ForsakenError, OSError."""
+        for _ in range(TRIES):
+            if _bridge(name) is not None and (own is None or own is not self._own(name)):
+                raise ForsakenError(errno.EPERM, FORSAKEN)
+            term = 0 if own is None else own.term
+            outcome = self._transact(name, value, term)
+            if not outcome.done:
+                self._learn(name, outcome.records, term, own)
+            elif own is self._own(name):
+                self._sent.pop(name, None)
+                self._held.pop(name, None)
+                if value is not None:
+                    self._held[name] = _Held(outcome.revision, len(value), None)
+                return
+        raise OSError(errno.EAGAIN, "it changes while it is written", name)
+
+    def _learn(
+        self, name: str, records: Iterable[Record], term: int, own: _Ownership | None
+    ) -> None:
+        """Find out why a write in a term failed that was current then.  ForsakenError."""
+        there = {record.key: record for record in records}
+        document, bridge = there.get(self._keys.of(name)), _bridge(name)
+        if bridge is None and not self._has_sent(name, document):
+            self._sent.pop(name, None)
+            raise ForsakenError(errno.EAGAIN, "another member has just changed it: try again", name)
+        if bridge is not None and own is not None and own.term == term:
+            owner = there.get(self._keys.owner(bridge))
+            if owner is None:
+                own.term = NO_TERM
+            elif owner.modified != term:
+                self._lost(bridge)
+                raise ForsakenError(errno.EPERM, FORSAKEN)
+        self._held.pop(name, None)
+        if document is not None:  # our own write, which seemed lost
+            self._held[name] = _Held(document.modified, len(document.value), None)
+
+    def _transact(self, name: str, value: bytes | None, term: int) -> Outcome:
+        key, bridge, held = self._keys.of(name), _bridge(name), self._held.get(name)
+        conditions = [modified(key, 0 if held is None else held.revision)]
+        if bridge is not None:
+            conditions.append(modified(self._keys.owner(bridge), term))
+        then = Delete(key) if value is None else Put(key, value)
+        self._sent.setdefault(name, set()).add(_digest(value))
+        try:
+            return self._etcd.transact(conditions, [then])
+        except FullError as error:
+            raise OSError(errno.ENOSPC, str(error)) from None
+        except UnreachableError as error:
+            raise UnreachedError(errno.ETIMEDOUT, str(error)) from None
+        except EtcdError as error:
+            raise OSError(errno.EACCES, str(error)) from None
+
+
+def of_bridge(datapath_id: int) -> tuple[str, ...]:
+    """Names of the documents of a bridge; documents that were set aside may exist beside them."""
+    return tuple(f"{kind}-{datapath_id:016x}.json" for kind in KINDS)
+
+
+def _bridge(name: str) -> int | None:
+    """The bridge that a document belongs to; None if to none."""
+    named = _BRIDGES.match(name)
+    return None if named is None else int(named[1], 16)
+
+
+def _digest(value: bytes | None) -> bytes:
+    return b"" if value is None else hashlib.sha256(value).digest()
+
+
+def _unpacked(data: bytes, most: int) -> bytes:
+    return zlib.decompressobj().decompress(data, most) if data.startswith(_ZLIB) else data

@@ -1,0 +1,1 @@
+"""The configuration: what runs, what is set at run time, and reload."""

@@ -1,0 +1,59 @@
+"""Changes of spanning tree, of bridges and ports."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.stp import Guard
+from ofapp.config.stp import StpBridge, StpPort
+from ofapp.controller.bridges.dispatcher import Dispatcher
+from ofapp.controller.configuration.changes.asked import record_of, refuse_local
+from ofapp.controller.configuration.changes.section import Section
+from ofapp.controller.configuration.running import RunningConfiguration
+from ofapp.controller.state.keeper import Ticket
+
+
+class StpChanges:
+    """Changes of spanning tree in the running configuration and in the protocol's state."""
+
+    def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
+        self._dispatcher = dispatcher
+        self._section = Section(dispatcher, running, "stp", "stp", "spanning tree")
+
+    def set(self, bridge: Bridge, settings: StpBridge) -> Ticket:
+        """Set parameters of the bridge, or start or stop its spanning tree."""
+        return self._section.set(bridge, settings, partial(bridge.set_stp, settings.params()))
+
+    def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> Ticket:
+        """Set parameters of a port; InputError for LOCAL."""
+        refuse_local(port)
+        change = partial(bridge.set_port_stp, port, settings.params())
+        return self._section.set_port(bridge, port, settings, change)
+
+    def recover_port(self, bridge: Bridge, port: Port) -> None:
+        """Reopen a port that a guard closed; InputError without one, or if only root guard does."""
+        _check_runs(bridge, port)
+        guards = bridge.stp_guarded().get(port.number, ())
+        if not guards:
+            raise InputError("port", f"no guard of spanning tree holds port {port.name}")
+        if guards == (Guard.ROOT_GUARD,):
+            what = f"root guard holds port {port.name} until the superior BPDUs there stop"
+            raise InputError("port", f"{what}: see what sends them, or set root_guard=false")
+        self._dispatcher.apply(bridge, bridge.recover_port(port, time.monotonic()))
+        record_of(bridge, f"port {port.name} is freed from its guard")
+
+    def check_migration(self, bridge: Bridge, port: Port) -> None:
+        """Make a port send RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
+        _check_runs(bridge, port)
+        self._dispatcher.apply(bridge, bridge.check_migration(port, time.monotonic()))
+        record_of(bridge, f"port {port.name} sends RSTP again")
+
+
+def _check_runs(bridge: Bridge, port: Port) -> None:
+    refuse_local(port)
+    if not bridge.stp.runs:
+        raise InputError("port", f"bridge {bridge.name} runs no spanning tree")

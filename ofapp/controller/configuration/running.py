@@ -1,0 +1,172 @@
+"""The running configuration: the file's settings of each bridge, and those set at run time.
+
+Both use the file's model of a bridge, so that the running configuration can be shown as a file and
+compared with the file.  Run-time settings outlive the process: a port that was isolated at run
+time must not open because a controller has crashed, or another one has taken the switch over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from ofapp.bridge import bridge as core
+from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.mac import parse_mac
+from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
+from ofapp.config import Config
+from ofapp.config.bridge import Bridge
+from ofapp.config.compare import Numbers, carried, differences
+from ofapp.config.multicast import MulticastBridge, MulticastSettings
+from ofapp.config.port import PortSection
+from ofapp.controller.state import StaticEntry
+from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.settings import KeptSettings, SettingsStore
+
+
+class RunningConfiguration:
+    """Settings by datapath id; where the file uses a bridge's name, it has to be known first.
+
+    numbers: gives the numbers of a bridge's ports, by name.
+    """
+
+    def __init__(
+        self, config: Config, kept: SettingsStore, numbers: Callable[[int], Numbers]
+    ) -> None:
+        self.config = config
+        self._kept = kept
+        self._numbers = numbers
+        self._names: dict[int, str] = {}
+        self._running: dict[int, Bridge] = {}  # bridges with run-time settings
+        self._worked_out: tuple[Bridge, BridgeParams] | None = None  # the last
+
+    def learn_name(self, datapath_id: int, name: str) -> bool:
+        """Learn the bridge's name from its switch; whether other entries of the file apply now."""
+        before = self.filed(datapath_id)
+        self._names[datapath_id] = name
+        return self.filed(datapath_id) is not before
+
+    def knows_entry(self, datapath_id: int) -> bool:
+        """Whether it is known which entry of the file applies to the bridge."""
+        known = datapath_id in self._names or bool(self.config.keys(datapath_id, None))
+        return known or not self.config.names_bridges
+
+    def keys(self, datapath_id: int) -> list[str]:
+        """Entries of the file for this bridge; only the first counts."""
+        return self.config.keys(datapath_id, self._names.get(datapath_id))
+
+    def doubts(self, datapath_id: int) -> Iterator[Event]:
+        """Events about two entries of the file for one bridge."""
+        keys = self.keys(datapath_id)
+        if len(keys) > 1:
+            message = f"the file has two entries for this bridge, {keys[0]} counts: {keys[1]} not"
+            yield Event("config.ambiguous", message, Severity.ERROR, data={"entries": keys})
+
+    def filed(self, datapath_id: int, config: Config | None = None) -> Bridge:
+        """Settings of the bridge in the file, or in another configuration."""
+        return (config or self.config).bridge(datapath_id, self._names.get(datapath_id))
+
+    def of(self, datapath_id: int) -> Bridge:
+        """Settings of the bridge that are in force."""
+        return self._running.get(datapath_id) or self.filed(datapath_id)
+
+    def params(self, datapath_id: int) -> BridgeParams:
+        """The settings for the core: one object for all bridges with the same ones in the file."""
+        bridge = self.of(datapath_id)
+        if self._worked_out is None or self._worked_out[0] is not bridge:
+            self._worked_out = bridge, bridge.params()
+        return self._worked_out[1]
+
+    def port(self, bridge: core.Bridge, port: Port) -> PortSection:
+        """Settings of a port that are in force."""
+        return self.of(bridge.datapath_id).port(port.name, port.number)
+
+    def set(self, datapath_id: int, bridge: Bridge) -> Ticket:
+        """Put settings into force; wait for the ticket until they are saved."""
+        return self._set(datapath_id, bridge, self._numbers(datapath_id))
+
+    def update(self, bridge: core.Bridge, **values: Any) -> Ticket:
+        """Set fields of a bridge."""
+        own = self.of(bridge.datapath_id)
+        return self.set(bridge.datapath_id, own.model_copy(update=values))
+
+    def update_port(self, bridge: core.Bridge, port: Port, **values: Any) -> Ticket:
+        """Set fields of a port."""
+        own = self.port(bridge, port).model_copy(update=values)
+        return self.update(bridge, ports={**self.of(bridge.datapath_id).ports, port.name: own})
+
+    def restore(self, datapath_id: int) -> list[str]:
+        """Restore stored run-time settings, except where the file has changed the same value.
+
+        Gives them in words.
+        """
+        kept = self._kept.get(datapath_id)
+        if kept is None:
+            return []
+        try:
+            before, running = map(Bridge.model_validate, (kept.filed, kept.running))
+        except ValidationError as error:
+            self._kept.refuse(datapath_id, f"{error.error_count()} values are invalid")
+            return []
+        filed = self.filed(datapath_id)
+        after = carried(before, running, filed, kept.numbers)
+        self._set(datapath_id, after, kept.numbers)
+        return [*differences(filed, after, kept.numbers).values()]
+
+    def carried(self, datapath_id: int, before: Bridge, after: Bridge, numbers: Numbers) -> Bridge:
+        """Settings after the file has changed from `before` to `after`: see `compare.carried`."""
+        running = self._running.get(datapath_id)
+        return after if running is None else carried(before, running, after, numbers)
+
+    def forget(self, datapath_id: int) -> None:
+        """Forget a bridge that is gone; its stored settings stay for its return."""
+        self._running.pop(datapath_id, None)
+        self._names.pop(datapath_id, None)
+
+    def drop(self, datapath_id: int) -> Ticket:
+        """Delete the stored settings of a bridge."""
+        return self._kept.remember(datapath_id, None)
+
+    def _set(self, datapath_id: int, bridge: Bridge, numbers: Numbers) -> Ticket:
+        filed = self.filed(datapath_id)
+        if bridge is filed or bridge == filed:
+            self._running.pop(datapath_id, None)
+            return self._kept.remember(datapath_id, None)
+        self._running[datapath_id] = bridge
+        named = {name: numbers[name] for name in bridge.ports if name in numbers}
+        kept = KeptSettings(filed.told(), bridge.told(), named)
+        return self._kept.remember(datapath_id, kept)
+
+
+def static_entries(bridge: Bridge) -> list[StaticEntry]:
+    """The static entries of the file, VLANs by VID."""
+    return [StaticEntry(bridge.vid(own.vlan), own.mac, own.port) for own in bridge.static]
+
+
+def permanent_entries(bridge: Bridge) -> list[PermanentEntry]:
+    """The permanent multicast entries of the file."""
+    return [
+        PermanentEntry.parse(
+            bridge.vid(own.vlan), own.group, own.port, own.source, own.exclude, own.proto
+        )
+        for own in bridge.mdb
+    ]
+
+
+def static_keys(entries: Iterable[StaticEntry]) -> set[tuple[int, int]]:
+    """(vid, mac) of each."""
+    return {(entry.vlan, parse_mac(entry.mac)) for entry in entries}
+
+
+def with_snooping(bridge: Bridge, snooping: MulticastBridge) -> Bridge:
+    """Copy of the bridge with other snooping settings, of its VLANs too."""
+    own = {name: getattr(snooping, name) for name in MulticastSettings.model_fields}
+    vlans = {
+        vid: bridge.vlan(vid).model_copy(update={"multicast": snooping.vlan(vid)})
+        for vid in bridge.vlans.keys() | snooping.vlans.keys()
+    }
+    return bridge.model_copy(update={"multicast": MulticastSettings(**own), "vlans": vlans})

@@ -1,0 +1,184 @@
+"""What a switch should hold, whole, and the difference between two such programs.
+
+Learned addresses are not part of it: they come and go by the thousand, each by an effect of its
+own.  Of multicast entries only the groups are: their flows never change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ofapp.bridge.desired import Desired
+from ofapp.common.portions import AT_ONCE, Portions
+from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.model.flow_index import Flows
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.chain import parts_of
+from ofapp.openflow.pipeline.egress import entry_groups, port_groups
+from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
+from ofapp.openflow.pipeline.flood import flood_groups
+from ofapp.openflow.pipeline.flows import desired_flows
+from ofapp.openflow.pipeline.meters import desired_meters
+from ofapp.openflow.pipeline.tables import check
+from ofapp.openflow.wire.messages import bundle, codec
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Program:
+    """Flows by what makes them the same flow, groups and meters by their numbers."""
+
+    flows: Flows = field(default_factory=Flows)
+    groups: dict[int, Group] = field(default_factory=dict)
+    meters: dict[int, Meter] = field(default_factory=dict)
+
+    def copy(self) -> Program:
+        """A copy that later changes do not affect."""
+        return Program(Flows(self.flows), dict(self.groups), dict(self.meters))
+
+    def take_in(self, changes: Changes) -> None:
+        """Apply changes that were made meanwhile by other code."""
+        for flow in (*changes.flows_added, *changes.flows_changed):
+            self.flows.put(flow)
+        for flow in changes.flows_removed:
+            self.flows.take_out(flow)
+        for group in (*changes.groups_added, *changes.groups_changed):
+            self.groups[group.id] = group
+        for group in changes.groups_removed:
+            self.groups.pop(group.id, None)
+        for meter in (*changes.meters_added, *changes.meters_changed):
+            self.meters[meter.id] = meter
+        for meter in changes.meters_removed:
+            self.meters.pop(meter.id, None)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes that turn one program into another."""
+
+    flows_added: tuple[Flow, ...] = ()
+    flows_changed: tuple[Flow, ...] = ()
+    flows_removed: tuple[Flow, ...] = ()
+    groups_added: tuple[Group, ...] = ()
+    groups_changed: tuple[Group, ...] = ()
+    groups_removed: tuple[Group, ...] = ()
+    meters_added: tuple[Meter, ...] = ()
+    meters_changed: tuple[Meter, ...] = ()
+    meters_removed: tuple[Meter, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in vars(self).values())
+
+    def items(self) -> Iterator[Flow | Group | Meter]:
+        """All that is added, changed or removed."""
+        for part in vars(self).values():
+            yield from part
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind: flows, groups, meters."""
+        return {
+            kind: sum(len(part) for name, part in vars(self).items() if name.startswith(kind))
+            for kind in ("flows", "groups", "meters")
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For people: one line for each change, the objects as they will be (or were)."""
+        for name, part in vars(self).items():
+            kind, what = name.split("_")
+            for item in part:
+                yield f"{what} {kind.removesuffix('s')}: {describe(item)}"
+
+    def messages(self, portions: Portions = AT_ONCE) -> bytes:
+        """Encoded: flows and groups in one bundle (see `bundle`), meters around it."""
+        of = portions.of
+        meters = [codec.make_meter(meter) for meter in of(self.meters_added)]
+        meters += [codec.put_meter(meter, exists=True) for meter in of(self.meters_changed)]
+        body = [codec.put_group(group, exists=False) for group in of(self.groups_added, work_on)]
+        body += [codec.put_group(group, exists=True) for group in of(self.groups_changed, work_on)]
+        body += [codec.add_flow(flow) for flow in of((*self.flows_added, *self.flows_changed))]
+        body += [codec.delete_flow(flow) for flow in of(self.flows_removed)]
+        body += [codec.delete_group(group.id) for group in self.groups_removed]
+        gone = [codec.delete_meter(meter.id) for meter in of(self.meters_removed)]
+        return b"".join([*meters, bundle.wrap(body, portions), *gone])
+
+
+def program(
+    desired: Desired, metered: bool, numbers: GroupNumbers, portions: Portions = AT_ONCE
+) -> Program:
+    """All that a switch should hold for its bridge.
+
+    numbers: which group belongs to which multicast entry on that switch.
+    """
+    flows = portions.of(desired_flows(desired, metered))
+    meters = portions.of(desired_meters(desired)) if metered else ()
+    return Program(
+        Flows((flow.identity, flow) for flow in flows),
+        {group.id: group for group in portions.of(groups(desired, numbers), work_on)},
+        {meter.id: meter for meter in meters},
+    )
+
+
+def work_on(group: Group) -> int:
+    """The work for a group, as a number of flows."""
+    return len(group.buckets) + 1
+
+
+def groups(desired: Desired, numbers: GroupNumbers) -> Iterator[Group]:
+    """The groups that flows point to."""
+    policies = desired.port_policies
+    yield from flood_groups(policies, desired.flooded)
+    yield from port_groups(policies, desired.numbers)
+    for key, ports in desired_entries(desired.entries).items():
+        yield from entry_groups(policies, numbers.of(key), key.vid, ports)
+
+
+def difference(old: Program, new: Program, portions: Portions = AT_ONCE) -> Changes:
+    """The changes that turn `old` into `new`, neither of which may change meanwhile."""
+    return Changes(
+        *_compare(old.flows, new.flows, portions),
+        *_compare(old.groups, new.groups, portions),
+        *_compare(old.meters, new.meters, portions),
+    )
+
+
+def _compare(
+    old: Mapping[K, V], new: Mapping[K, V], portions: Portions
+) -> tuple[tuple[V, ...], tuple[V, ...], tuple[V, ...]]:
+    """(added, changed, removed)."""
+    added: list[V] = []
+    changed: list[V] = []
+    for key, value in portions.of(new.items()):
+        known = old.get(key)
+        if known is None:
+            added.append(value)
+        elif _differ(known, value):
+            changed.append(value)
+    removed = tuple(value for key, value in portions.of(old.items()) if key not in new)
+    return tuple(added), tuple(changed), removed
+
+
+def _differ(one: object, other: object) -> bool:
+    """Compare; most are the same object, which takes a tenth of the time to test."""
+    return one is not other and one != other
+
+
+def describe(item: Flow | Group | Meter) -> str:
+    """One object in readable form."""
+    if isinstance(item, Meter):
+        return f"{item.id:#x}: {item.rate} frames/s"
+    if isinstance(item, Group):
+        if parts := parts_of(item):
+            return f"{item.id:#x}: groups {', '.join(f'{part:#x}' for part in sorted(parts))}"
+        return f"{item.id:#x}: ports {', '.join(map(str, sorted(item.ports))) or 'none'}"
+    name = f"{TableId(item.table).name.lower()}/{check(item).name}"
+    match = ",".join(_match(m.field, m.value, m.mask) for m in item.match)
+    return f"{name} {match}".rstrip()
+
+
+def _match(name: str, value: int, mask: int | None) -> str:
+    text = f"{value:#x}" if value > 9 else str(value)
+    return f"{name}={text}" if mask is None else f"{name}={text}/{mask:#x}"

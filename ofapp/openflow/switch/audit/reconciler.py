@@ -1,0 +1,183 @@
+"""Reconciling a switch with its bridge, on connection and periodically.
+
+The switch is asked for all it has of ours, and what differs is put right.  It is never wiped, so
+a controller that restarts costs no frame, and what is deleted by hand comes back.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from itertools import chain
+
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.switch_restart import begin_anew
+from ofapp.common import hub
+from ofapp.common.portions import Portions
+from ofapp.openflow.model.flow import Group, Meter
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.chain import ports_of
+from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
+from ofapp.openflow.pipeline.flows import entry_flow
+from ofapp.openflow.switch.audit.adoption import (
+    adopt_groups,
+    adopt_held,
+    adopt_static_entries,
+    port_states,
+)
+from ofapp.openflow.switch.audit.comparison import (
+    flow_changes,
+    identity,
+    put_groups_and_meters,
+    subjects,
+    superfluous,
+)
+from ofapp.openflow.switch.audit.program import difference, program
+from ofapp.openflow.switch.connected import ConnectedSwitch
+from ofapp.openflow.switch.counters.drops import Counters
+from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.port_status import arrive
+from ofapp.openflow.switch.queue.delivery import Delivery, Way
+from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_entry, read_flow_stats
+from ofapp.openflow.wire.messages.groups import ask_groups, ask_meters, has_meters
+from ofapp.openflow.wire.messages.portdesc import ask_ports
+from ofapp.openflow.wire.questions import fixed_requests
+from ofapp.openflow.wire.requests import RequestError, bodies
+
+LOG = logging.getLogger(__name__)
+
+AGAIN = (0.02, 0.1, 0.5, 2.0)
+"""Seconds until a switch whose bridge has changed meanwhile is compared again."""
+MOST_LATE = 512
+"""Changes while a switch is compared with its bridge, beyond which it is compared again: they
+are sorted out in one go."""
+
+
+class OvertakenError(RequestError):
+    """A switch's answer is outdated already."""
+
+
+class Reconciler:
+    """Keeps one switch in line with its bridge, but for learned addresses (see `sweeper`).
+
+    counters: gets what the flows have counted; delivery: is opened once the switch holds what
+    effects build on.
+    metered: the switch has meters.
+    """
+
+    def __init__(self, switch: ConnectedSwitch, counters: Counters, delivery: Delivery) -> None:
+        self.writer = EffectWriter(switch.bridge, metered=False)
+        self.metered = False
+        self._channel = switch.channel
+        self._bridge = switch.bridge
+        self._apply = switch.apply
+        self._counters = counters
+        self._delivery = delivery
+
+    def prepare(self) -> None:
+        """Ask the switch for what must be known first, such as meters; RequestError."""
+        try:
+            self.metered = has_meters(self._channel)
+        except RequestError as error:
+            LOG.info("bridge %s has no meters: %s", self._bridge.name, error)
+            self.metered = False
+        self.writer = EffectWriter(self._bridge, self.metered)
+
+    def reconcile(self, adopt_static: bool) -> bool:
+        """Ask for all but the learned addresses, and put right what differs.
+
+        adopt_static: take the bridge's static entries, which no other place has, from the switch.
+        Gives whether the switch had anything of ours before.  RequestError, ValueError.
+
+        It is asked once more when other changes were sent meanwhile, or wait for its barrier
+        reply: to take what it had then for what it has would leave ports open for good whose
+        closing was under way, and open others too early.
+        """
+        for pause in AGAIN:
+            try:
+                return self._reconcile(adopt_static)
+            except OvertakenError:
+                hub.sleep(pause)
+        return self._reconcile(adopt_static)
+
+    def _reconcile(self, adopt_static: bool) -> bool:
+        """`reconcile`, once; OvertakenError."""
+        first = self._delivery.way is Way.SHUT
+        believed = self._bridge.stp.states() if first else None
+        ask_ports(self._channel, self._take_ports)
+        before = self.writer.installed.copy()
+        requests = fixed_requests(self._channel, thorough=first)
+        answers = bodies(self._channel, *requests)
+        every = (flow for body in answers for flow in read_flow_stats(body))
+        flows = [flow for flow in every if flow.table != TableId.OWNER]
+        groups = ask_groups(self._channel)
+        meters = ask_meters(self._channel) if self.metered else {}
+        self._counters.take_flows(flows)
+        changed = self._delivery.waits or self.writer.installed != before
+        if changed and not first:
+            raise OvertakenError("the bridge changes faster than its switch can be compared")
+        if believed is not None and not self._bridge.stp.settled_on(
+            believed, port_states(flows, believed)
+        ):
+            LOG.info("bridge %s: spanning tree starts again", self._bridge.name)
+            for effects in begin_anew(self._bridge, not flows, time.monotonic):
+                self._apply(effects)
+                self._rest()
+        if adopt_static:
+            adopt_static_entries(self._bridge, flows, self._apply)
+        if first:
+            entries = dict(filter(None, map(read_entry, flows)))
+            self.writer.entries = GroupNumbers(entries)
+            adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
+            adopt_held(self._bridge, flows, self._apply)
+        with self._delivery.held():
+            changes = self._send(flows, groups, meters)
+        if not first:
+            self._bridge.addresses.count("mended", changes)
+        return bool(flows)
+
+    def _send(
+        self, flows: list[FlowStats], groups: Mapping[int, Group], meters: Mapping[int, Meter]
+    ) -> int:
+        """Send what differs from the flows, groups and meters that there are: what is superfluous
+        last, once no flow points there.  Gives how many flows; OvertakenError.
+
+        The comparison takes a while, in portions.  What is sent to the switch meanwhile is newer
+        than what is found, and stays.
+        """
+        writer, before = self.writer, self.writer.installed.copy()
+        portions = Portions(self._rest)
+        desired = self._bridge.desired_as_of_now()(portions)
+        writer.removed = 0
+        numbers = {key: writer.entries.of(key) for key in desired_entries(desired.entries)}
+        entries = [entry_flow(key, number) for key, number in portions.of(numbers.items())]
+        wanted = program(desired, self.metered, GroupNumbers(numbers), portions)
+        puts = put_groups_and_meters(wanted, groups, meters, portions)
+        changes = flow_changes(chain(entries, wanted.flows.values()), flows, portions)
+        changes |= superfluous(wanted, groups, meters)
+        late = difference(before, writer.installed)
+        if len(late) > MOST_LATE:
+            raise OvertakenError(
+                "the bridge changes faster than it can be compared with its switch"
+            )
+        later = subjects(late)
+        later |= {
+            identity(flow)
+            for flow, number in zip(entries, numbers.values(), strict=True)
+            if ("group", number) in later
+        }
+        for key in later:
+            puts.pop(key, None)
+            changes.pop(key, None)
+        wanted.take_in(late)
+        self._channel.send(b"".join([*puts.values(), *changes.values()]))
+        writer.holds(wanted)
+        return len(changes)
+
+    def _take_ports(self, ports: list[Port]) -> None:
+        arrive(self._bridge, ports, self._apply, self._rest)
+
+    def _rest(self) -> bool:
+        self._channel.turn()
+        return not self._channel.dead

@@ -1,0 +1,1 @@
+"""Counters that are polled from a switch, and what follows from them."""

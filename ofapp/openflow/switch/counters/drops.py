@@ -1,0 +1,115 @@
+"""Counters of a switch: frames that its flows drop, and frames by rule of the access lists."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.lag import MEMBER
+from ofapp.openflow.pipeline.tables import PIPELINE
+from ofapp.openflow.switch.connected import ConnectedSwitch
+from ofapp.openflow.switch.counters.acl import AclCounters
+from ofapp.openflow.switch.counters.one_sided import OneSided
+from ofapp.openflow.switch.counters.rates import RateWatch
+from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
+from ofapp.openflow.wire.questions import feature_request
+from ofapp.openflow.wire.requests import ask, bodies, parsed
+
+LOG = logging.getLogger(__name__)
+
+_OVER_LIMIT = ("full", "full-vlan")  # these show the controller what they drop
+
+
+class Counters:
+    """Counters of one switch, as of the last poll.
+
+    drops: frames the pipeline has dropped, by rule; acl: counters of the rules of access lists.
+    """
+
+    def __init__(self, switch: ConnectedSwitch) -> None:
+        self.drops: Counter[str] = Counter()
+        self.acl = AclCounters(switch.bridge)
+        self._channel = switch.channel
+        self._bridge = switch.bridge
+        self._apply = switch.apply
+        self._one_sided = OneSided(switch.bridge)
+        self._locked = RateWatch(
+            "port.locked", "frames", "were dropped: only its static addresses may send"
+        )
+
+    def take_flows(self, flows: list[FlowStats]) -> None:
+        """All flows that the switch has of ours, but for learned addresses."""
+        self._count_drops(flows)
+        self._count_members(flows)
+        self.acl.see_flows(flows, time.time())
+
+    def ask_meters(self) -> list[Any]:
+        """All meters of the switch (os-ken's OFPMeterStats); RequestError."""
+        request = parser.OFPMeterStatsRequest(self._channel, 0, ofp.OFPM_ALL)
+        stats = parsed(self._channel, request)
+        self._apply([*self.acl.see_meters(stats, time.time())])
+        return stats
+
+    def ask_acls(self, metered: bool) -> None:
+        """The counters of access lists as they are now; RequestError, ValueError."""
+        self._take_acls(list(bodies(self._channel, self._acl_request())))
+        if metered:
+            self.ask_meters()
+
+    def save_acls(self) -> None:
+        """Ask without waiting, before the next message, which may reset the counters."""
+
+        def arrived(parts: list[bytes]) -> None:
+            try:
+                self._take_acls(parts)
+            except ValueError as error:
+                LOG.warning("bridge %s: some counts are lost: %s", self._bridge.name, error)
+
+        ask(self._channel, self._acl_request(), arrived)
+
+    def _acl_request(self) -> Any:
+        return feature_request(self._channel, Feature.ACL, TableId.ACL)
+
+    def _take_acls(self, parts: Iterable[bytes]) -> None:
+        flows = [flow for part in parts for flow in read_flow_stats(part)]
+        self.acl.see_flows(flows, time.time())
+
+    def _count_members(self, flows: list[FlowStats]) -> None:
+        heard = {
+            _in_port(flow): flow.packets
+            for flow in flows
+            if (flow.table, flow.priority) == (TableId.ADMISSION, MEMBER)
+        }
+        self._apply([*self._one_sided.observe(heard, time.monotonic())])
+
+    def _count_drops(self, flows: list[FlowStats]) -> None:
+        """A rule that leads nowhere drops; its flow's counter says how often."""
+        dropping: dict[tuple[int, int], str] = {
+            (table.id, rule.priority): rule.name
+            for table in PIPELINE
+            for rule in table.rules
+            if None in rule.goto and (not rule.actions or rule.name in _OVER_LIMIT)
+        }
+        drops: Counter[str] = Counter()
+        locked: Counter[int] = Counter()
+        for flow in flows:
+            name = dropping.get((flow.table, flow.priority))
+            if name is not None and (not flow.instructions or name in _OVER_LIMIT):
+                drops[name] += flow.packets
+            if name == "locked":
+                locked[_in_port(flow)] = flow.packets
+        self.drops = drops
+        self._apply([*self._locked.observe(locked)])
+
+
+def _in_port(flow: FlowStats) -> int:
+    """The in_port of a flow that matches it first, read after the head of the match field."""
+    return int.from_bytes(flow.match[4:8], "big")

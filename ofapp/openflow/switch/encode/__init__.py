@@ -1,0 +1,1 @@
+"""Effects of the core to OpenFlow messages."""

@@ -1,0 +1,383 @@
+"""Effects of the core to OpenFlow messages, for one switch.
+
+It remembers what the switch holds, but for learned addresses, so that any change of the bridge is
+the smallest change of the switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import Desired
+from ofapp.bridge.effects import (
+    NOTICES,
+    Barrier,
+    ClosePort,
+    Effect,
+    Flush,
+    HoldDown,
+    InstallDestination,
+    InstallEntry,
+    InstallSticky,
+    LetGo,
+    LookAgain,
+    PutStatic,
+    RemoveDestination,
+    RemoveSource,
+    RemoveStatic,
+    Reprogram,
+    SendFrame,
+    SetFlood,
+    SetGate,
+    SetLag,
+    SetLldp,
+    SetRate,
+)
+from ofapp.bridge.event import Event
+from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
+from ofapp.bridge.stp import PortState, SetPortState
+from ofapp.common.portions import AT_ONCE, PORTION, Portions
+from ofapp.openflow.model.cookie import Feature
+from ofapp.openflow.model.flow import Flow, Group, Match, Meter, vlan
+from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline import flows, meters
+from ofapp.openflow.pipeline.admission import trap_seconds
+from ofapp.openflow.pipeline.chain import parts_of
+from ofapp.openflow.pipeline.egress import entry_groups
+from ofapp.openflow.pipeline.entries import GroupNumbers, Key, entry_of, key_of
+from ofapp.openflow.pipeline.flood import flood_groups
+from ofapp.openflow.pipeline.group_numbers import port_group
+from ofapp.openflow.switch.audit.program import Program, difference, program
+from ofapp.openflow.switch.encode.learned import LearnedWriter
+from ofapp.openflow.wire.messages import bundle, codec
+from ofapp.openflow.wire.messages.oxm import AddressMatch
+
+MANY = 16
+"""Effects on learned addresses from which on they go as a bundle.
+
+Open vSwitch revalidates most of what it has whenever its flows have changed: every cached
+flow, and every flow with an idle timeout.  With 100,000 hosts that takes milliseconds, and
+without bundles it does so after every 50 messages [measured].
+"""
+
+_OPENED, _COMMITTED = bundle.frame(bundle.LEARNED)
+_Writers = dict[type[Effect], Callable[[Any], bytes]]
+
+
+class EffectWriter:
+    """installed: what the switch holds, as far as was sent; metered: whether it has meters.
+
+    entries: which group belongs to which multicast entry there.
+    bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
+    removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
+    """
+
+    def __init__(self, bridge: Bridge, metered: bool) -> None:
+        self.installed = Program()
+        self.entries = GroupNumbers()
+        self.bundles = True
+        self.removed = 0
+        self._flooded: frozenset[int] | None = None
+        self._bpdus: list[tuple[int, int]] = []
+        self._bridge = bridge
+        self._metered = metered
+        self._renew()
+
+    def holds(self, program: Program) -> None:
+        """Take this as what the switch was found to hold."""
+        self.installed, self._flooded = program, None
+
+    def wanted(self, desired: Desired | None = None, portions: Portions = AT_ONCE) -> Program:
+        """What the switch should hold, for its bridge as it is or as given."""
+        return program(desired or self._bridge.desired(), self._metered, self.entries, portions)
+
+    def leads_right(self, half: AddressMatch, instructions: bytes) -> bool:
+        """Whether a destination half that a switch holds does what one of today would do."""
+        return instructions == self._learned.instructions(half.port, half.vid)
+
+    def write(self, effects: list[Effect]) -> bytes:
+        """The messages of all effects, in their order; events have no message."""
+        if self._learned.port_policies is not self._bridge.port_policies:
+            self._renew()
+        if len(effects) >= MANY and self.bundles and self._parts.keys() >= set(map(type, effects)):
+            parts = self._parts
+            return b"".join(
+                [_OPENED, *[parts[type(effect)](effect) for effect in effects], _COMMITTED]
+            )
+        install = self._learned.install
+        if len(effects) == 1 and type(effects[0]) is InstallEntry:
+            return install(effects[0])
+        return b"".join(
+            install(effect) if type(effect) is InstallEntry else self._message(effect)
+            for effect in effects
+        )
+
+    def take_bpdus(self) -> list[tuple[int, int]]:
+        """The BPDUs among what was written since this was asked last: (port, number)."""
+        taken, self._bpdus = self._bpdus, []
+        return taken
+
+    def _renew(self) -> None:
+        policies, ageing_time = self._bridge.port_policies, self._bridge.params.ageing_time
+        self._learned = LearnedWriter(ageing_time, policies)
+        self._sticky = LearnedWriter(None, policies)
+        self._single = _writers(self._learned, self._sticky)
+        bundled = (LearnedWriter(age, policies, bundled=True) for age in (ageing_time, None))
+        self._parts = _writers(*bundled)
+
+    def _put_groups(self, groups: Iterable[Group]) -> bytes:
+        """Groups after their parts; parts that nothing leads to any more go."""
+        messages: list[bytes] = []
+        for group in groups:
+            have = self.installed.groups.get(group.id)
+            if have != group:
+                self.installed.groups[group.id] = group
+                messages.append(codec.put_group(group, have is not None))
+                messages += map(self._drop_group, parts_of(have) - parts_of(group))
+        return b"".join(messages)
+
+    def _drop_group(self, number: int) -> bytes:
+        parts = parts_of(self.installed.groups.pop(number, None))
+        return b"".join([codec.delete_group(number), *map(self._drop_group, parts)])
+
+    def _put_meter(self, meter: Meter) -> bytes:
+        have = self.installed.meters.get(meter.id)
+        if have == meter:
+            return b""
+        self.installed.meters[meter.id] = meter
+        return codec.make_meter(meter) if have is None else codec.put_meter(meter, exists=True)
+
+    def _drop_meter(self, number: int) -> bytes:
+        known = self.installed.meters.pop(number, None)
+        return b"" if known is None else codec.delete_meter(number)
+
+    def _put(self, flow: Flow) -> bytes:
+        if self.installed.flows.get(flow.identity) == flow and not flow.hard_timeout:
+            return b""
+        self.installed.flows.put(flow)
+        return codec.add_flow(flow)
+
+    def _take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
+        if not self.installed.flows.take_out(flow):
+            return b""
+        self.removed += 1
+        return codec.delete_flow(flow, any_serial)
+
+    def _message(self, effect: Effect) -> bytes:
+        if write := self._single.get(type(effect)):
+            return write(effect)
+        match effect:
+            case LookAgain():
+                return b""
+            case _ if type(effect) in NOTICES:
+                return b""
+            case SetFlood(ports):
+                return self._set_flood(ports)
+            case Reprogram():
+                return self.reprogramming()(AT_ONCE)
+            case SetPortState(port, state):
+                return self._set_state(port, state)
+            case ClosePort(port):
+                return self._close(port)
+            case SendFrame(ports, frame, bpdu):
+                if bpdu:
+                    self._bpdus += [(port, bpdu) for port in ports]
+                return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
+            case SetLag(lag):
+                return self._set_lag(lag)
+            case SetLldp(port, heard):
+                return self._set_lldp(port, heard)
+            case SetGroup() | SetUnregistered():
+                return self._set_entry(*entry_of(effect))
+            case RemoveGroup(vid, group, sender):
+                return self._set_entry(key_of(vid, group, sender), None)
+            case PutStatic():
+                return self._put_static(effect)
+            case RemoveStatic(mac, vid):
+                return b"".join(map(self._take_out, self._installed_static(mac, vid)))
+            case Flush():
+                return self._flush(effect)
+            case SetGate():
+                return self._set_gate(effect)
+            case SetRate(port):
+                return self._set_rate(port)
+            case HoldDown():
+                return self._put(flows.hold_flow(effect))
+            case LetGo(vid, mac):
+                return self._take_out(flows.hold_flow(HoldDown(vid, mac, 0, 0, 0)), any_serial=True)
+            case _:
+                raise TypeError(f"{effect!r} has no message")
+
+    def trap_bpdus(self) -> Iterator[bytes]:
+        """Renew the flows that send BPDUs to the controller; without renewal they expire.
+
+        In portions, between which others may work.
+        """
+        trapping = iter([*self._bridge.trapping()])
+        while portion := [*islice(trapping, PORTION)]:
+            yield b"".join(
+                _trap(port, trap_seconds(hello_time), self._metered) for port, hello_time in portion
+            )
+
+    def reprogramming(self) -> Callable[[Portions], bytes]:
+        """A function that gives the messages that make the switch what its bridge wants now.
+
+        It works in portions, between which `write` must not be called.  `holds` may be: then the
+        program is compared with what the switch was found to hold.
+        """
+        make = self._bridge.desired_as_of_now()
+
+        def reprogram(portions: Portions) -> bytes:
+            desired = make(portions)
+            wanted = self.wanted(desired, portions)
+            installed = None
+            while installed is not self.installed:
+                installed = self.installed
+                changes = difference(installed, wanted, portions)
+                messages = changes.messages(portions)
+            self.installed, self._flooded = wanted, desired.flooded
+            self.removed += len(changes.flows_removed)
+            return messages
+
+        return reprogram
+
+    def _set_flood(self, ports: frozenset[int]) -> bytes:
+        """These ports, and no others that open later: what blocks must come first."""
+        touched = None if self._flooded is None else self._flooded ^ ports
+        self._flooded = ports
+        return self._put_groups(flood_groups(self._bridge.port_policies, ports, touched))
+
+    def _set_state(self, port: int, state: PortState) -> bytes:
+        """Delete before adding, from the outermost table on, so that no frame is half-way in."""
+        desired = self._bridge.desired_port(port, state)
+        wanted = [*flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._metered)]
+        if desired.snoops:
+            wanted.append(flows.snoop_flow(port, self._metered))
+        kept = {flow.identity for flow in wanted}
+        messages = [self._take_out(flow) for flow in self._on(port) if flow.identity not in kept]
+        if self._metered:
+            messages += map(self._put_meter, meters.port_meters(desired))
+        return b"".join([*messages, *map(self._put, wanted)])
+
+    def _close(self, port: int) -> bytes:
+        messages = [*map(self._take_out, self._on(port))]
+        kinds = (kind for kind in meters.Copy if kind not in meters.APART)
+        messages += [self._drop_meter(meters.meter_id(port, kind)) for kind in kinds]
+        return b"".join(messages)
+
+    def _on(self, port: int) -> list[Flow]:
+        """A port's own flows, and not those that are of the switch's port of that number."""
+        flows = (
+            flow
+            for flow in self.installed.flows.of_port(port)
+            if flow.feature not in (Feature.LAG, Feature.LACP, Feature.LLDP)
+        )
+        return sorted(flows, key=lambda flow: (flow.table, flow.priority))
+
+    def _set_entry(self, key: Key, ports: frozenset[int] | None) -> bytes:
+        """The group before the flow that leads to it, and after it on the way out."""
+        if ports is not None:
+            number = self.entries.of(key)
+            known = number in self.installed.groups
+            message = self._put_groups(
+                entry_groups(self._bridge.port_policies, number, key.vid, ports)
+            )
+            return message if known else message + codec.add_flow(flows.entry_flow(key, number))
+        released = self.entries.release(key)
+        if released is None:
+            return b""
+        return codec.delete_flow(flows.entry_flow(key, released)) + self._drop_group(released)
+
+    def _put_static(self, static: PutStatic) -> bytes:
+        wanted = [*flows.static_flows(self._bridge.port_policies, static)]
+        if static.port is not None and self._bridge.port_policies.policy(static.port).locked:
+            wanted += flows.pass_flows(self._bridge.desired_port(static.port), static)
+        kept = {flow.identity for flow in wanted}
+        old = [
+            flow
+            for flow in self._installed_static(static.mac, static.vid)
+            if flow.identity not in kept
+        ]
+        return b"".join([*map(self._put, wanted), *map(self._take_out, old)])
+
+    def _set_gate(self, gate: SetGate) -> bytes:
+        messages = []
+        for port in self._bridge.active_ports() if gate.port is None else [gate.port]:
+            flow = flows.gate_flow(port, gate.vid, self._metered)
+            desired = self._bridge.desired_port(port)
+            full = desired.full if gate.vid is None else gate.vid in desired.full_vlans
+            wanted = full and desired.forwards
+            messages.append(self._put(flow) if wanted else self._take_out(flow))
+        return b"".join(messages)
+
+    def _set_lag(self, lag: DesiredLag) -> bytes:
+        """Delete before adding: no frame of a former member enters any more."""
+        wanted = [*flows.lag_flows(lag, self._metered)]
+        kept = {flow.identity for flow in wanted}
+        old = [
+            flow
+            for flow in self.installed.flows.values()
+            if flow.feature in (Feature.LAG, Feature.LACP) and flow.serial == lag.number
+        ]
+        gone = [flow for flow in old if flow.identity not in kept]
+        messages = [*map(self._take_out, gone)]
+        if self._metered:
+            messages += map(self._drop_meter, meters.metered_by(gone))
+            messages += map(self._put_meter, meters.lag_meters(lag))
+        return b"".join([*messages, *map(self._put, wanted)])
+
+    def _set_lldp(self, port: int, heard: bool) -> bytes:
+        flow, meter = flows.lldp_flow(port, self._metered), meters.lldp_meter(port)
+        if heard:
+            return (self._put_meter(meter) if self._metered else b"") + self._put(flow)
+        return self._take_out(flow) + self._drop_meter(meter.id)
+
+    def _set_rate(self, port: int) -> bytes:
+        meter = meters.sighting_meter(self._bridge.desired_port(port))
+        return self._put_meter(meter) if meter.id in self.installed.meters else b""
+
+    def _installed_static(self, mac: int, vid: int | None) -> list[Flow]:
+        """The flows installed of a static or local address."""
+        feature = Feature.LOCAL if vid is None else Feature.STATIC
+        where = None if vid is None else vlan(vid)
+        return [
+            flow
+            for flow in self.installed.flows.of_address(mac)
+            if flow.feature is feature and (where is None or where in flow.match)
+        ]
+
+    def _flush(self, flush: Flush) -> bytes:
+        """Two deletes for any number of hosts; those of a guarded port match its group."""
+        tagged = [] if flush.vid is None else [vlan(flush.vid)]
+        behind = [] if flush.port is None else [Match("in_port", flush.port)]
+        sticky, destination = flush.sticky, TableId.DESTINATION
+        messages = codec.delete_learned(TableId.SOURCE, tagged + behind, sticky=sticky)
+        messages += codec.delete_learned(destination, tagged, flush.port, sticky=sticky)
+        if flush.port is not None and port_group(flush.port) in self.installed.groups:
+            group = port_group(flush.port)
+            messages += codec.delete_learned(destination, tagged, out_group=group, sticky=sticky)
+        return messages
+
+
+def _writers(learned: LearnedWriter, sticky: LearnedWriter) -> _Writers:
+    """Encoders of effects on learned addresses, and of effects without messages."""
+    return {
+        Event: lambda _event: b"",
+        Barrier: lambda _barrier: b"",
+        InstallEntry: learned.install,
+        InstallSticky: sticky.install,
+        InstallDestination: learned.install_destination,
+        RemoveSource: learned.remove_source,
+        RemoveDestination: learned.remove_destination,
+    }
+
+
+@lru_cache(4096)
+def _trap(port: int, seconds: int, metered: bool) -> bytes:
+    """Made once: a switch of 48 ports is sent a hundred of these a second."""
+    return codec.add_flow(flows.trap_flow(port, seconds, metered)) if seconds else b""

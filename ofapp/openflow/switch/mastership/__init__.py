@@ -1,0 +1,1 @@
+"""Which controller is the master of a switch."""

@@ -1,0 +1,112 @@
+"""Which controller is master of a switch, where several are connected that do not know each other.
+
+OpenFlow's roles are not enough: each controller that asks to be MASTER becomes it, none can ask
+whether there is one, and a switch takes flow-mods from EQUAL controllers beside it.  So the switch
+itself keeps a lease (`lease`).
+
+The lease's holder asks to be MASTER, which makes any former master a SLAVE: one that was stopped
+for a minute, and does not know yet that its time is over, is refused by the switch.  A controller
+that waits is SLAVE, receives nothing, and checks every second whether the lease has ended.
+
+Members of a cluster do know each other: there a claim in etcd comes first (`mastership`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from ofapp.openflow.switch.mastership.lease import SwitchLease
+from ofapp.openflow.switch.mastership.roles import NO_GENERATION, Role
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.messages.role import read_role, role_request
+from ofapp.openflow.wire.requests import RequestError, ask_once, replies
+
+RENEWAL = 1.0
+"""Seconds between two renewals of a lease, which lasts `pipeline.owner.LEASE`."""
+
+_MACHINE = Path("/etc/machine-id")
+
+
+def identity(state_dir: str) -> int:
+    """A number for this controller that is the same after a restart; 64 bits, never 0.
+
+    No two controllers share a state directory.
+    """
+    machine = _MACHINE.read_text() if _MACHINE.is_file() else ""
+    return number(machine, socket.gethostname(), str(Path(state_dir).resolve()))
+
+
+def number(*names: str) -> int:
+    """A number for the controller with these names; 64 bits, never 0."""
+    whole = "\0".join(names)
+    return int.from_bytes(hashlib.sha256(whole.encode()).digest()[:8], "big") or 1
+
+
+class Ownership(Protocol):
+    """Whether this controller may be master of one switch."""
+
+    def acquire(self) -> str | None:
+        """Take it, or give in words which controller has it; RequestError."""
+
+    def renew(self, lost: Callable[[], None]) -> None:
+        """Keep it; `lost` is called, later, should it be another controller's now."""
+
+    def release(self) -> None:
+        """Let others have it at once."""
+
+
+class LeasedOwnership:
+    """Ownership by a lease alone, for a controller that is in no cluster."""
+
+    def __init__(self, channel: Channel, own: int) -> None:
+        self._channel = channel
+        self._lease = SwitchLease(channel, own)
+        self._slave = False
+        self.renew = self._lease.renew
+        self.release = self._lease.release
+
+    def acquire(self) -> str | None:
+        """See `Ownership`."""
+        if self._slave and (other := self._lease.other()) is not None:
+            return other
+        if self._slave:
+            self._ask_role(Role.EQUAL)
+            self._slave = False
+        other = self._lease.acquire()
+        if other is None:
+            self._become_master()
+        else:
+            self._ask_role(Role.SLAVE, _after(self._ask_role(Role.NOCHANGE)))
+            self._slave = True
+        return other
+
+    # Inside
+
+    def _ask_role(self, role: Role, generation: int = 0) -> bytes:
+        (reply,) = replies(self._channel, role_request(self._channel, role, generation))
+        return reply
+
+    def _become_master(self) -> None:
+        """Ask without waiting: a switch that knows no roles is managed all the same."""
+
+        def on_role(reply: bytes) -> None:
+            if reply[1] != ofp.OFPT_ROLE_REPLY:
+                return
+            with suppress(RequestError):
+                master = role_request(self._channel, Role.MASTER, _after(reply))
+                ask_once(self._channel, master, lambda _reply: None)
+
+        ask_once(self._channel, role_request(self._channel, Role.NOCHANGE), on_role)
+
+
+def _after(reply: bytes) -> int:
+    """The generation after that of the last role that the switch granted; RequestError."""
+    _role, generation = read_role(reply)
+    return 1 if generation == NO_GENERATION else (generation + 1) & NO_GENERATION

@@ -1,0 +1,1 @@
+"""What waits on its way to or from a switch."""

@@ -1,0 +1,1 @@
+"""OpenFlow messages, one module per kind: reading and writing at fixed offsets."""

@@ -1,0 +1,76 @@
+"""Ports as a switch describes them.
+
+Not with os-ken's objects: a thousand switches that come at once describe ten thousand ports, twice
+each, and most of what an object costs is the text of an address that is made a number again.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from ofapp.bridge.ports.port import Port
+from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.messages.multipart import BODY, has_more
+from ofapp.openflow.wire.requests import MOST_PORTS, RequestError, replies
+
+_PORT = struct.Struct("!I4x6s2x16sIIIIIIII")
+_HALF_DUPLEX = ofp.OFPPF_10MB_HD | ofp.OFPPF_100MB_HD | ofp.OFPPF_1GB_HD
+_STATUS = 16  # octets before the port in a port status
+
+
+def ask_ports(channel: Channel, heard: Callable[[list[Port]], None] | None = None) -> list[Port]:
+    """All ports of a switch; RequestError.
+
+    heard: gets them at the place in the stream where their list ends: a port status behind it must
+    not be undone.
+    """
+    ports: list[Port] = []
+    faults: list[Exception] = []
+
+    def arrived(reply: bytes) -> None:
+        if reply[1] == ofp.OFPT_ERROR:
+            return
+        try:
+            ports.extend(read_ports(reply[BODY:]))
+            if heard is not None and not has_more(reply):
+                heard(ports)
+        except Exception as error:  # raised in the requester, as any fault of an answer
+            faults.append(error)
+
+    request = parser.OFPPortDescStatsRequest(channel, 0)
+    for _ in replies(channel, request, arrived=arrived, most=MOST_PORTS):
+        pass
+    if faults:
+        raise RequestError(f"a malformed list of ports: {faults[0]!r}")
+    return ports
+
+
+def read_port_status(message: bytes) -> tuple[bool, Port]:
+    """Whether the port is gone, and as it is or was; ValueError."""
+    if len(message) < _STATUS + _PORT.size:
+        raise ValueError(f"a port status of {len(message)} octets")
+    return message[8] == ofp.OFPPR_DELETE, _port(*_PORT.unpack_from(message, _STATUS))
+
+
+def read_ports(data: bytes) -> list[Port]:
+    """The ports that `data` describes; ValueError when the last is cut short."""
+    if len(data) % _PORT.size:
+        raise ValueError(f"{len(data)} octets of ports of {_PORT.size} each")
+    return [_port(*fields) for fields in _PORT.iter_unpack(data)]
+
+
+def _port(number: int, address: bytes, name: bytes, config: int, state: int, *more: int) -> Port:
+    current, _advertised, _supported, _peer, speed, _max_speed = more
+    return Port(
+        number,
+        name.rstrip(b"\0").decode("utf-8", "replace"),
+        int.from_bytes(address, "big"),
+        not state & ofp.OFPPS_LINK_DOWN and not config & ofp.OFPPC_PORT_DOWN,
+        speed // 1000,
+        not current & _HALF_DUPLEX,
+        bool(state & ofp.OFPPS_LIVE),
+    )
