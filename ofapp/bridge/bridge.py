@@ -222,6 +222,15 @@ class Bridge(BridgeQueries):
 
     # Protocols
 
+    def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Handle frames of one kind that arrived together, each with its port of the switch.
+
+        kind: "bpdu", "lacp", "lldp" or "snooped".  KeyError for another one.
+        """
+        if kind == "snooped":
+            return [effect for frame in frames for effect in self.snooped(*frame, now)]
+        return {"bpdu": self.bpdus, "lacp": self.lacpdus, "lldp": self.lldpdus}[kind](frames, now)
+
     def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
         """A frame to the bridge group address arrived on a port that `traps` it."""
         return self.bpdus([(port, frame)], now)
