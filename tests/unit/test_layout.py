@@ -1,12 +1,13 @@
-"""Every room of the package imports only what stands below it, and no modules import in circles.
+"""The layers of the package: imports go down only, and no modules import in circles.
 
-Whoever comes here with a failure: the message says which import it is and what to do about it.
+The message of a failure names the import and what to do about it.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from ofapp.bridge.params.params import BridgeParams
 
 ROOT = Path(ofapp.__file__).parent
 
-FLOORS = [
+LAYERS = [
     "common",
     "bridge",
     "openflow.model",
@@ -34,14 +35,14 @@ FLOORS = [
     "cli",  # `ofapp run` is the launcher
     "app",
 ]
-"""From the ground up.  What a room is for is in its `__init__` and in ofapp/README.md."""
+"""From the bottom up.  What a package is for is in its `__init__` and in ofapp/README.md."""
 
-OUTBUILDINGS = {
+TOOLS = {
     "deploy": ("common bridge", "config cli launcher app bench"),
     "bench": ("common deploy", "cli"),
     "snmp": ("common", "cli"),
 }
-"""Rooms beside the house: what they may import of it, and who may import them."""
+"""Programs beside the bridge: what they may import, and what may import them."""
 
 
 class Import(NamedTuple):
@@ -54,7 +55,7 @@ class Import(NamedTuple):
 
 @cache
 def modules() -> dict[str, Path]:
-    """The files, by the modules' names without `ofapp.`."""
+    """Files by module name, without `ofapp.`."""
     found = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -64,7 +65,7 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imports() -> tuple[Import, ...]:
-    """Those of this package, whether they are at the top, in a function or for types alone."""
+    """Imports of this package: at the top of a module, in a function, or for types alone."""
     return tuple(
         Import(name, target, line)
         for name, path in modules().items()
@@ -86,16 +87,16 @@ def _targets(tree: ast.AST) -> Iterator[tuple[str, int]]:
                     yield alias.name.partition(".")[2], node.lineno
 
 
-def room(module: str) -> str:
-    """The room of a module: the longest of the names in the table that it begins with."""
-    rooms = [*FLOORS, *OUTBUILDINGS]
-    fitting = [name for name in rooms if module == name or module.startswith(f"{name}.")]
+def layer(module: str) -> str:
+    """The layer of a module: the longest of the names in the table that it begins with."""
+    layers = [*LAYERS, *TOOLS]
+    fitting = [name for name in layers if module == name or module.startswith(f"{name}.")]
     return max(fitting, key=len, default="")
 
 
-def test_every_module_is_in_a_room() -> None:
-    homeless = {name for name in modules() if not room(name)} - {"", "__main__", "openflow"}
-    assert not homeless, f"{homeless}: put them into a room, or add theirs to FLOORS"
+def test_every_module_is_in_a_layer() -> None:
+    unknown = {name for name in modules() if not layer(name)} - {"", "__main__", "openflow"}
+    assert not unknown, f"{unknown}: put them into a package of LAYERS, or add theirs"
 
 
 def test_nothing_is_imported_from_above() -> None:
@@ -103,15 +104,15 @@ def test_nothing_is_imported_from_above() -> None:
         f"{found.of}:{found.line} imports {found.what}" for found in imports() if _is_upward(found)
     }
     assert not faults, (
-        "a room imports only what stands below it (FLOORS in this test). Give what is needed as an "
-        "argument, move it down, or answer with a value: " + "; ".join(sorted(faults))
+        "a package imports only from layers below it (LAYERS in this test). Pass what is needed "
+        "as an argument, move it down, or answer with a value: " + "; ".join(sorted(faults))
     )
 
 
 def test_no_modules_import_in_circles() -> None:
     found = [*_circles()]
     assert not found, (
-        "modules import each other in a circle: move what both need below them, or hand it down as "
+        "modules import each other in a circle: move what both need below them, or pass it as "
         "an argument. " + "; ".join(", ".join(sorted(circle)) for circle in found)
     )
 
@@ -128,37 +129,37 @@ PARTS = {
     "spanning_tree",
     "static_entries",
 }
-"""What a `Bridge` is made of; what else it has is there to be asked or told."""
+"""Parts of a `Bridge` that are private to `ofapp/bridge/`."""
 
 BRIDGES = {"bridge", "_bridge", "each", "other", "one"}
-"""What a bridge is called in the rooms above it."""
+"""Names of variables that hold a bridge in the layers above."""
 
 
 def test_a_bridge_is_asked_and_not_reached_into() -> None:
     faults = [
         f"{path.relative_to(ROOT.parent)}:{node.lineno} reads {ast.unparse(node)}"
         for name, path in modules().items()
-        if room(name) not in ("bridge", "config")  # whose bridge is a section of the file
+        if layer(name) not in ("bridge", "config")  # there a bridge is a section of the file
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and _is_reached(node)
     ]
     assert not faults, (
-        "nobody above ofapp/bridge/ looks into a bridge's parts, or sets what `bridge.stp` has: "
-        "ask `BridgeQueries`, `bridge.addresses`, `bridge.stp` or `bridge/answers.py`, or let one "
-        "of them answer with a value; tell `Bridge`. " + "; ".join(sorted(faults))
+        "code above ofapp/bridge/ neither reads a bridge's parts nor sets what `bridge.stp` has: "
+        "use the bridge's queries, `bridge.addresses`, `bridge.stp` or `bridge/answers.py`, or "
+        "add a query that returns a value. " + "; ".join(sorted(faults))
     )
 
 
 def test_the_parts_of_a_bridge_are_known_to_this_test() -> None:
-    doors = {"addresses", "datapath_id", "former_name", "lags", "params", "port_policies", "ports"}
-    doors |= {"stp", "ip_addresses"}
+    public = {"addresses", "datapath_id", "former_name", "lags", "params", "port_policies", "ports"}
+    public |= {"stp", "ip_addresses"}
     bridge = Bridge(1, BridgeParams())
-    assert {*vars(bridge)} - doors <= PARTS, "say in PARTS or here what it is: a part or a door"
-    assert all(hasattr(bridge, name) for name in PARTS | doors)
+    assert {*vars(bridge)} - public <= PARTS, "add it to PARTS, or to the public ones here"
+    assert all(hasattr(bridge, name) for name in PARTS | public)
 
 
 def _is_reached(node: ast.Attribute) -> bool:
-    """Whether this is a part of what goes by the name of a bridge, or sets what is its own."""
+    """Whether this reads a private part of a bridge, or sets an attribute of its `stp`."""
     if node.attr in PARTS:
         return _last_name(node.value) in BRIDGES
     is_stp = isinstance(node.value, ast.Attribute) and node.value.attr == "stp"
@@ -172,19 +173,19 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _is_upward(found: Import) -> bool:
-    here, there = room(found.of), room(found.what)
+    here, there = layer(found.of), layer(found.what)
     if not here or not there or here == there:
         return False
-    if here in OUTBUILDINGS:
-        return there not in OUTBUILDINGS[here][0].split()
-    if there in OUTBUILDINGS:
-        return here not in OUTBUILDINGS[there][1].split()
-    return FLOORS.index(there) > FLOORS.index(here)
+    if here in TOOLS:
+        return there not in TOOLS[here][0].split()
+    if there in TOOLS:
+        return here not in TOOLS[there][1].split()
+    return LAYERS.index(there) > LAYERS.index(here)
 
 
 @cache
 def _circles() -> tuple[frozenset[str], ...]:
-    """Groups of modules of which each leads to each other (Tarjan)."""
+    """Groups of modules that import each other (Tarjan's algorithm)."""
     leads: dict[str, set[str]] = {name: set() for name in modules()}
     for found in imports():
         leads[found.of].add(found.what)
@@ -223,7 +224,28 @@ def test_what_the_pages_point_at_is_there(page: str) -> None:
     text = path.read_text()
     links = {target for target in re.findall(r"\]\(([^):#]+)\)", text) if "//" not in target}
     lost = {target for target in links if not (path.parent / target).exists()}
-    if page == "ofapp/README.md":  # modules are named by their place in the house, or by name alone
+    if page == "ofapp/README.md":  # modules are named by path, or by name alone
         names = set(re.findall(r"`([\w/]+\.py)`", text))
         lost |= {name for name in names if not [*ROOT.rglob(name), *ROOT.parent.glob(name)]}
-    assert not lost, f"{page} names {lost}, which is not there: tell where it went"
+    assert not lost, f"{page} names {lost}, which is not there: name the new place"
+
+
+MOST_FILES = 12
+"""Modules beside each other in a folder, without its `__init__`: more are a heap."""
+
+BY_SUBJECT = ("bridge", "api", "controller", "openflow.switch")
+"""Packages whose folders are kept small; elsewhere a folder has one module per machine, table,
+message or command."""
+
+ONE_KIND = {"bridge.stp", "bridge.multicast", "bridge.lag.lacp", "controller.state"}
+"""Folders of state machines, one module per machine of the standard."""
+
+
+def test_folders_are_no_heaps() -> None:
+    folders = Counter(
+        name.rpartition(".")[0]
+        for name, path in modules().items()
+        if path.name != "__init__.py" and name.startswith(BY_SUBJECT)
+    )
+    heaps = {name for name, count in folders.items() if count > MOST_FILES} - ONE_KIND
+    assert not heaps, f"{heaps} have more than {MOST_FILES} modules: group them by subject"
