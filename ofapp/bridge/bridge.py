@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import Effect, Reprogram, SetRate
+from ofapp.bridge.effects import Effect, LookAgain, Reprogram, SetRate
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.fdb import NO_PORT
 from ofapp.bridge.fdb.rates import Load
@@ -211,6 +211,8 @@ class Bridge(BridgeQueries):
         if params.lags != old.lags:
             effects += self._folded(self.lags.configure(params.lags, self.ports, now), now)
         effects += self._discover_anew(now)
+        if (params.multicast is None) is not (old.multicast is None):
+            effects.append(LookAgain())  # whether the switch has the flows of snooping, or none
         return [*effects, Event("bridge.configured", "the configuration has changed")]
 
     def set_policies(self, now: float) -> list[Effect]:

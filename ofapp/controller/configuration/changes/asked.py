@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.controller.audit import record, record_fields
 from ofapp.controller.bridges.dispatcher import Dispatcher
+from ofapp.controller.configuration.running import RunningConfiguration
 
 
 def changed(old: BaseModel, new: BaseModel) -> dict[str, Any]:
@@ -24,18 +24,13 @@ def changed(old: BaseModel, new: BaseModel) -> dict[str, Any]:
     return {name: v for name, v in new.model_dump(mode="json").items() if v != before[name]}
 
 
-def carry_out(
-    dispatcher: Dispatcher,
-    bridge: Bridge,
-    event: Event,
-    change: Callable[[float], list[Effect]],
+def apply_running(
+    dispatcher: Dispatcher, running: RunningConfiguration, bridge: Bridge, event: Event
 ) -> None:
-    """Log a change, then make it: events that follow from it come later.
-
-    change: makes the change in the bridge, at a core time, and gives the effects.
-    """
+    """Log a change, then apply the running configuration: events that follow from it come later."""
     dispatcher.tell(bridge, event)
-    dispatcher.apply(bridge, change(time.monotonic()))
+    params = running.params(bridge.datapath_id)
+    dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
 
 
 def bridge_set(kind: str, what: str, values: Mapping[str, Any]) -> Event:

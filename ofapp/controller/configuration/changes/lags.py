@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from ofapp.bridge.input_error import InputError
 from ofapp.config import checks
 from ofapp.config.base import FaultsError
 from ofapp.controller.bridges.dispatcher import Dispatcher
-from ofapp.controller.configuration.changes.asked import changed, listed, record_set
+from ofapp.controller.configuration.changes.asked import apply_running, changed, listed, record_set
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.keeper import Ticket, done
 
@@ -44,9 +43,7 @@ class LagChanges:
         saved = self._running.set(bridge.datapath_id, after)
         about = {"lag": name, **changes}
         event = Event("lag.set", f"aggregation {name}: {listed(changes)}", data=about)
-        self._dispatcher.tell(bridge, event)
-        params = self._running.params(bridge.datapath_id)
-        self._dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
+        apply_running(self._dispatcher, self._running, bridge, event)
         return saved
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.ports.port import Port
 from ofapp.config.multicast import MulticastBridge, MulticastPort
 from ofapp.controller.bridges.dispatcher import Dispatcher
-from ofapp.controller.configuration.changes.asked import bridge_set, carry_out, changed, record_set
+from ofapp.controller.configuration.changes.asked import (
+    apply_running,
+    bridge_set,
+    changed,
+    record_set,
+)
 from ofapp.controller.configuration.changes.section import Section
 from ofapp.controller.configuration.running import RunningConfiguration, with_snooping
 from ofapp.controller.state.keeper import Ticket, done
@@ -31,17 +33,10 @@ class MulticastChanges:
             return done()
         record_set(bridge, "multicast", own.snooping(), changes)
         saved = self._running.set(bridge.datapath_id, with_snooping(own, settings))
-
-        def change(now: float) -> list[Effect]:
-            effects = bridge.set_multicast(settings.params(), settings.vlan_params(), now)
-            looks = "mcast_snooping" in changes  # for other flows than before
-            return [*effects, LookAgain()] if looks else effects
-
         event = bridge_set("mcast.set", "multicast", changes)
-        carry_out(self._dispatcher, bridge, event, change)
+        apply_running(self._dispatcher, self._running, bridge, event)
         return saved
 
     def set_port(self, bridge: Bridge, port: Port, settings: MulticastPort) -> Ticket:
         """Set parameters of a port."""
-        change = partial(bridge.set_port_multicast, port, settings.params())
-        return self._section.set_port(bridge, port, settings, change)
+        return self._section.set_port(bridge, port, settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
@@ -11,7 +10,12 @@ from ofapp.bridge.input_error import InputError
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.controller.bridges.dispatcher import Dispatcher
-from ofapp.controller.configuration.changes.asked import carry_out, changed, port_set, record_set
+from ofapp.controller.configuration.changes.asked import (
+    apply_running,
+    changed,
+    port_set,
+    record_set,
+)
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.keeper import Ticket, done
 
@@ -41,7 +45,7 @@ class PortChanges:
             raise InputError("vlan", f"no VLAN is called {error.args[0]}") from None
         record_set(bridge, f"port {port.name}", old, changes)
         event = port_set("port.set", port, changes)
-        carry_out(self._dispatcher, bridge, event, partial(bridge.set_params, params))
+        apply_running(self._dispatcher, self._running, bridge, event)
         return saved
 
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pydantic import BaseModel
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect
 from ofapp.bridge.ports.port import Port
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.asked import (
+    apply_running,
     bridge_set,
-    carry_out,
     changed,
     port_set,
     record_set,
 )
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.state.keeper import Ticket, done
-
-Change = Callable[[float], list[Effect]]
-"""Applies the new values to the bridge, at a core time, and gives the effects."""
 
 
 class Section:
@@ -39,7 +33,7 @@ class Section:
         self._kind = kind
         self._what = what
 
-    def set(self, bridge: Bridge, settings: BaseModel, change: Change) -> Ticket:
+    def set(self, bridge: Bridge, settings: BaseModel) -> Ticket:
         """Set values of a bridge."""
         old = getattr(self._running.of(bridge.datapath_id), self._name)
         changes = changed(old, settings)
@@ -48,10 +42,10 @@ class Section:
         record_set(bridge, self._what, old, changes)
         saved = self._running.update(bridge, **{self._name: settings})
         event = bridge_set(f"{self._kind}.set", self._what, changes)
-        carry_out(self._dispatcher, bridge, event, change)
+        apply_running(self._dispatcher, self._running, bridge, event)
         return saved
 
-    def set_port(self, bridge: Bridge, port: Port, settings: BaseModel, change: Change) -> Ticket:
+    def set_port(self, bridge: Bridge, port: Port, settings: BaseModel) -> Ticket:
         """Set values of a port."""
         old = getattr(self._running.port(bridge, port), self._name)
         changes = changed(old, settings)
@@ -60,5 +54,5 @@ class Section:
         record_set(bridge, f"{self._what} of port {port.name}", old, changes)
         saved = self._running.update_port(bridge, port, **{self._name: settings})
         event = port_set(f"{self._kind}.port.set", port, changes)
-        carry_out(self._dispatcher, bridge, event, change)
+        apply_running(self._dispatcher, self._running, bridge, event)
         return saved

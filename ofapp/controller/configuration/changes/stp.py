@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
@@ -26,13 +25,12 @@ class StpChanges:
 
     def set(self, bridge: Bridge, settings: StpBridge) -> Ticket:
         """Set parameters of the bridge, or start or stop its spanning tree."""
-        return self._section.set(bridge, settings, partial(bridge.set_stp, settings.params()))
+        return self._section.set(bridge, settings)
 
     def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> Ticket:
         """Set parameters of a port; InputError for LOCAL."""
         refuse_local(port)
-        change = partial(bridge.set_port_stp, port, settings.params())
-        return self._section.set_port(bridge, port, settings, change)
+        return self._section.set_port(bridge, port, settings)
 
     def recover_port(self, bridge: Bridge, port: Port) -> None:
         """Reopen a port that a guard closed; InputError without one, or if only root guard does."""
