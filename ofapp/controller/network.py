@@ -92,8 +92,8 @@ class Network:
         self._lacp_memory = LacpMemory(state.lacp, self.bridges)
 
         events.audience_changed = lifetime.set_traces
-        dispatcher.on(Unsettled, self._memory.heed)
-        dispatcher.on(LacpMoved, self._lacp_memory.heed)
+        dispatcher.on(Unsettled, self._memory.handle)
+        dispatcher.on(LacpMoved, self._lacp_memory.handle)
         dispatcher.on(PortRenamed, lambda bridge, _: entries.keep(bridge))
         dispatcher.on(InLine, lambda bridge, _: entries.keep(bridge))
         dispatcher.after(BridgeNamed, transition.named)

@@ -22,8 +22,8 @@ def test_what_has_changed_is_written_and_the_next_process_finds_it(tmp_path: Pat
     effects = bridge.set_ports(PORTS, 0.0)
     moved = [effect for effect in effects if isinstance(effect, LacpMoved)]
     assert moved
-    memory.heed(bridge, moved[0])
-    memory.heed(Bridge(2, PARAMS), moved[0])  # one that is forgotten by then
+    memory.handle(bridge, moved[0])
+    memory.handle(Bridge(2, PARAMS), moved[0])  # one that is forgotten by then
     memory.write()
     state.finish(5.0)
     assert (tmp_path / "lacp-0000000000000001.json").exists()
@@ -45,7 +45,7 @@ def test_nothing_is_written_twice(tmp_path: Path) -> None:
     bridge, state = Bridge(1, PARAMS), State(tmp_path)
     memory = LacpMemory(state.lacp, {1: bridge})
     bridge.set_ports(PORTS, 0.0)
-    memory.heed(bridge, LacpMoved())
+    memory.handle(bridge, LacpMoved())
     memory.write()
     state.finish(5.0)
     state.lacp.delete(1)

@@ -167,7 +167,7 @@ def named(net: Network, datapath_id: int, name: str = "br0") -> FakeChannel:
     bridge = net.bridges[datapath_id]
     for effect in bridge.put_port(Port(LOCAL_PORT, name, datapath_id, True), 0.0):
         if type(effect) in NOTICES:
-            net.dispatcher.heed(bridge, effect)  # type: ignore[arg-type]
+            net.dispatcher.handle(bridge, effect)  # type: ignore[arg-type]
     return channel
 
 
@@ -374,7 +374,7 @@ class TestState:
         config = Config.model_validate({"bridges": {f"{1:016x}": own}})
         net = Network(config, State(tmp_path), EventLog())
         connect(net, 1)
-        net.dispatcher.heed(net.bridges[1], InLine())
+        net.dispatcher.handle(net.bridges[1], InLine())
         net = make(State(tmp_path))
         connect(net, 1)
         connect(net, 2)

@@ -25,7 +25,7 @@ class Session:
         seen = {3: self.seen} if self.seen else {}
         return Load(seconds, seen, seen, 0)
 
-    def tell_of_drops(self, now: float) -> None:
+    def report_drops(self, now: float) -> None:
         pass
 
     def apply(self, effects: list[Effect]) -> None:

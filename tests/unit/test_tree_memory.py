@@ -52,7 +52,7 @@ class Kept:
     def told(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
             if isinstance(effect, Unsettled):
-                self.memory.heed(self.bridge, effect)
+                self.memory.handle(self.bridge, effect)
         return effects
 
     def answer(self) -> None:

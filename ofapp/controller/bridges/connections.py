@@ -140,13 +140,13 @@ class Connections:
         self._dispatcher.settle_names()
         ownership = ownership or self._owners.obtain(channel)
         assert ownership is not None
-        session = Session(channel, bridge, self._dispatcher.heed, ownership, adopt_static)
+        session = Session(channel, bridge, self._dispatcher.handle, ownership, adopt_static)
         self._sessions[datapath_id] = session
         self._begun(datapath_id)
-        tell = self._dispatcher.tell
-        tell(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
+        emit = self._dispatcher.emit
+        emit(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
         for event in self._running.doubts(datapath_id):
-            tell(bridge, event)
+            emit(bridge, event)
         session.start()
 
     def disconnected(self, channel: Channel) -> None:
@@ -164,7 +164,7 @@ class Connections:
             del self._sessions[channel.id]
             session.stop()
             self._lifetime.left(session.bridge, time.monotonic())
-            self._dispatcher.tell(session.bridge, event)
+            self._dispatcher.emit(session.bridge, event)
             self._dispatcher.settle_names()
             if channel.id in self._others:
                 self.let_go(channel.id)
@@ -173,27 +173,27 @@ class Connections:
     # For `owners`
 
     def in_line(self, datapath_id: int) -> bool:
-        """See `Serves`."""
+        """See `SwitchService`."""
         session = self._sessions.get(datapath_id)
         return session is not None and session.in_line
 
     def give_up(self, channel: Channel, why: str) -> None:
-        """See `Serves`."""
+        """See `SwitchService`."""
         self._end(channel, Event("bridge.given-up", why))
 
     def expect(self, datapath_id: int) -> None:
-        """See `Serves`."""
+        """See `SwitchService`."""
         if datapath_id not in self._sessions:
             self._lifetime.expect(datapath_id)
 
     def last_words(self, datapath_id: int) -> bytes:
-        """See `Serves`."""
+        """See `SwitchService`."""
         bridge = self._bridges.get(datapath_id)
         frames = [] if bridge is None else bridge.lags.last_words()
         return b"".join(send_frame(frame.ports, frame.frame) for frame in frames)
 
     def let_go(self, datapath_id: int) -> None:
-        """See `Serves`."""
+        """See `SwitchService`."""
         if datapath_id in self._sessions:
             self._others.add(datapath_id)
         else:
@@ -203,7 +203,7 @@ class Connections:
     def close(self) -> None:
         """Release every switch when the controller ends; the switches keep their flows."""
         for session in list(self._sessions.values()):
-            session.farewell()
+            session.announce_end()
             session.stop()
         hub.sleep(0)  # send their last messages
         for session in list(self._sessions.values()):

@@ -28,15 +28,15 @@ class Dispatcher:
     def __init__(self, registry: Registry, events: EventLog) -> None:
         self._registry = registry
         self.events = events
-        self._heeds: dict[type, Callable[[Bridge, Any], object]] = {Event: self.tell}
+        self._handlers: dict[type, Callable[[Bridge, Any], object]] = {Event: self.emit}
 
     def on(self, kind: type[N], do: Callable[[Bridge, N], object]) -> None:
         """Handle notices of this type with `do`, before the effects that follow them."""
-        self._heeds[kind] = do
+        self._handlers[kind] = do
 
     def after(self, kind: type[N], do: Callable[[Bridge], object]) -> None:
         """Handle notices of this type with `do`, after all effects of the same batch."""
-        self._heeds[kind] = lambda bridge, _notice: hub.watch(self.events.fault, do, bridge)
+        self._handlers[kind] = lambda bridge, _notice: hub.watch(self.events.fault, do, bridge)
 
     def apply(self, bridge: Bridge, effects: list[Effect]) -> None:
         """Carry effects out, in order."""
@@ -46,23 +46,23 @@ class Dispatcher:
             return
         for effect in effects:
             if type(effect) in NOTICES:
-                self.heed(bridge, effect)  # type: ignore[arg-type]
+                self.handle(bridge, effect)  # type: ignore[arg-type]
 
     def carried_out(self, bridge: Bridge) -> bool:
         """Wait until the bridge's switch has carried everything out; False when that is unknown."""
         session = self._registry.session(bridge)
         return session is not None and session.carried_out(PATIENCE)
 
-    def heed(self, bridge: Bridge, notice: Notice) -> None:
+    def handle(self, bridge: Bridge, notice: Notice) -> None:
         """Handle a notice, which is not for the switch."""
-        if heed := self._heeds.get(type(notice)):
-            heed(bridge, notice)
+        if handler := self._handlers.get(type(notice)):
+            handler(bridge, notice)
 
-    def tell(self, bridge: Bridge, event: Event) -> None:
+    def emit(self, bridge: Bridge, event: Event) -> None:
         """Log an event with the names of the bridge and of its ports."""
         self.events.tell(bridge.datapath_id, event, bridge.name, bridge.port_at)
 
     def settle_names(self) -> None:
         """Log the bridges that give their names up to others: see `Registry`."""
         for bridge, event in self._registry.settle_names():
-            self.tell(bridge, event)
+            self.emit(bridge, event)

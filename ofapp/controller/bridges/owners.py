@@ -16,7 +16,7 @@ KEY = 32
 """Octets of the key that authenticates LLDP."""
 
 
-class Serves(Protocol):
+class SwitchService(Protocol):
     """Operations on the switches that this controller may manage."""
 
     def in_line(self, datapath_id: int) -> bool:
@@ -43,7 +43,7 @@ class Owners(Protocol):
     def agents(self) -> OwnAgents:
         """Agents that authenticate the LLDP of bridges of one network."""
 
-    def start(self, serves: Serves) -> None:
+    def start(self, serves: SwitchService) -> None:
         """Start; returns at once."""
 
     def obtain(self, channel: Channel) -> Ownership | None:
@@ -71,7 +71,7 @@ class Alone:
         """See `Owners`."""
         return OwnAgents(secrets.token_bytes(KEY))
 
-    def start(self, serves: Serves) -> None:
+    def start(self, serves: SwitchService) -> None:
         """See `Owners`."""
 
     def obtain(self, channel: Channel) -> Ownership:

@@ -35,7 +35,7 @@ class Throttle:
         """Adjust once, so many seconds after the last time."""
         MAIN_THREADS.review(now)
         for session in list(self._sessions.values()):
-            session.tell_of_drops(now)
+            session.report_drops(now)
         loads = {
             key: load
             for key, session in self._sessions.items()

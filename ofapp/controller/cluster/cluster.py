@@ -21,7 +21,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
-from ofapp.controller.bridges.owners import Serves
+from ofapp.controller.bridges.owners import SwitchService
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.election import Candidacy, Desk
 from ofapp.controller.cluster.election.generation_base import Bases
@@ -122,7 +122,7 @@ class Cluster:
         self._owned: dict[int, Owned] = {}
         self._giving: set[int] = set()
         self._unused: set[int] = set()
-        self._serves: Serves | None = None
+        self._serves: SwitchService | None = None
         self._outages = self._caught_up = 0
         self._regained = hub.Event()
 
@@ -132,7 +132,7 @@ class Cluster:
         """See `Owners`: all members seal LLDP alike, so that one map has the links between them."""
         return OwnAgents(derived(self.members.secret(), LLDP), secrets.randbits(LIFE))
 
-    def start(self, serves: Serves) -> None:
+    def start(self, serves: SwitchService) -> None:
         """See `Owners`."""
         self._serves = serves
         self._state.on_lost = self._let_go

@@ -67,7 +67,7 @@ class Transition:
         """Finish a change of the file: store the entries, log ambiguous sections."""
         self._entries.keep(bridge)
         for event in self._running.doubts(bridge.datapath_id):
-            self._dispatcher.tell(bridge, event)
+            self._dispatcher.emit(bridge, event)
 
 
 def effects(bridge: Bridge, filed: Settings, new: Settings) -> list[Effect]:

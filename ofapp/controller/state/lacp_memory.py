@@ -26,7 +26,7 @@ class LacpMemory:
         self._moved: set[int] = set()
         self._woken = hub.Event()
 
-    def heed(self, bridge: Bridge, _moved: object) -> None:
+    def handle(self, bridge: Bridge, _moved: object) -> None:
         """Note that the LACP state of a bridge has changed."""
         self._moved.add(bridge.datapath_id)
         self._woken.set()

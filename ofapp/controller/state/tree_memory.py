@@ -62,7 +62,7 @@ class TreeMemory:
         self._asked: dict[int, _Asked] = {}
         self._moved = hub.Event()
 
-    def heed(self, bridge: Bridge, told: Unsettled) -> None:
+    def handle(self, bridge: Bridge, told: Unsettled) -> None:
         """Invalidate a tree's snapshot at once, before the effects of its change take place."""
         document = {"behind": dict(told.behind), "address": told.address}
         self._snapshots.strike(bridge.datapath_id, document)

@@ -24,7 +24,7 @@ class Phase(Enum):
 _RUNNING = (Phase.RUNNING, Phase.LEARNING, Phase.IN_LINE)
 
 
-class Step(Enum):
+class Transition(Enum):
     """Transitions of a connection's phase."""
 
     OURS = "this controller is master of the switch"
@@ -36,14 +36,14 @@ class Step(Enum):
 
 
 _NEXT = {
-    (Phase.STANDBY, Step.OURS): Phase.ASKED,
-    (Phase.ASKED, Step.PROGRAMMED): Phase.RUNNING,
-    (Phase.RUNNING, Step.CHECKED): Phase.LEARNING,
-    (Phase.LEARNING, Step.SOUND): Phase.IN_LINE,
-    (Phase.IN_LINE, Step.REFUSED): Phase.LEARNING,
+    (Phase.STANDBY, Transition.OURS): Phase.ASKED,
+    (Phase.ASKED, Transition.PROGRAMMED): Phase.RUNNING,
+    (Phase.RUNNING, Transition.CHECKED): Phase.LEARNING,
+    (Phase.LEARNING, Transition.SOUND): Phase.IN_LINE,
+    (Phase.IN_LINE, Transition.REFUSED): Phase.LEARNING,
 }
 
 
-def after(phase: Phase, step: Step) -> Phase:
-    """The phase that follows; where none is listed, a step changes nothing."""
-    return Phase.ENDED if step is Step.ENDED else _NEXT.get((phase, step), phase)
+def after(phase: Phase, transition: Transition) -> Phase:
+    """The phase that follows; where none is listed, a transition changes nothing."""
+    return Phase.ENDED if transition is Transition.ENDED else _NEXT.get((phase, transition), phase)

@@ -45,7 +45,7 @@ def arrive(
         apply(bridge.put_ports(local_first[at : at + PORTION], time.monotonic()))
 
 
-def heed(
+def handle_port_news(
     bridge: Bridge,
     news: list[tuple[bool, Port]],
     now: float,

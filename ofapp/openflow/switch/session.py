@@ -32,10 +32,10 @@ from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.counters.rates import LearningWatch
 from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.mastership.standby import Standby
-from ofapp.openflow.switch.phase import Phase, Step, after
-from ofapp.openflow.switch.port_status import heed
+from ofapp.openflow.switch.phase import Phase, Transition, after
+from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.queue.delivery import Delivery, Writing
-from ofapp.openflow.switch.queue.learn_queue import Intake
+from ofapp.openflow.switch.queue.learn_queue import LearnQueue
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.main_thread import MAIN_THREADS
 from ofapp.openflow.wire.messages.flow_removed import Expired
@@ -53,7 +53,7 @@ KINDS = ("sighting", "address", "bpdu", "lacp", "lldp", "snooped")
 """Reasons for which frames come to the controller, as in `pipeline.meters.Copy`."""
 
 
-class Heeds(Protocol):
+class NoticeHandler(Protocol):
     """Handler of effects that are not for the switch: events, and what has to be saved."""
 
     def __call__(self, bridge: Bridge, notice: Notice) -> None: ...
@@ -92,7 +92,7 @@ class Session:
         self,
         channel: Channel,
         bridge: Bridge,
-        tell: Heeds,
+        handle: NoticeHandler,
         ownership: Ownership,
         adopt_static: bool,
     ) -> None:
@@ -102,16 +102,16 @@ class Session:
         bridge.stp.hear_of_leaving()
         self.port_counters = PortCounters(channel, bridge)
         self.packet_ins: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
-        self._heed = tell
+        self._handle = handle
         self._ownership = ownership
-        self._standby = Standby(ownership, weakly(self._tell))
+        self._standby = Standby(ownership)
         writing = Writing(weakly(self._write), weakly(self._reprogramming), weakly(self._crowded))
         thread = MAIN_THREADS.of(channel.address)
         ready = weakly(self._catch_up)
         self._delivery = Delivery(channel, bridge.addresses, writing, ready, thread)
         switch = ConnectedSwitch(channel, bridge, weakly(self.apply))
         self._upkeep = Upkeep(switch, self._delivery, adopt_static)
-        self._intake = Intake(self._delivery.window, weakly(self._learn))
+        self._learn_queue = LearnQueue(self._delivery.window, weakly(self._learn))
         self._learning_watch = LearningWatch(bridge.is_edge)
         self._learned: dict[int, int] = {}  # by port, at the beginning of the next load
         self._wake = hub.Event()
@@ -134,7 +134,7 @@ class Session:
             upkeep.refusals.words,
             upkeep.metered,
             upkeep.counters.drops,
-            {**upkeep.held_back, "learning": self._intake.dropped},
+            {**upkeep.held_back, "learning": self._learn_queue.dropped},
             upkeep.counters.acl,
         )
 
@@ -152,7 +152,7 @@ class Session:
 
         None when it has seen none and no rate is to go down: of a thousand switches most are quiet.
         """
-        intake, was = self._intake, self._learned
+        intake, was = self._learn_queue, self._learned
         if not intake.seen and not self.bridge.has_raised_rates:
             return None
         self._learned = now = self.bridge.addresses.by_port()
@@ -160,10 +160,10 @@ class Session:
         learned = {port: max(count - was.get(port, 0), 0) for port, count in now.items()}
         return Load(seconds, seen, learned, len(intake))
 
-    def tell_of_drops(self, now: float) -> None:
-        """Tell which ports have more new addresses than the switch takes."""
-        for event in self._learning_watch.look(self._intake.dropped, now):
-            self._tell(event)
+    def report_drops(self, now: float) -> None:
+        """Emit events for ports that have more new addresses than the switch takes."""
+        for event in self._learning_watch.look(self._learn_queue.dropped, now):
+            self._emit(event)
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, except what protocols do then."""
@@ -179,7 +179,7 @@ class Session:
         """Run the loop; an error in it ends the connection, and the switch connects again."""
         return hub.watch(self.channel.fail, loop)
 
-    def farewell(self) -> None:
+    def announce_end(self) -> None:
         """The controller ends."""
         if self.phase.runs:
             self.apply(self.bridge.farewell(time.monotonic()))
@@ -189,7 +189,7 @@ class Session:
         if self.phase not in (Phase.STANDBY, Phase.ENDED):
             self._ownership.release()
         self.channel.listener = None
-        self._live(Step.ENDED)
+        self._advance(Transition.ENDED)
         self._delivery.end()
         self.bridge.pause(time.monotonic())
         for thread in self._threads:
@@ -198,14 +198,15 @@ class Session:
         self._threads.clear()
         self._upkeep.writer.holds(Program())
 
-    def _live(self, step: Step) -> bool:
-        """Live to see something; gives whether this is another phase now."""
-        before, self.phase = self.phase, after(self.phase, step)
+    def _advance(self, transition: Transition) -> bool:
+        """Advance the connection's phase; gives whether it has changed."""
+        before, self.phase = self.phase, after(self.phase, transition)
         return self.phase is not before
 
     def _own(self) -> None:
-        self._standby.wait(self.bridge.name)
-        self._live(Step.OURS)
+        for event in self._standby.wait(self.bridge.name):
+            self._emit(event)
+        self._advance(Transition.OURS)
         self.bridge.resume(time.monotonic())
         self.channel.listener = self
         self._threads.append(self._spawn(self._keep_in_line))
@@ -219,7 +220,7 @@ class Session:
     def _lost(self) -> None:
         """Another controller took the switch over while this one was away for too long."""
         message = "another controller has taken the switch over: this one lets go of it"
-        self._tell(Event("bridge.lost", message, Severity.WARNING))
+        self._emit(Event("bridge.lost", message, Severity.WARNING))
         self.channel.close()  # the switch comes again, and finds who it is then
 
     def _keep_in_line(self) -> None:
@@ -227,7 +228,7 @@ class Session:
 
     def _programmed(self) -> None:
         """Protocols run as soon as their frames can come and go; a large FDB may take seconds."""
-        if self._live(Step.PROGRAMMED):
+        if self._advance(Transition.PROGRAMMED):
             unsent = self._delivery.take_unsent()
             now = time.monotonic()
             lags = self.bridge.go_on_lags(now)
@@ -241,13 +242,13 @@ class Session:
             self.channel.turn()
 
     def _checked(self) -> None:
-        self._live(Step.CHECKED)
-        self._intake.opened = True
+        self._advance(Transition.CHECKED)
+        self._learn_queue.opened = True
         self._catch_up()
         self._delivery.await_barrier()
-        if self._upkeep.refusals.in_line and self._live(Step.SOUND):
-            self._tell(Event("bridge.ready", "the switch is in line"))
-            self._heed(self.bridge, InLine())
+        if self._upkeep.refusals.in_line and self._advance(Transition.SOUND):
+            self._emit(Event("bridge.ready", "the switch is in line"))
+            self._handle(self.bridge, InLine())
 
     # Effects
 
@@ -257,7 +258,7 @@ class Session:
             effects = together(effects)
         for effect in effects:
             if type(effect) in NOTICES:
-                self._heed(self.bridge, effect)  # type: ignore[arg-type]
+                self._handle(self.bridge, effect)  # type: ignore[arg-type]
             elif type(effect) is LookAgain:
                 self._upkeep.check_soon()
         self._delivery.send(effects)
@@ -302,8 +303,8 @@ class Session:
     def _crowded(self) -> bool:
         return len(self.bridge.ports) > CROWDED
 
-    def _tell(self, event: Event) -> None:
-        self._heed(self.bridge, event)
+    def _emit(self, event: Event) -> None:
+        self._handle(self.bridge, event)
 
     # Called by the channel, on its thread
 
@@ -315,9 +316,9 @@ class Session:
             effects += self.bridge.addresses.expired(*notice)
         if effects:
             self.apply(effects)
-        if self._intake.quiet:
+        if self._learn_queue.quiet:
             self._learned = self.bridge.addresses.by_port()
-        self._intake.take_in(self._upkeep.admit(samples), time.monotonic())
+        self._learn_queue.take_in(self._upkeep.admit(samples), time.monotonic())
 
     def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
         """Some of the frames by which addresses were seen, with ports, to read IP addresses."""
@@ -339,12 +340,12 @@ class Session:
     def _catch_up(self) -> None:
         """Learn what was held back and remove what was put off, as far as the window allows."""
         window, removals = self._delivery.window, self._delivery.removals
-        self._intake.answered()
-        while window.is_open and (self._intake or removals):
+        self._learn_queue.answered()
+        while window.is_open and (self._learn_queue or removals):
             if removals:
                 self.apply(removals.take(window.hosts))
-            self._intake.learn_some(time.monotonic())
-        if self._intake or removals:
+            self._learn_queue.learn_some(time.monotonic())
+        if self._learn_queue or removals:
             window.wait()
 
     def on_deleted(self) -> None:
@@ -355,7 +356,7 @@ class Session:
         """The switch refused something."""
         self._upkeep.refused(refusal)
         if refusal.holds:
-            self._live(Step.REFUSED)
+            self._advance(Transition.REFUSED)
 
     def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
         """BPDUs arrived, together, on these ports, where spanning tree runs."""
@@ -386,21 +387,21 @@ class Session:
                 news.append(read_port_status(message))
             except ValueError:
                 self.channel.counters["malformed_messages"] += 1
-        heed(self.bridge, news, time.monotonic(), self.apply)
+        handle_port_news(self.bridge, news, time.monotonic(), self.apply)
 
     def on_lag(self, lags: bool) -> None:
         """The switch sends more than its share of the time allows to handle; or no longer."""
         if lags:
             message = "the switch sends faster than it can be served: its input is throttled"
-            self._tell(Event("openflow.lag", message, Severity.WARNING))
+            self._emit(Event("openflow.lag", message, Severity.WARNING))
         else:
             message = "the switch's input is handled: it is no longer throttled"
-            self._tell(Event("openflow.lag.cleared", message))
+            self._emit(Event("openflow.lag.cleared", message))
 
     def on_fault(self, error: Exception) -> None:
         """A greenlet has ended by an error, and with it the connection."""
         message = f"the connection is closed because of an error, and made again: {error!r}"
-        self._tell(Event("openflow.fault", message, Severity.ERROR))
+        self._emit(Event("openflow.fault", message, Severity.ERROR))
 
     # What happens by itself
 

@@ -35,7 +35,7 @@ _MEMORY = 0.9
 def _nothing() -> None: ...
 
 
-class Window:
+class FlowControl:
     """Bytes sent and answered on one connection; size: how many may go at once.
 
     thread: what the switch's bridges share; ready: called when it is this one's turn.

@@ -193,7 +193,7 @@ def test_without_a_file_there_are_the_defaults(client: Any) -> None:
 
 
 def named(network: Network, bridge: Bridge) -> None:
-    network.dispatcher.heed(bridge, BridgeNamed())
+    network.dispatcher.handle(bridge, BridgeNamed())
     hub.sleep(0)
 
 

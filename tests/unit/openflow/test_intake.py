@@ -6,17 +6,17 @@ import pytest
 
 from ofapp.bridge.fdb.backlog import LONGEST
 from ofapp.bridge.fdb.learning import Sample
-from ofapp.openflow.switch.queue.learn_queue import FEW, Intake
-from ofapp.openflow.wire.flow_control import HOST, Window
+from ofapp.openflow.switch.queue.learn_queue import FEW, LearnQueue
+from ofapp.openflow.wire.flow_control import HOST, FlowControl
 
 
 class Switch:
     """Answers when it is told to; batches: what was learned together."""
 
     def __init__(self) -> None:
-        self.window = Window()
+        self.window = FlowControl()
         self.now = 100.0
-        self.intake = Intake(self.window, self.learn)
+        self.intake = LearnQueue(self.window, self.learn)
         self.intake.opened = True
         self.batches: list[list[Sample]] = []
         self.new = True

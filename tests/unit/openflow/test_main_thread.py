@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from ofapp.openflow.wire.flow_control import HOST, MARK, Window
+from ofapp.openflow.wire.flow_control import HOST, MARK, FlowControl
 from ofapp.openflow.wire.main_thread import LEAST, STUCK, MainThread, MainThreads
 
 EACH = 100e-6
@@ -33,7 +33,9 @@ class Network:
         self.learned = [0] * bridges
         self._processes = [processes[number % len(processes)] for number in range(bridges)]
         self._answers: list[tuple[float, int, int, float]] = []
-        self._windows = [Window(self.thread, lambda n=n: self._send(n)) for n in range(bridges)]
+        self._windows = [
+            FlowControl(self.thread, lambda n=n: self._send(n)) for n in range(bridges)
+        ]
 
     def run(self, seconds: float) -> None:
         for number in range(len(self._windows)):
@@ -77,9 +79,9 @@ def test_switches_behind_one_address_that_share_nothing_are_told_at_the_same_tim
     assert sum(network.learned) > 0.8 * 8 * 30 / EACH
 
 
-def _fill(thread: MainThread) -> list[Window]:
+def _fill(thread: MainThread) -> list[FlowControl]:
     """As many portions as may be under way."""
-    windows = [Window(thread) for _ in range(int(LEAST))]
+    windows = [FlowControl(thread) for _ in range(int(LEAST))]
     for window in windows:
         assert window.is_open
         window.sent(MARK)
@@ -90,7 +92,7 @@ def _fill(thread: MainThread) -> list[Window]:
 def test_a_bridge_that_does_not_answer_keeps_others_waiting_for_a_moment_only() -> None:
     thread = MainThread()
     turns: list[str] = []
-    other = Window(thread, lambda: turns.append("other"))
+    other = FlowControl(thread, lambda: turns.append("other"))
     _fill(thread)
     assert not other.is_open
     other.wait()
@@ -104,7 +106,7 @@ def test_a_bridge_that_does_not_answer_keeps_others_waiting_for_a_moment_only() 
 def test_a_connection_that_ends_or_has_nothing_to_send_hands_its_turn_on() -> None:
     thread = MainThread()
     turns: list[str] = []
-    second, third = (Window(thread, lambda n=n: turns.append(n)) for n in ("second", "third"))
+    second, third = (FlowControl(thread, lambda n=n: turns.append(n)) for n in ("second", "third"))
     (first, *_) = _fill(thread)
     second.wait()
     third.wait()
@@ -121,8 +123,8 @@ def test_a_connection_that_is_gone_does_not_end_another_one() -> None:
     thread = MainThread()
     turns: list[str] = []
     (first, *_) = _fill(thread)
-    Window(thread, gone).wait()
-    Window(thread, lambda: turns.append("next")).wait()
+    FlowControl(thread, gone).wait()
+    FlowControl(thread, lambda: turns.append("next")).wait()
     first.end(10.1)
     assert turns == ["next"]
 

@@ -7,8 +7,8 @@ from collections import deque
 import pytest
 
 from ofapp.bridge.fdb.learning import Sample
-from ofapp.openflow.switch.queue.learn_queue import Intake
-from ofapp.openflow.wire.flow_control import HOST, Window
+from ofapp.openflow.switch.queue.learn_queue import LearnQueue
+from ofapp.openflow.wire.flow_control import HOST, FlowControl
 
 QUIET, LOUD = 2, 1
 CHUNK = 0.002
@@ -22,8 +22,8 @@ class Bed:
         self.now = 0.0
         self.learned: dict[Sample, float] = {}
         self._any, self._each = any_, each
-        self._window = Window()
-        self._intake = Intake(self._window, self._learn)
+        self._window = FlowControl()
+        self._intake = LearnQueue(self._window, self._learn)
         self._intake.opened = True
         self._free = 0.0  # when the switch has done all that it was told
         self._answers: deque[tuple[float, int, float]] = deque()

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.openflow.switch.phase import Phase, Step, after
+from ofapp.openflow.switch.phase import Phase, Transition, after
 
 LIFE = [
-    (Step.OURS, Phase.ASKED),
-    (Step.REFUSED, Phase.ASKED),
-    (Step.PROGRAMMED, Phase.RUNNING),
-    (Step.CHECKED, Phase.LEARNING),
-    (Step.SOUND, Phase.IN_LINE),
-    (Step.PROGRAMMED, Phase.IN_LINE),
-    (Step.CHECKED, Phase.IN_LINE),
-    (Step.REFUSED, Phase.LEARNING),
-    (Step.CHECKED, Phase.LEARNING),
-    (Step.SOUND, Phase.IN_LINE),
+    (Transition.OURS, Phase.ASKED),
+    (Transition.REFUSED, Phase.ASKED),
+    (Transition.PROGRAMMED, Phase.RUNNING),
+    (Transition.CHECKED, Phase.LEARNING),
+    (Transition.SOUND, Phase.IN_LINE),
+    (Transition.PROGRAMMED, Phase.IN_LINE),
+    (Transition.CHECKED, Phase.IN_LINE),
+    (Transition.REFUSED, Phase.LEARNING),
+    (Transition.CHECKED, Phase.LEARNING),
+    (Transition.SOUND, Phase.IN_LINE),
 ]
 
 
 def test_a_life() -> None:
     phase = Phase.STANDBY
-    for step, expected in LIFE:
-        phase = after(phase, step)
+    for transition, expected in LIFE:
+        phase = after(phase, transition)
         assert phase is expected
 
 
 @pytest.mark.parametrize("phase", Phase)
 def test_it_may_end_at_any_time_and_nothing_follows(phase: Phase) -> None:
-    ended = after(phase, Step.ENDED)
+    ended = after(phase, Transition.ENDED)
     assert ended is Phase.ENDED
-    assert {after(ended, step) for step in Step} == {Phase.ENDED}
+    assert {after(ended, transition) for transition in Transition} == {Phase.ENDED}
 
 
-@pytest.mark.parametrize("step", set(Step) - {Step.OURS, Step.ENDED})
-def test_who_is_on_standby_hears_nothing(step: Step) -> None:
-    assert after(Phase.STANDBY, step) is Phase.STANDBY
+@pytest.mark.parametrize("transition", set(Transition) - {Transition.OURS, Transition.ENDED})
+def test_who_is_on_standby_hears_nothing(transition: Transition) -> None:
+    assert after(Phase.STANDBY, transition) is Phase.STANDBY

@@ -10,7 +10,7 @@ from ofapp.bridge.effects import Effect
 from ofapp.bridge.event import Event
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
-from ofapp.openflow.switch.port_status import heed
+from ofapp.openflow.switch.port_status import handle_port_news
 
 
 def told(*news: tuple[int, str]) -> list[list[str]]:
@@ -21,7 +21,7 @@ def told(*news: tuple[int, str]) -> list[list[str]]:
         steps.append([f"{e.port} {e.kind}" for e in effects if isinstance(e, Event)])
 
     ports = [(what == "gone", Port(n, f"p{n}", n, what == "up")) for n, what in news]
-    heed(Bridge(1, BridgeParams()), ports, 1.0, apply)
+    handle_port_news(Bridge(1, BridgeParams()), ports, 1.0, apply)
     return steps
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from ofapp.openflow.wire.flow_control import HOST, LARGEST, MARK, PATIENCE, SMALLEST, Window
+from ofapp.openflow.wire.flow_control import HOST, LARGEST, MARK, PATIENCE, SMALLEST, FlowControl
 
 
 def test_it_closes_when_too_much_is_unanswered_and_opens_with_the_answer() -> None:
-    window = Window()
+    window = FlowControl()
     assert not window.sent(MARK - 1)
     assert window.is_open
     assert window.sent(1)
@@ -27,7 +27,7 @@ class Switch:
     """Answers `any_` seconds after any portion, and `each` later for each address in it."""
 
     def __init__(self, any_: float, each: float, jitter: float = 0.0) -> None:
-        self.window = Window()
+        self.window = FlowControl()
         self._any, self._each, self._jitter = any_, each, jitter
         self._random = Random(1)
 
@@ -108,7 +108,7 @@ def test_quick_answers_to_little_say_nothing_about_much() -> None:
 
 
 def test_answers_may_come_out_of_order() -> None:
-    window = Window()
+    window = FlowControl()
     window.sent(MARK)
     first = window.mark()
     window.sent(MARK)

@@ -100,7 +100,7 @@ class Session:
     def apply(self, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Unsettled):
-                self.fabric.memory.heed(self.bridge, effect)
+                self.fabric.memory.handle(self.bridge, effect)
         if self.waiting is not None:
             self.waiting += effects
         elif self.writes:

@@ -28,7 +28,7 @@ def apply_running(
     dispatcher: Dispatcher, running: RunningConfiguration, bridge: Bridge, event: Event
 ) -> None:
     """Log a change, then apply the running configuration: events that follow from it come later."""
-    dispatcher.tell(bridge, event)
+    dispatcher.emit(bridge, event)
     params = running.params(bridge.datapath_id)
     dispatcher.apply(bridge, bridge.set_params(params, time.monotonic()))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
@@ -14,28 +14,27 @@ LOG = logging.getLogger(__name__)
 
 
 class Standby:
-    """Standby of one connection; tell: emits an event.
+    """Standby of one connection.
 
     owner: the other controller that is the switch's master, in words; None for none.
     """
 
-    def __init__(self, ownership: Ownership, tell: Callable[[Event], None]) -> None:
+    def __init__(self, ownership: Ownership) -> None:
         self.owner: str | None = None
         self._ownership = ownership
-        self._tell = tell
 
-    def wait(self, name: str) -> None:
-        """Wait until the switch is ours; `name` is the bridge's."""
+    def wait(self, name: str) -> Iterator[Event]:
+        """Wait until the switch is ours, and give the events meanwhile; `name` is the bridge's."""
         while (other := self._other(name)) is not None:
             if self.owner is None:
                 message = f"{other} is master of the switch: this one is on standby until it goes"
                 data = {"owner": other}
-                self._tell(Event("bridge.standby", message, Severity.WARNING, data=data))
+                yield Event("bridge.standby", message, Severity.WARNING, data=data)
             self.owner = other
             hub.sleep(RENEWAL)
         if self.owner is not None:
             message = f"{self.owner} has gone: this one is master of the switch now"
-            self._tell(Event("bridge.takeover", message, data={"owner": self.owner}))
+            yield Event("bridge.takeover", message, data={"owner": self.owner})
             self.owner = None
 
     def _other(self, name: str) -> str | None:

@@ -13,7 +13,7 @@ from ofapp.bridge.effects import Effect, RemoveDestination
 from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 
 
-class Removals:
+class DeferredDeletes:
     """Deferred deletes by address: of two for one address only the later can match its flow."""
 
     def __init__(self, addresses: LearnedAddresses) -> None:

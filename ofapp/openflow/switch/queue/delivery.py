@@ -1,7 +1,7 @@
 """A bridge's effects on their way to its switch: in order, and no more than the switch takes.
 
 What is behind a barrier waits until the switch has carried out what is before it, and its datapath
-has had the time to follow (`grace`).  Removals that can wait do so while the switch is busy.
+has had the time to follow (`grace`).  Deletes that can wait do so while the switch is busy.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 from ofapp.common import hub
 from ofapp.common.weakly import weakly
 from ofapp.openflow.switch.audit.grace import grace, until_barrier
-from ofapp.openflow.switch.queue.deferred_deletes import Removals
+from ofapp.openflow.switch.queue.deferred_deletes import DeferredDeletes
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.flow_control import Window
+from ofapp.openflow.wire.flow_control import FlowControl
 from ofapp.openflow.wire.main_thread import MainThread
 from ofapp.openflow.wire.requests import PATIENCE, RequestError, ask_once
 
@@ -72,8 +72,8 @@ class Delivery:
         ready: Callable[[], None],
         thread: MainThread | None = None,
     ) -> None:
-        self.window = Window(thread, weakly(self._turn_came))
-        self.removals = Removals(addresses)
+        self.window = FlowControl(thread, weakly(self._turn_came))
+        self.removals = DeferredDeletes(addresses)
         self.way = Way.SHUT
         self._channel = channel
         self._writing = writing

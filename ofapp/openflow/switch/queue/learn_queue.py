@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from ofapp.bridge.fdb.backlog import Backlog
 from ofapp.bridge.fdb.learning import Sample
-from ofapp.openflow.wire.flow_control import Window
+from ofapp.openflow.wire.flow_control import FlowControl
 
 FEW = 4
 """Sightings of a port that need not wait for the switch's answer, once for each answer."""
@@ -23,7 +23,7 @@ PORTS_AT_ONCE = 16
 _port = itemgetter(0)
 
 
-class Intake:
+class LearnQueue:
     """Sightings of one switch that wait to be learned.
 
     window: what the switch takes; learn: called with the sightings that are next.
@@ -31,7 +31,7 @@ class Intake:
     taken.
     """
 
-    def __init__(self, window: Window, learn: Callable[[list[Sample]], None]) -> None:
+    def __init__(self, window: FlowControl, learn: Callable[[list[Sample]], None]) -> None:
         self.opened = False
         self.seen: Counter[int] = Counter()
         self._window = window
