@@ -3,6 +3,9 @@
 Every limit, drop, refusal and protocol transition is reported as an `Event`: a value that the core
 returns among its effects and the shell logs, counts and streams.  The core never logs.
 
+A subject declares the kinds of its events in its module `events`, once: severity, meaning, remedy
+and fields.  An event is made from its kind (`PORT_DOWN.event(text, port)`).
+
 Nothing is decided by an event: actions are effects with separate types.  An event has details as
 data, and its text has port numbers, as the protocols do; `Event.worded` adds the names of the ports
 at the time of output.
@@ -10,9 +13,10 @@ at the time of output.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ofapp.bridge.ports.port import Port
@@ -25,6 +29,15 @@ class Severity(Enum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+DEBUG, INFO, WARNING, ERROR = Severity
+
+SET = "Parameters were set at run time; `data` has their values."
+"""Meaning of an event of changed parameters."""
+
+BY_ITSELF = "Nothing: it ends by itself."
+"""Remedy for a condition that needs no action."""
 
 
 FindPort = Callable[[int], Port | None]
@@ -44,6 +57,8 @@ class PortNumber(NamedTuple):
         port = find(self.number)
         return str(self) if port is None else f"port {port.name} ({self.number})"
 
+
+NO_DATA: Mapping[str, object] = MappingProxyType({})
 
 Text = str | tuple[str | PortNumber, ...]
 """One line, whole or in parts."""
@@ -78,6 +93,46 @@ class Event:
         own = None if self.port is None else find(self.port)
         data = self.data if own is None else {**self.data, "port_name": own.name}
         return replace(self, text=text, data=data)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventKind:
+    """What all events of a kind have in common.
+
+    severity: the usual one; others: further ones that an event may have.
+    meaning: one sentence.  remedy: what to do about it; empty if nothing has to be done.
+    fields: the keys of `data`, with spaces between; `...` stands for further ones.  `port_name`
+    is added where a port is, and `ports` where one event stands for many ports.
+    """
+
+    name: str
+    severity: Severity
+    meaning: str
+    remedy: str = ""
+    fields: str = ""
+    others: tuple[Severity, ...] = ()
+
+    def event(
+        self,
+        text: Text,
+        port: int | None = None,
+        data: Mapping[str, object] = NO_DATA,
+        severity: Severity | None = None,
+    ) -> Event:
+        """Make an event of this kind.  severity: one of `others` if it is not the usual one."""
+        return Event(self.name, text, severity or self.severity, port, data)
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """All that an event may have; the usual one first."""
+        return (self.severity, *self.others)
+
+    def admits(self, severity: Severity, fields: Iterable[str]) -> bool:
+        """Whether an event of this kind may have this severity and these keys of `data`."""
+        declared = self.fields.split()
+        return severity in self.severities and (
+            "..." in declared or {*fields} <= {*declared, "ports"}
+        )
 
 
 def following(beginning: str, text: Text) -> Text:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ofapp.bridge.event import Event, FindPort, Severity
+from ofapp.bridge.event import BY_ITSELF, ERROR, INFO, WARNING, Event, EventKind, FindPort, Severity
 from ofapp.common import hub
 from ofapp.common.buckets import Buckets
 from ofapp.common.history import History
@@ -36,6 +36,24 @@ KIND_BURST, KIND_RATE = 2000, 20
 
 CALM = 10.0
 """Seconds without a suppressed event after which the limit counts as over."""
+
+EVENTS_LIMITED = EventKind(
+    "events.limited",
+    WARNING,
+    "There are too many events of a kind: some are only counted.",
+    BY_ITSELF,
+    "kind last",
+)
+EVENTS_LIMITED_CLEARED = EventKind(
+    "events.limited.cleared", INFO, "All are logged again.", fields="kind held_back"
+)
+EVENTS_MISSED = EventKind(
+    "events.missed",
+    WARNING,
+    "A client of the stream missed events.",
+    "Read faster, or ask for fewer kinds.",
+)
+SERVICE_FAULT = EventKind("service.fault", ERROR, "A defect of ofapp.", "Report it with the log.")
 
 LOG = logging.getLogger("ofapp")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import ofapp
+from ofapp.api.event_kinds import KINDS
 from ofapp.bridge.event import Event
-from ofapp.controller.event_kinds import KINDS
 from tests.unit.launcher import SOURCE, Manager
 
 PACKAGE = str(Path(ofapp.__file__).parent)
@@ -41,7 +41,7 @@ Event.__init__ = _catalogued  # type: ignore[method-assign]
 
 @pytest.fixture(autouse=True)
 def every_event_is_in_the_catalogue() -> Iterator[None]:
-    """An event that is not: add its kind, severity or field to `ofapp/controller/event_kinds`."""
+    """An event that is not: declare its kind, severity or field in its subject's `events`."""
     _uncatalogued.clear()
     yield
     assert not _uncatalogued, set(_uncatalogued)

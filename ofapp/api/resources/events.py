@@ -16,14 +16,14 @@ from pydantic import BaseModel, Field
 from ofapp.api.answers import answer
 from ofapp.api.auth import caller, guest
 from ofapp.api.base import BridgeText, Input, NoQuery, SilentMembers
+from ofapp.api.event_kinds import KINDS
 from ofapp.api.http.connections import LASTING, Guest
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
 from ofapp.api.lookup import find_bridge, is_datapath_id
 from ofapp.api.problems import COMMON, documented
 from ofapp.api.roles import local, viewer
-from ofapp.bridge.event import Severity
+from ofapp.bridge.event import EventKind, Severity
 from ofapp.controller.access import Access, Caller
-from ofapp.controller.event_kinds import KINDS, EventKind
 from ofapp.controller.events import EventLog, Interest
 from ofapp.controller.network import Network
 
@@ -258,6 +258,6 @@ def _kind(kind: EventKind, events: EventLog) -> EventKindItem:
         severities=[severity.value for severity in kind.severities],
         meaning=kind.meaning,
         remedy=kind.remedy,
-        fields=[*sorted(kind.fields), *(["..."] if kind.open else [])],
+        fields=sorted(kind.fields.split(), key=lambda field: (field == "...", field)),
         count=events.counts.get(kind.name, 0),
     )

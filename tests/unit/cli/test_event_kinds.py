@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ofapp.controller.event_kinds import KINDS
+from ofapp.api.event_kinds import KINDS
 from tests.unit.cli.conftest import Run
 
 ROOT = Path(__file__).parents[3]

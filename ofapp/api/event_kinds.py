@@ -1,0 +1,62 @@
+"""The catalogue of events: all kinds that the controller logs, and what to do about them.
+
+Each subject declares its kinds beside it, and has one line here.  `/v1/events/kinds`, `ofapp events
+--kinds` and the test of the alert rules read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+
+from ofapp.api.http import events as api
+from ofapp.bridge.event import EventKind
+from ofapp.bridge.fdb import events as fdb
+from ofapp.bridge.lag import events as lag
+from ofapp.bridge.lag.lacp import events as lacp
+from ofapp.bridge.lldp import events as lldp
+from ofapp.bridge.multicast import events as multicast
+from ofapp.bridge.ports import events as ports
+from ofapp.bridge.stp import events as stp
+from ofapp.controller import cluster_events as cluster
+from ofapp.controller import events
+from ofapp.controller.access import events as access
+from ofapp.controller.bridges import events as bridges
+from ofapp.controller.configuration import events as configuration
+from ofapp.controller.state import events as state
+from ofapp.openflow.switch import events as switch
+from ofapp.openflow.switch.counters import events as counters
+from ofapp.openflow.wire import events as wire
+
+SUBJECTS = (
+    bridges,
+    ports,
+    fdb,
+    counters,
+    stp,
+    lag,
+    lacp,
+    lldp,
+    multicast,
+    switch,
+    wire,
+    configuration,
+    state,
+    access,
+    api,
+    cluster,
+    events,
+)
+
+
+def declared(module: ModuleType) -> Iterator[EventKind]:
+    """The kinds of a subject, alone or in tuples."""
+    for value in vars(module).values():
+        for kind in value if isinstance(value, tuple) else (value,):
+            if isinstance(kind, EventKind):
+                yield kind
+
+
+KINDS: Mapping[str, EventKind] = {
+    kind.name: kind for subject in SUBJECTS for kind in declared(subject)
+}

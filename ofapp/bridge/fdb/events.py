@@ -1,0 +1,49 @@
+"""Events of the forwarding database."""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import INFO, WARNING, EventKind
+
+FDB_LIMIT = EventKind(
+    "fdb.limit",
+    WARNING,
+    "The limit of learned addresses of the bridge, a port or a VLAN was reached.",
+    "Raise `fdb_max_learned`, or find the host that sends many addresses.",
+    "limit vlan drop",
+)
+FDB_LIMIT_CLEARED = EventKind(
+    "fdb.limit.cleared", INFO, "Addresses can be learned again.", fields="limit vlan refused"
+)
+FDB_HELD = EventKind(
+    "fdb.held",
+    WARNING,
+    "An address that moves too often is held down on its last port.",
+    "Look for a loop, a duplicate address or an unnamed bond; `ofapp fdb release` ends it.",
+    "mac vlan port elsewhere reason until moves seconds",
+)
+FDB_HELD_CLEARED = EventKind(
+    "fdb.held.cleared",
+    INFO,
+    "An address is not held down any more.",
+    fields="mac vlan port elsewhere reason until moves seconds",
+)
+FDB_HELD_LIMIT = EventKind(
+    "fdb.held.limit",
+    WARNING,
+    "As many addresses are held down as can be; others may flap.",
+    "Find the loop: `ofapp fdb held` has the ports.",
+    "limit",
+)
+FDB_HELD_LIMIT_CLEARED = EventKind(
+    "fdb.held.limit.cleared", INFO, "Addresses can be held down again."
+)
+FDB_IP_FULL = EventKind(
+    "fdb.ip_full",
+    WARNING,
+    "The table of the hosts' IP addresses is full.",
+    "Find the host that claims many addresses: `ofapp fdb show`.",
+    "hosts",
+)
+FDB_IP_FULL_CLEARED = EventKind(
+    "fdb.ip_full.cleared", INFO, "There is room for IP addresses of hosts again."
+)

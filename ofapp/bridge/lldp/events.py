@@ -1,0 +1,30 @@
+"""Events of LLDP."""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import INFO, SET, WARNING, EventKind
+
+LLDP_SET = EventKind("lldp.set", INFO, SET, fields="...")
+LLDP_PORT_SET = EventKind("lldp.port.set", INFO, SET, fields="...")
+LLDP_NEIGHBOUR = EventKind("lldp.neighbour", INFO, "A neighbour was heard.", fields="...")
+LLDP_NEIGHBOUR_CHANGED = EventKind(
+    "lldp.neighbour.changed", INFO, "A neighbour announces something else.", fields="..."
+)
+LLDP_NEIGHBOUR_GONE = EventKind("lldp.neighbour.gone", INFO, "A neighbour is gone.", fields="...")
+LLDP_LIMIT = EventKind(
+    "lldp.limit",
+    WARNING,
+    "A port has as many neighbours as are kept.",
+    "See what is behind that port.",
+    "...",
+)
+LLDP_LIMIT_CLEARED = EventKind(
+    "lldp.limit.cleared", INFO, "There is room for neighbours again.", fields="..."
+)
+LLDP_FORGED = EventKind(
+    "lldp.forged",
+    WARNING,
+    "A frame claims to be of a bridge of this controller, and is not.",
+    "See what is behind that port: it repeats or forges LLDP.",
+    "...",
+)

@@ -1,0 +1,22 @@
+"""Events of a bridge's ports."""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import ERROR, INFO, SET, EventKind
+
+BRIDGE_CONFIGURED = EventKind(
+    "bridge.configured", INFO, "The bridge runs with a changed configuration."
+)
+PORT_ADDED = EventKind("port.added", INFO, "A port was added to the switch.", fields="name")
+PORT_REMOVED = EventKind("port.removed", INFO, "A port was removed from the switch.", fields="name")
+PORT_RENAMED = EventKind("port.renamed", INFO, "A port has another name.", fields="name")
+PORT_UP = EventKind("port.up", INFO, "The link of a port came up.", fields="name")
+PORT_DOWN = EventKind("port.down", INFO, "The link of a port went down.", "See its cable.", "name")
+PORT_SET = EventKind("port.set", INFO, SET, fields="...")
+PORT_LIMIT = EventKind(
+    "port.limit",
+    ERROR,
+    "The bridge has as many ports as it may have; further ones stay closed.",
+    "Remove ports, or use another bridge.",
+)
+PORT_LIMIT_CLEARED = EventKind("port.limit.cleared", INFO, "There is room for ports again.")

@@ -1,0 +1,42 @@
+"""Events of bridges that connect, disconnect and are forgotten."""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
+
+BRIDGE_CONNECTED = EventKind("bridge.connected", INFO, "A switch connected and was identified.")
+BRIDGE_DISCONNECTED = EventKind(
+    "bridge.disconnected",
+    WARNING,
+    "The connection to a switch ended; the switch forwards what it knows.",
+    "See `ovs-vsctl show` on its host, and whether it reaches the controller.",
+)
+BRIDGE_DUPLICATE = EventKind(
+    "bridge.duplicate",
+    ERROR,
+    "A second switch with the datapath id of a connected one was refused.",
+    "Set other_config:datapath-id on one of the two.",
+    "refused running",
+)
+BRIDGE_LIMIT = EventKind(
+    "bridge.limit",
+    WARNING,
+    "A switch was refused: the controller has as many bridges as it may have.",
+    "Forget absent bridges (`ofapp bridge forget`), or raise the limit.",
+)
+BRIDGE_FORGOTTEN = EventKind(
+    "bridge.forgotten", INFO, "All that was known of an absent bridge was deleted."
+)
+BRIDGE_GIVEN_UP = EventKind(
+    "bridge.given-up", INFO, "A connection was closed in favour of another one."
+)
+BRIDGE_NAME_GIVEN_UP = EventKind(
+    "bridge.name-given-up", INFO, "An absent bridge lost its name to a new bridge."
+)
+CONTROLLER_STALLED = EventKind(
+    "controller.stalled",
+    WARNING,
+    "The controller did not run for a while; protocol timers were paused.",
+    "See what used its CPU.",
+    "...",
+)

@@ -1,0 +1,40 @@
+"""Events of one connected switch: its master, its flows, its input."""
+
+from __future__ import annotations
+
+from ofapp.bridge.event import ERROR, INFO, WARNING, EventKind
+
+BRIDGE_READY = EventKind(
+    "bridge.ready", INFO, "The switch has all flows and groups that its bridge wants."
+)
+BRIDGE_STANDBY = EventKind(
+    "bridge.standby",
+    WARNING,
+    "Another controller is master of the switch; this one is on standby.",
+    "Nothing where that is meant; otherwise remove one from `ovs-vsctl get-controller`.",
+    "owner reason",
+)
+BRIDGE_TAKEOVER = EventKind(
+    "bridge.takeover", INFO, "This controller became master of a switch.", fields="owner"
+)
+BRIDGE_LOST = EventKind(
+    "bridge.lost",
+    WARNING,
+    "Another controller became master of the switch.",
+    "Nothing in a cluster; otherwise see which controllers the switch is given.",
+)
+OPENFLOW_LAG = EventKind(
+    "openflow.lag",
+    WARNING,
+    "A switch sends faster than it can be served; its input is throttled.",
+    "Find the storm: `ofapp port show BRIDGE -s --watch 2`.",
+)
+OPENFLOW_LAG_CLEARED = EventKind(
+    "openflow.lag.cleared", INFO, "The switch's input is not throttled any more."
+)
+OPENFLOW_FAULT = EventKind(
+    "openflow.fault",
+    ERROR,
+    "A connection was closed because of a defect of ofapp; the switch connects again.",
+    "Report it with the log.",
+)
