@@ -18,8 +18,8 @@ from ofapp.bridge.lldp import events as lldp
 from ofapp.bridge.multicast import events as multicast
 from ofapp.bridge.ports import events as ports
 from ofapp.bridge.stp import events as stp
-from ofapp.controller import cluster_events as cluster
 from ofapp.controller import events
+from ofapp.controller import member_events as cluster
 from ofapp.controller.access import events as access
 from ofapp.controller.bridges import events as bridges
 from ofapp.controller.configuration import events as configuration
