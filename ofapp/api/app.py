@@ -19,6 +19,7 @@ from ofapp.api.http import bodies, transfer
 from ofapp.api.http.request_reader import MAX_BODY
 from ofapp.api.http.streams import Streams
 from ofapp.api.metrics import metrics
+from ofapp.api.metrics.declaration import Source
 from ofapp.api.preconditions import Settings
 from ofapp.api.problems import field_problem
 from ofapp.api.resources import (
@@ -39,6 +40,27 @@ from ofapp.controller.network import Network
 
 if TYPE_CHECKING:
     from ofapp.controller.cluster.peers.surface import Surface
+
+
+RESOURCES = (
+    health,
+    bridges,
+    ports,
+    fdb,
+    stp,
+    mdb,
+    multicast,
+    acls,
+    lags,
+    lldp,
+    topology,
+    ryu,
+    config,
+    tokens,
+    search,
+    vendors,
+)
+"""Modules with a resource: `blueprint(network)` gives its routes."""
 
 
 def create_app(
@@ -84,30 +106,12 @@ def create_app(
     app.before_request(_check_parameters)
     bodies.install(app)
 
-    for routes in (
-        health,
-        bridges,
-        ports,
-        fdb,
-        stp,
-        mdb,
-        multicast,
-        acls,
-        lags,
-        lldp,
-        topology,
-        ryu,
-        config,
-    ):
-        app.register_api(routes.blueprint(network))
+    for resource in RESOURCES:
+        app.register_api(resource.blueprint(network))
     streams = streams or Streams()
-    clients = metrics.Clients({} if ended is None else ended, streams)
-    app.register_api(metrics.blueprint(network, clients, surface))
+    source = Source(network, streams, {} if ended is None else ended, surface)
+    app.register_api(metrics.blueprint(source))
     app.register_api(events.blueprint(network, streams))
-    app.register_api(tokens.blueprint(network.access))
-    known = vendors.Vendors()
-    app.register_api(search.blueprint(network, known))
-    app.register_api(vendors.blueprint(known))
     app.register_api(cluster.blueprint(network, surface))
 
     whole = cache(partial(document, app))

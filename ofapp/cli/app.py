@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -40,27 +41,36 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(fdb.app, name="fdb")
-app.add_typer(mdb.app, name="mdb")
-app.add_typer(multicast.app, name="multicast")
-app.add_typer(bridges.app, name="bridge")
-app.add_typer(ports.app, name="port")
-app.add_typer(vlan.app, name="vlan")
-app.add_typer(stp.app, name="stp")
-app.add_typer(lag.app, name="lag")
-app.add_typer(lldp.app, name="lldp")
-app.add_typer(topology.app, name="topology")
-app.add_typer(acl.app, name="acl")
-app.add_typer(bench.app, name="bench")
-app.add_typer(deploy.app, name="deploy")
-app.add_typer(config.app, name="config")
-app.add_typer(token.app, name="token")
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(snmp.app, name="snmp")
-app.command("events")(events.events)
-app.command("top")(top.top)
-app.command("doctor")(doctor.doctor)
-app.command("completion")(completion.completion)
+COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {
+    "fdb": fdb.app,
+    "mdb": mdb.app,
+    "multicast": multicast.app,
+    "bridge": bridges.app,
+    "port": ports.app,
+    "vlan": vlan.app,
+    "stp": stp.app,
+    "lag": lag.app,
+    "lldp": lldp.app,
+    "topology": topology.app,
+    "acl": acl.app,
+    "bench": bench.app,
+    "deploy": deploy.app,
+    "config": config.app,
+    "token": token.app,
+    "cluster": cluster.app,
+    "snmp": snmp.app,
+    "events": events.events,
+    "top": top.top,
+    "doctor": doctor.doctor,
+    "completion": completion.completion,
+}
+"""Commands by name: a group of commands (typer.Typer), or the function of a single one."""
+
+for _name, _command in COMMANDS.items():
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(_command)
 add_access(app)
 
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.core import Metric
 
+from ofapp.api.metrics.declaration import OF_BRIDGE, Labelled, Metrics, Source, families, of_bridge
 from ofapp.bridge.params.acl import IMPLICIT
 from ofapp.controller.network import Network
 
+_Hits = tuple[int, int, int | None]
+"""Frames, octets, and frames over the rate if the rule has one."""
 
-def families(network: Network) -> Iterator[Metric]:
+_METRICS: Metrics[_Hits] = (
+    ("ofapp_acl_packets_total", "Frames that a rule has decided on.", lambda hits: hits[0]),
+    ("ofapp_acl_bytes_total", "Bytes of these frames.", lambda hits: hits[1]),
+    ("ofapp_acl_over_rate_total", "Of these, frames over the rule's rate.", lambda hits: hits[2]),
+)
+
+
+def collect(source: Source) -> Iterator[Metric]:
     """Counters of all rules that were found in a switch."""
-    about = ["datapath_id", "bridge", "acl", "rule", "action"]
-    packets = CounterMetricFamily(
-        "ofapp_acl_packets", "Frames that a rule has decided on.", labels=about
-    )
-    octets = CounterMetricFamily("ofapp_acl_bytes", "Bytes of these frames.", labels=about)
-    over = CounterMetricFamily(
-        "ofapp_acl_over_rate", "Of these, frames over the rule's rate.", labels=about
-    )
+    yield from families(_METRICS, [*OF_BRIDGE, "acl", "rule", "action"], _rows(source.network))
+
+
+def _rows(network: Network) -> Iterator[Labelled[_Hits]]:
     for datapath_id, bridge in network.bridges.items():
         session = network.sessions.get(datapath_id)
         if session is None:
@@ -31,10 +37,6 @@ def families(network: Network) -> Iterator[Metric]:
                 count = counters.matched(name, rule)
                 if count is None:
                     continue
-                action = "allow" if allow else "drop"
-                labels = [f"{datapath_id:016x}", bridge.name, name, rule, action]
-                packets.add_metric(labels, count.packets)
-                octets.add_metric(labels, count.octets)
-                if rate is not None:
-                    over.add_metric(labels, counters.over_rate(name, rule))
-    yield from (packets, octets, over)
+                over = None if rate is None else counters.over_rate(name, rule)
+                labels = [*of_bridge(bridge), name, rule, "allow" if allow else "drop"]
+                yield labels, (count.packets, count.octets, over)

@@ -3,109 +3,91 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
-from ofapp.controller.cluster.etcd.etcd import Node
-from ofapp.controller.cluster.peers.surface import Surface
-from ofapp.controller.configuration.pushed import Sharing
+from ofapp.api.metrics.declaration import Metrics, Source, families
+
+if TYPE_CHECKING:
+    from ofapp.controller.cluster.etcd.etcd import Node
+    from ofapp.controller.cluster.peers.surface import Surface
 
 ALARMS = "NOSPACE", "CORRUPT"
 """Alarms of etcd: its database is full, or one node's differs from another's."""
 
 
-def families(surface: Surface, sharing: Sharing | None) -> Iterator[Metric]:
-    """All families; those of claims and members are the same at every member.
+def _owned(surface: Surface) -> Mapping[str, float]:
+    """Also members without a switch, and owners that are members no more."""
+    counts = Counter(claim.member for claim in surface.claims.all())
+    names = dict.fromkeys([*(one.name for one in surface.members.all()), *counts])
+    return {name: counts[name] for name in names}
 
-    sharing: of the configuration that was pushed.
-    """
-    members = GaugeMetricFamily(
-        "ofapp_cluster_member", "1 = the member is present.", labels=["member", "state"]
-    )
-    for one in surface.members.all():
-        members.add_metric([one.name, one.state], one.state in ("ready", "drained"))
-    counted = GaugeMetricFamily(
-        "ofapp_cluster_owned", "Switches that a member is master of.", labels=["member"]
-    )
-    counts = {one.name: 0 for one in surface.members.all()}
-    for claim in surface.claims.all():
-        counts[claim.member] = counts.get(claim.member, 0) + 1
-    for name, count in counts.items():
-        counted.add_metric([name], count)
-    claims = CounterMetricFamily(
-        "ofapp_cluster_claims",
-        "Switches that this member has taken over, by former owner.",
-        labels=["former"],
-    )
-    for former, count in surface.claims.counts.items():
-        claims.add_metric([former], count)
-    yield from (members, counted, claims)
-    yield GaugeMetricFamily(
-        "ofapp_cluster_invalid_keys",
-        "Keys of the cluster in etcd that are invalid and ignored.",
-        len(surface.invalid),
-    )
-    yield GaugeMetricFamily(
-        "ofapp_cluster_history",
-        "How often etcd was wiped or restored while members ran.",
-        surface.cluster.history.number,
-    )
-    yield GaugeMetricFamily(
-        "ofapp_cluster_may_write",
-        "1 = this member's lease is valid; 0 = it is on standby.",
-        surface.cluster.lessee.holds,
-    )
-    owned = GaugeMetricFamily(
-        "ofapp_cluster_bridge_owned",
-        "1 = a switch that is connected to this member has an owner, as far as it knows.",
-        labels=["datapath_id"],
-    )
-    for datapath_id, has_owner in surface.cluster.owned().items():
-        owned.add_metric([f"{datapath_id:016x}"], has_owner)
-    yield owned
-    yield from _etcd(surface.cluster.health.nodes)
-    behind = GaugeMetricFamily(
-        "ofapp_cluster_config_behind",
-        "1 = the member cannot apply the pushed configuration.",
-        labels=["member"],
-    )
-    for member in () if sharing is None else sharing.members():
-        behind.add_metric([member.name], bool(member.error))
-    yield behind
-    yield GaugeMetricFamily(
-        "ofapp_cluster_clock_seconds",
-        "This member's clock, since 1970: members refuse each other when theirs differ by 60 s.",
-        time.time(),
-    )
+
+# fmt: off
+_CLUSTER: Metrics[Surface] = (
+    ("ofapp_cluster_member{member,state}", "1 = the member is present.",
+     lambda surface: {(one.name, one.state): one.state in ("ready", "drained")
+                      for one in surface.members.all()}),
+    ("ofapp_cluster_owned{member}", "Switches that a member is master of.", _owned),
+    ("ofapp_cluster_claims_total{former}",
+     "Switches that this member has taken over, by former owner.",
+     lambda surface: surface.claims.counts),
+    ("ofapp_cluster_invalid_keys", "Keys of the cluster in etcd that are invalid and ignored.",
+     lambda surface: len(surface.invalid)),
+    ("ofapp_cluster_history", "How often etcd was wiped or restored while members ran.",
+     lambda surface: surface.cluster.history.number),
+    ("ofapp_cluster_may_write", "1 = this member's lease is valid; 0 = it is on standby.",
+     lambda surface: surface.cluster.lessee.holds),
+    ("ofapp_cluster_bridge_owned{datapath_id}",
+     "1 = a switch that is connected to this member has an owner, as far as it knows.",
+     lambda surface: {f"{known:016x}": owned for known, owned in surface.cluster.owned().items()}),
+    ("ofapp_cluster_clock_seconds",
+     "This member's clock, since 1970: members refuse each other when theirs differ by 60 s.",
+     lambda surface: time.time()),
+)
+# fmt: on
+
+# fmt: off
+_RENEWAL: Metrics[float] = (
+    ("ofapp_cluster_renewal_age_seconds", "Since etcd renewed this member's lease.",
+     lambda age: age),
+)
+# fmt: on
+
+# fmt: off
+_NODES: Metrics[Node] = (
+    ("ofapp_cluster_etcd_node", "1 = the node of etcd answers this member, and has a leader.",
+     lambda node: not node.error and node.has_leader),
+    ("ofapp_cluster_etcd_alarm{alarm}", "1 = the node of etcd has raised the alarm.",
+     lambda node: {alarm: alarm in node.alarms for alarm in ALARMS}),
+    ("ofapp_cluster_etcd_answer_seconds", "Response time of the node of etcd.",
+     lambda node: None if node.error else node.seconds),
+)
+# fmt: on
+
+# fmt: off
+_BEHIND: Metrics[bool] = (
+    ("ofapp_cluster_config_behind", "1 = the member cannot apply the pushed configuration.",
+     lambda behind: behind),
+)
+# fmt: on
+
+
+def collect(source: Source) -> Iterator[Metric]:
+    """All families, none where there is no cluster; those of claims and members are the same at
+    every member."""
+    surface, sharing = source.surface, source.network.reloader.sharing
+    if surface is None:
+        return
+    yield from families(_CLUSTER, (), [((), surface)])
     age = surface.renewed()
     if age is not None:
-        yield GaugeMetricFamily(
-            "ofapp_cluster_renewal_age_seconds", "Since etcd renewed this member's lease.", age
-        )
-
-
-def _etcd(nodes: tuple[Node, ...]) -> Iterator[Metric]:
-    """Nodes of etcd, as of the last check."""
-    up = GaugeMetricFamily(
-        "ofapp_cluster_etcd_node",
-        "1 = the node of etcd answers this member, and has a leader.",
-        labels=["node"],
-    )
-    alarms = GaugeMetricFamily(
-        "ofapp_cluster_etcd_alarm",
-        "1 = the node of etcd has raised the alarm.",
-        labels=["node", "alarm"],
-    )
-    seconds = GaugeMetricFamily(
-        "ofapp_cluster_etcd_answer_seconds",
-        "Response time of the node of etcd.",
-        labels=["node"],
-    )
-    for node in nodes:
-        if not node.error:
-            seconds.add_metric([node.endpoint], node.seconds)
-        up.add_metric([node.endpoint], not node.error and node.has_leader)
-        for alarm in ALARMS:
-            alarms.add_metric([node.endpoint, alarm], alarm in node.alarms)
-    yield from (up, alarms, seconds)
+        yield from families(_RENEWAL, (), [((), age)])
+    nodes = (([node.endpoint], node) for node in surface.cluster.health.nodes)
+    yield from families(_NODES, ["node"], nodes)
+    members = () if sharing is None else sharing.members()
+    behind = (([member.name], bool(member.error)) for member in members)
+    yield from families(_BEHIND, ["member"], behind)

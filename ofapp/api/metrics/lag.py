@@ -4,56 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
+from ofapp.api.metrics.declaration import OF_BRIDGE, Labelled, Metrics, Source, families, of_bridge
 from ofapp.api.resources.bridge.lags import STATES
+from ofapp.bridge.lag.status import LagStatus, MemberStatus
 from ofapp.controller.network import Network
 
+_OF_LAG = [*OF_BRIDGE, "lag"]
 
-def families(network: Network) -> Iterator[Metric]:
+# fmt: off
+_LAGS: Metrics[LagStatus] = (
+    ("ofapp_lag_up", "1 = at least min_links members carry traffic.", lambda lag: lag.up),
+    ("ofapp_lag_members", "Member ports.", lambda lag: len(lag.members)),
+    ("ofapp_lag_members_distributing", "Of these, those that carry traffic.",
+     lambda lag: sum(member.distributing for member in lag.members)),
+    ("ofapp_lag_speed_bytes_per_second", "Total speed of the members that carry traffic.",
+     lambda lag: lag.speed_mbps * 125_000),
+)
+# fmt: on
+
+# fmt: off
+_MEMBERS: Metrics[MemberStatus] = (
+    ("ofapp_lag_member_up", "1 = the link is up.", lambda member: member.link),
+    ("ofapp_lag_member_state{state}", "1 for the member's state.",
+     lambda member: {name: member.state == name for name in STATES}),
+    ("ofapp_lag_member_churn{side}", "1 = that side is in churn (802.1AX-2020 6.4.17).",
+     lambda member: {side: side in member.churn for side in ("actor", "partner")}),
+    ("ofapp_lag_member_events_total{what}", "PDUs and markers sent and received, churns and flaps.",
+     lambda member: member.counters),
+)
+# fmt: on
+
+
+def collect(source: Source) -> Iterator[Metric]:
     """All families; bridges without aggregations are in none of them."""
-    about = ["datapath_id", "bridge", "lag"]
-    of_member = [*about, "port"]
-    up = GaugeMetricFamily(
-        "ofapp_lag_up", "1 = at least min_links members carry traffic.", labels=about
-    )
-    members = GaugeMetricFamily("ofapp_lag_members", "Member ports.", labels=about)
-    distributing = GaugeMetricFamily(
-        "ofapp_lag_members_distributing", "Of these, those that carry traffic.", labels=about
-    )
-    speed = GaugeMetricFamily(
-        "ofapp_lag_speed_bytes_per_second",
-        "Total speed of the members that carry traffic.",
-        labels=about,
-    )
-    link = GaugeMetricFamily("ofapp_lag_member_up", "1 = the link is up.", labels=of_member)
-    state = GaugeMetricFamily(
-        "ofapp_lag_member_state", "1 for the member's state.", labels=[*of_member, "state"]
-    )
-    churn = GaugeMetricFamily(
-        "ofapp_lag_member_churn",
-        "1 = that side is in churn (802.1AX-2020 6.4.17).",
-        labels=[*of_member, "side"],
-    )
-    counters = CounterMetricFamily(
-        "ofapp_lag_member_events",
-        "PDUs and markers sent and received, churns and flaps.",
-        labels=[*of_member, "what"],
-    )
-    for datapath_id, bridge in network.bridges.items():
+    lags = [*_lags(source.network)]
+    members = (([*own, member.name], member) for own, lag in lags for member in lag.members)
+    yield from families(_LAGS, _OF_LAG, lags)
+    yield from families(_MEMBERS, [*_OF_LAG, "port"], members)
+
+
+def _lags(network: Network) -> Iterator[Labelled[LagStatus]]:
+    for bridge in network.bridges.values():
         for lag in network.lag_status(bridge):
-            labels = [f"{datapath_id:016x}", bridge.name, lag.name]
-            up.add_metric(labels, lag.up)
-            members.add_metric(labels, len(lag.members))
-            distributing.add_metric(labels, sum(member.distributing for member in lag.members))
-            speed.add_metric(labels, lag.speed_mbps * 125_000)
-            for member in lag.members:
-                own = [*labels, member.name]
-                link.add_metric(own, member.link)
-                for name in STATES:
-                    state.add_metric([*own, name], member.state == name)
-                for side in ("actor", "partner"):
-                    churn.add_metric([*own, side], side in member.churn)
-                for what, count in member.counters.items():
-                    counters.add_metric([*own, what], count)
-    yield from (up, members, distributing, speed, link, state, churn, counters)
+            yield [*of_bridge(bridge), lag.name], lag

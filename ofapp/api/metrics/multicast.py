@@ -3,77 +3,86 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
-from ofapp.bridge.answers import snooping_counts
-from ofapp.bridge.multicast import Family
+from ofapp.api.metrics.declaration import OF_BRIDGE, Labelled, Metrics, Source, families, of_bridge
+from ofapp.bridge.answers import SnoopingCounts, snooping_counts
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.multicast import Family, Snapshot
 from ofapp.controller.network import Network
 
+_Key = tuple[str, ...]
 
-def families(network: Network) -> Iterator[Metric]:
+
+class _Snooping(NamedTuple):
+    bridge: Bridge
+    snapshot: Snapshot
+    counts: SnoopingCounts
+
+
+def _groups(snooping: _Snooping) -> Mapping[_Key, float]:
+    """By VLAN and family, also families that have none; `mac` only where there are some."""
+    sizes = snooping.snapshot.groups()
+    macs = {(str(vid), "mac"): n for (vid, family), n in sizes.items() if family is None}
+    queried = ((info.vid, info.family) for info in snooping.snapshot.queriers)
+    return macs | {_key(vid, of): sizes[vid, Family(of)] for vid, of in queried}
+
+
+def _routers(snooping: _Snooping) -> Mapping[_Key, float]:
+    routed = Counter((info.vid, info.family) for info in snooping.snapshot.routers)
+    queried = ((info.vid, info.family) for info in snooping.snapshot.queriers)
+    return {_key(*place): routed[place] for place in queried}
+
+
+def _messages(snooping: _Snooping) -> Mapping[_Key, float]:
+    ports = snooping.bridge.ports
+    return {
+        (port.name if (port := ports.get(number)) else str(number), what): count
+        for number, counters in snooping.snapshot.counters.items()
+        for what, count in counters.items()
+    }
+
+
+def _key(vid: int, family: int) -> _Key:
+    return str(vid), f"ipv{family}"
+
+
+# fmt: off
+_METRICS: Metrics[_Snooping] = (
+    ("ofapp_mcast_groups{vlan,family}", "Groups with members or permanent entries.", _groups),
+    ("ofapp_mcast_restricts{vlan,family}", "1 = groups go only to ports with members.",
+     lambda own: {_key(one.vid, one.family): one.active for one in own.snapshot.queriers}),
+    ("ofapp_mcast_querier{vlan,family,state}", "1 for the querier: none, self or other.",
+     lambda own: {(*_key(one.vid, one.family), state): one.state == state
+                  for one in own.snapshot.queriers for state in ("none", "self", "other")}),
+    ("ofapp_mcast_router_ports{vlan,family}", "Ports that get every group.", _routers),
+    ("ofapp_mcast_entries", "Entries that hosts have caused in the switch.",
+     lambda own: own.snapshot.entries),
+    ("ofapp_mcast_hash_max", "Most such entries.", lambda own: own.snapshot.hash_max),
+    ("ofapp_mcast_vlans_refused_total", "Messages in VLANs beyond the limit.",
+     lambda own: own.counts.vlans_refused),
+    ("ofapp_mcast_topology_changes_total", "Topology changes that need queries.",
+     lambda own: own.counts.changes_heard),
+    ("ofapp_mcast_topology_changes_delayed_total",
+     "Those of them whose queries were delayed, as they followed others too soon.",
+     lambda own: own.counts.changes_delayed),
+    ("ofapp_port_mcast_total{port,what}",
+     "Messages received, sent (rx_, tx_) and ignored (drop_), and refusals (limit_).",
+     _messages),
+)
+# fmt: on
+
+
+def collect(source: Source) -> Iterator[Metric]:
     """All families; bridges without multicast snooping are in none of them."""
-    about = ["datapath_id", "bridge"]
-    in_vlan = [*about, "vlan", "family"]
-    groups = GaugeMetricFamily(
-        "ofapp_mcast_groups", "Groups with members or permanent entries.", labels=in_vlan
-    )
-    restricts = GaugeMetricFamily(
-        "ofapp_mcast_restricts", "1 = groups go only to ports with members.", labels=in_vlan
-    )
-    querier = GaugeMetricFamily(
-        "ofapp_mcast_querier", "1 for the querier: none, self or other.", labels=[*in_vlan, "state"]
-    )
-    routers = GaugeMetricFamily(
-        "ofapp_mcast_router_ports", "Ports that get every group.", labels=in_vlan
-    )
-    entries = GaugeMetricFamily(
-        "ofapp_mcast_entries", "Entries that hosts have caused in the switch.", labels=about
-    )
-    limit = GaugeMetricFamily("ofapp_mcast_hash_max", "Most such entries.", labels=about)
-    refused = CounterMetricFamily(
-        "ofapp_mcast_vlans_refused", "Messages in VLANs beyond the limit.", labels=about
-    )
-    changes = CounterMetricFamily(
-        "ofapp_mcast_topology_changes", "Topology changes that need queries.", labels=about
-    )
-    delayed = CounterMetricFamily(
-        "ofapp_mcast_topology_changes_delayed",
-        "Those of them whose queries were delayed, as they followed others too soon.",
-        labels=about,
-    )
-    messages = CounterMetricFamily(
-        "ofapp_port_mcast",
-        "Messages received, sent (rx_, tx_) and ignored (drop_), and refusals (limit_).",
-        labels=[*about, "port", "what"],
-    )
-    for datapath_id, bridge in network.bridges.items():
-        snapshot, counts = network.multicast_snapshot(bridge), snooping_counts(bridge)
-        if snapshot is None:
-            continue
-        labels = [f"{datapath_id:016x}", bridge.name]
-        entries.add_metric(labels, snapshot.entries)
-        limit.add_metric(labels, snapshot.hash_max)
-        refused.add_metric(labels, counts.vlans_refused)
-        changes.add_metric(labels, counts.changes_heard)
-        delayed.add_metric(labels, counts.changes_delayed)
-        sizes = snapshot.groups()
-        for (vid, family), size in sizes.items():
-            if family is None:
-                groups.add_metric([*labels, str(vid), "mac"], size)
-        routed = Counter((info.vid, info.family) for info in snapshot.routers)
-        for info in snapshot.queriers:
-            place = [*labels, str(info.vid), f"ipv{info.family}"]
-            groups.add_metric(place, sizes[info.vid, Family(info.family)])
-            routers.add_metric(place, routed[info.vid, info.family])
-            restricts.add_metric(place, info.active)
-            for state in ("none", "self", "other"):
-                querier.add_metric([*place, state], info.state == state)
-        for number, counters in snapshot.counters.items():
-            port = bridge.ports.get(number)
-            name = port.name if port else str(number)
-            for what, count in counters.items():
-                messages.add_metric([*labels, name, what], count)
-    yield from (groups, restricts, querier, routers, entries, limit, refused)
-    yield from (changes, delayed, messages)
+    yield from families(_METRICS, OF_BRIDGE, _rows(source.network))
+
+
+def _rows(network: Network) -> Iterator[Labelled[_Snooping]]:
+    for bridge in network.bridges.values():
+        snapshot = network.multicast_snapshot(bridge)
+        if snapshot is not None:
+            yield of_bridge(bridge), _Snooping(bridge, snapshot, snooping_counts(bridge))

@@ -3,101 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import NamedTuple
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
-from ofapp.bridge.answers import members, port_limit
+from ofapp.api.metrics.declaration import OF_PORT, Labelled, Metrics, Source, families, of_bridge
+from ofapp.bridge.answers import Limited, members, port_limit
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import Port
 from ofapp.common import hub
 from ofapp.controller.network import Network
 from ofapp.openflow.switch.counters.ports import ask_all
+from ofapp.openflow.wire.messages.port_stats import PortCount
 
 PATIENCE = 1.0
 """Seconds that switches may take to answer a port statistics request.  After that the last known
 counters are used, and the next scrape gets the answer."""
 
-_COUNTED = {
-    "rx_frames": ("receive_frames", "Frames received."),
-    "rx_bytes": ("receive_bytes", "Bytes received."),
-    "rx_errors": ("receive_errors", "Frames received with errors."),
-    "rx_dropped": ("receive_dropped", "Frames received and dropped by the port."),
-    "tx_frames": ("transmit_frames", "Frames sent."),
-    "tx_bytes": ("transmit_bytes", "Bytes sent."),
-    "tx_errors": ("transmit_errors", "Frames not sent for errors."),
-    "tx_dropped": ("transmit_dropped", "Frames dropped instead of being sent."),
-}
+
+class _Known(NamedTuple):
+    bridge: Bridge
+    port: Port
+    limit: Limited
 
 
-def families(network: Network) -> Iterator[Metric]:
+# fmt: off
+_PORTS: Metrics[_Known] = (
+    ("ofapp_port_up", "1 = the link is up.", lambda own: own.port.up),
+    ("ofapp_port_speed_bytes_per_second", "Link speed, if the switch reports it.",
+     lambda own: own.port.speed_mbps * 125_000 or None),
+    ("ofapp_port_link_changes_total", "Times that the link came up or went down.",
+     lambda own: own.bridge.ports.link_changes[own.port.number]),
+    ("ofapp_port_fdb_learned", "Learned entries.", lambda own: own.limit.learned),
+    ("ofapp_port_fdb_refused_total", "Sightings not learned: the port is full.",
+     lambda own: own.limit.refused),
+    ("ofapp_port_packet_in_rate",
+     "Frames from unknown sources a second that the port may send to the controller now.",
+     lambda own: own.bridge.sighting_rate(own.port.number)),
+)
+# fmt: on
+
+# fmt: off
+_HELD_BACK: Metrics[dict[str, int]] = (
+    ("ofapp_port_held_back_total{kind}",
+     "Frames not sent to the controller because of rate limits.",
+     lambda kinds: kinds),
+)
+# fmt: on
+
+_COUNTED: Metrics[PortCount] = tuple(
+    (f"ofapp_port_{name}_total", sentence, attrgetter(field))
+    for field, name, sentence in (
+        ("rx_frames", "receive_frames", "Frames received."),
+        ("rx_bytes", "receive_bytes", "Bytes received."),
+        ("rx_errors", "receive_errors", "Frames received with errors."),
+        ("rx_dropped", "receive_dropped", "Frames received and dropped by the port."),
+        ("tx_frames", "transmit_frames", "Frames sent."),
+        ("tx_bytes", "transmit_bytes", "Bytes sent."),
+        ("tx_errors", "transmit_errors", "Frames not sent for errors."),
+        ("tx_dropped", "transmit_dropped", "Frames dropped instead of being sent."),
+    )
+)
+
+
+def collect(source: Source) -> Iterator[Metric]:
     """All families; those with counters only for ports of connected switches."""
-    yield from _known(network)
-    yield from _counted(network)
-
-
-def _known(network: Network) -> Iterator[Metric]:
-    about = ["datapath_id", "bridge", "port"]
-    up = GaugeMetricFamily("ofapp_port_up", "1 = the link is up.", labels=about)
-    speed = GaugeMetricFamily(
-        "ofapp_port_speed_bytes_per_second", "Link speed, if the switch reports it.", labels=about
-    )
-    changes = CounterMetricFamily(
-        "ofapp_port_link_changes", "Times that the link came up or went down.", labels=about
-    )
-    learned = GaugeMetricFamily("ofapp_port_fdb_learned", "Learned entries.", labels=about)
-    refused = CounterMetricFamily(
-        "ofapp_port_fdb_refused", "Sightings not learned: the port is full.", labels=about
-    )
-    rate = GaugeMetricFamily(
-        "ofapp_port_packet_in_rate",
-        "Frames from unknown sources a second that the port may send to the controller now.",
-        labels=about,
-    )
-    held_back = CounterMetricFamily(
-        "ofapp_port_held_back",
-        "Frames not sent to the controller because of rate limits.",
-        labels=[*about, "kind"],
-    )
-    portions = hub.portions()
-    for datapath_id, bridge in [*network.bridges.items()]:
-        session = network.sessions.get(datapath_id)
-        kept_back = {} if session is None else session.status().held_back
-        for port in portions.of([*bridge.ports]):
-            labels = [f"{datapath_id:016x}", bridge.name, port.name]
-            up.add_metric(labels, port.up)
-            if port.speed_mbps:
-                speed.add_metric(labels, port.speed_mbps * 125_000)
-            changes.add_metric(labels, bridge.ports.link_changes[port.number])
-            one = port_limit(bridge, port.number)
-            learned.add_metric(labels, one.learned)
-            refused.add_metric(labels, one.refused)
-            rate.add_metric(labels, bridge.sighting_rate(port.number))
-        for port in portions.of(_with_members(bridge)):
-            labels = [f"{datapath_id:016x}", bridge.name, port.name]
-            for kind, ports in kept_back.items():
-                held_back.add_metric([*labels, kind], ports.get(port.number, 0))
-    yield from (up, speed, changes, learned, refused, rate, held_back)
-
-
-def _counted(network: Network) -> Iterator[Metric]:
-    about = ["datapath_id", "bridge", "port"]
-    found = {
-        name: CounterMetricFamily(f"ofapp_port_{called}", what, labels=about)
-        for name, (called, what) in _COUNTED.items()
-    }
+    network = source.network
+    yield from families(_PORTS, OF_PORT, _known(network))
+    yield from families(_HELD_BACK, OF_PORT, _held_back(network))
     ask_all([session.port_counters for session in network.sessions.values()], PATIENCE)
+    yield from families(_COUNTED, OF_PORT, _counted(network))
+
+
+def _known(network: Network) -> Iterator[Labelled[_Known]]:
     portions = hub.portions()
-    there = [(session, network.bridges[known]) for known, session in network.sessions.items()]
-    for session, bridge in there:
+    for bridge in [*network.bridges.values()]:
+        for port in portions.of([*bridge.ports]):
+            limit = port_limit(bridge, port.number)
+            yield [*of_bridge(bridge), port.name], _Known(bridge, port, limit)
+
+
+def _held_back(network: Network) -> Iterator[Labelled[dict[str, int]]]:
+    portions = hub.portions()
+    connected = [(network.bridges[known], own) for known, own in network.sessions.items()]
+    for bridge, session in connected:
+        kinds = session.status().held_back
+        for port in portions.of(_with_members(bridge)):
+            counts = {kind: ports.get(port.number, 0) for kind, ports in kinds.items()}
+            yield [*of_bridge(bridge), port.name], counts
+
+
+def _counted(network: Network) -> Iterator[Labelled[PortCount]]:
+    portions = hub.portions()
+    connected = [(network.bridges[known], own) for known, own in network.sessions.items()]
+    for bridge, session in connected:
         for port in portions.of(_with_members(bridge)):
             count = session.port_counters.latest.get(port.number)
-            if count is None:
-                continue
-            labels = [f"{bridge.datapath_id:016x}", bridge.name, port.name]
-            for name, value in count._asdict().items():
-                if value is not None:
-                    found[name].add_metric(labels, value)
-    yield from found.values()
+            if count is not None:
+                yield [*of_bridge(bridge), port.name], count
 
 
 def _with_members(bridge: Bridge) -> list[Port]:

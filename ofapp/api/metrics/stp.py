@@ -4,83 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
+from ofapp.api.metrics.declaration import (
+    OF_BRIDGE,
+    OF_PORT,
+    Labelled,
+    Metrics,
+    Source,
+    families,
+    of_bridge,
+)
 from ofapp.bridge import stp
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
+_ENABLED: Metrics[bool] = (("ofapp_stp_enabled", "1 = spanning tree is on.", bool),)
 
-def families(network: Network) -> Iterator[Metric]:
+# fmt: off
+_BRIDGES: Metrics[stp.BridgeStatus] = (
+    ("ofapp_stp_is_root", "1 = the bridge is the root.", lambda own: own.root == own.bridge_id),
+    ("ofapp_stp_root_path_cost", "Cost to the root.", lambda own: own.root_path_cost),
+    ("ofapp_stp_topology_changes_total", "Topology changes.",
+     lambda own: own.topology_change_count),
+)
+# fmt: on
+
+# fmt: off
+_PORTS: Metrics[stp.PortStatus] = (
+    ("ofapp_stp_port_role{role}", "1 for the port's role.",
+     lambda port: {role.value: port.role is role for role in stp.Role}),
+    ("ofapp_stp_port_state{state}", "1 for the port's state.",
+     lambda port: {state.value: port.state is state for state in stp.PortState}),
+    ("ofapp_stp_port_forward_transitions_total", "Times it began to forward.",
+     lambda port: port.forward_transitions),
+    ("ofapp_stp_bpdus_sent_total{type}", "BPDUs sent.", lambda port: port.sent),
+    ("ofapp_stp_bpdus_received_total{type}", "BPDUs received.", lambda port: port.received),
+    ("ofapp_stp_bpdus_dropped_total{reason}", "BPDUs ignored.", lambda port: port.drops),
+    ("ofapp_stp_guard_active{guard}", "1 = the guard blocks the port.",
+     lambda port: {guard.value: guard in port.guards for guard in stp.Guard}),
+    ("ofapp_stp_guard_strikes_total{guard}", "Times the guard has triggered.",
+     lambda port: {guard.value: port.guard_counts.get(guard, 0) for guard in stp.Guard}),
+)
+# fmt: on
+
+
+def collect(source: Source) -> Iterator[Metric]:
     """All families; bridges without spanning tree have only the first."""
-    about = ["datapath_id", "bridge"]
-    enabled = GaugeMetricFamily("ofapp_stp_enabled", "1 = spanning tree is on.", labels=about)
-    is_root = GaugeMetricFamily("ofapp_stp_is_root", "1 = the bridge is the root.", labels=about)
-    cost = GaugeMetricFamily("ofapp_stp_root_path_cost", "Cost to the root.", labels=about)
-    changes = CounterMetricFamily("ofapp_stp_topology_changes", "Topology changes.", labels=about)
-    ports = _Ports([*about, "port"])
+    network = source.network
+    bridges = [*network.bridges.values()]
+    trees = [(of_bridge(one), network.stp_status(one, ())) for one in bridges]
+    yield from families(_ENABLED, OF_BRIDGE, ((own, tree is not None) for own, tree in trees))
+    running = ((own, tree) for own, tree in trees if tree is not None)
+    yield from families(_BRIDGES, OF_BRIDGE, running)
+    yield from families(_PORTS, OF_PORT, _ports(network))
+
+
+def _ports(network: Network) -> Iterator[Labelled[stp.PortStatus]]:
     portions = hub.portions()
-    for datapath_id, bridge in [*network.bridges.items()]:
-        labels = [f"{datapath_id:016x}", bridge.name]
-        status = network.stp_status(bridge, ())
-        enabled.add_metric(labels, bridge.params.stp is not None)
-        if status is None:
+    for bridge in [*network.bridges.values()]:
+        if network.stp_status(bridge, ()) is None:
             continue
-        is_root.add_metric(labels, status.root == status.bridge_id)
-        cost.add_metric(labels, status.root_path_cost)
-        changes.add_metric(labels, status.topology_change_count)
         for port in portions.of([*bridge.ports]):
-            told = network.stp_status(bridge, [port.number])
-            for own in () if told is None else told.ports:
-                ports.add([*labels, port.name], own)
-    yield from (enabled, is_root, cost, changes, *ports.families)
-
-
-class _Ports:
-    def __init__(self, about: list[str]) -> None:
-        self._role = GaugeMetricFamily(
-            "ofapp_stp_port_role", "1 for the port's role.", labels=[*about, "role"]
-        )
-        self._state = GaugeMetricFamily(
-            "ofapp_stp_port_state", "1 for the port's state.", labels=[*about, "state"]
-        )
-        self._opened = CounterMetricFamily(
-            "ofapp_stp_port_forward_transitions", "Times it began to forward.", labels=about
-        )
-        self._sent = CounterMetricFamily(
-            "ofapp_stp_bpdus_sent", "BPDUs sent.", labels=[*about, "type"]
-        )
-        self._received = CounterMetricFamily(
-            "ofapp_stp_bpdus_received", "BPDUs received.", labels=[*about, "type"]
-        )
-        self._dropped = CounterMetricFamily(
-            "ofapp_stp_bpdus_dropped", "BPDUs ignored.", labels=[*about, "reason"]
-        )
-        self._guarding = GaugeMetricFamily(
-            "ofapp_stp_guard_active", "1 = the guard blocks the port.", labels=[*about, "guard"]
-        )
-        self._strikes = CounterMetricFamily(
-            "ofapp_stp_guard_strikes", "Times the guard has triggered.", labels=[*about, "guard"]
-        )
-
-    @property
-    def families(self) -> list[Metric]:
-        """The families of all ports."""
-        return [value for value in vars(self).values() if isinstance(value, Metric)]
-
-    def add(self, labels: list[str], port: stp.PortStatus) -> None:
-        """Add a port's samples."""
-        for role in stp.Role:
-            self._role.add_metric([*labels, role.value], port.role is role)
-        for state in stp.PortState:
-            self._state.add_metric([*labels, state.value], port.state is state)
-        self._opened.add_metric(labels, port.forward_transitions)
-        for kind, count in port.sent.items():
-            self._sent.add_metric([*labels, kind], count)
-        for kind, count in port.received.items():
-            self._received.add_metric([*labels, kind], count)
-        for reason, count in port.drops.items():
-            self._dropped.add_metric([*labels, reason], count)
-        for guard in stp.Guard:
-            self._guarding.add_metric([*labels, guard.value], guard in port.guards)
-            self._strikes.add_metric([*labels, guard.value], port.guard_counts.get(guard, 0))
+            status = network.stp_status(bridge, [port.number])
+            for one in () if status is None else status.ports:
+                yield [*of_bridge(bridge), port.name], one

@@ -20,7 +20,7 @@ from ofapp.api.base import DatapathId, Input, PortRef, SilentMembers
 from ofapp.api.lookup import by_number
 from ofapp.api.problems import COMMON
 from ofapp.api.resources.topology import Neighbour, around, map_view
-from ofapp.api.resources.vendors import Vendors
+from ofapp.api.resources.vendors import KNOWN, Vendors
 from ofapp.api.roles import viewer
 from ofapp.bridge.answers import fdb_tables, hosts_of_ip, hosts_with_ip, ip_addresses
 from ofapp.bridge.mac import format_mac
@@ -88,7 +88,7 @@ class Found(BaseModel):
     silent: SilentMembers = []
 
 
-def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
+def blueprint(network: Network) -> APIBlueprint:
     """The route on a network."""
     api = APIBlueprint(
         "search", __name__, url_prefix="/v1/search", abp_tags=[TAG], abp_responses=COMMON
@@ -106,7 +106,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
         ]
         ports = _ports(network, text)
         neighbours = [own for own in map_view(around(network)).neighbours if _says(own, text)]
-        hosts = _hosts(network, _wanted(text, vendors)) | _by_ip(network, text)
+        hosts = _hosts(network, _wanted(text, KNOWN)) | _by_ip(network, text)
         kinds: tuple[Sized, ...] = (bridges, ports, neighbours, hosts)
         return answer(
             Found(
@@ -117,7 +117,7 @@ def blueprint(network: Network, vendors: Vendors) -> APIBlueprint:
                     FoundHost(
                         mac=format_mac(mac),
                         vlan=vlan,
-                        vendor=vendors.name(mac >> 24),
+                        vendor=KNOWN.name(mac >> 24),
                         addresses=_addresses(network, vlan, mac),
                     )
                     for vlan, mac in sorted(hosts)[:MOST]

@@ -21,6 +21,7 @@ from ofapp.controller.access.roles import GIVEN
 from ofapp.controller.access.sessions import LONGEST
 from ofapp.controller.access.tokens import NAME
 from ofapp.controller.audit import record
+from ofapp.controller.network import Network
 from ofapp.controller.state import NotSavedError
 
 TAG = Tag(name="access", description="Access control.")
@@ -88,10 +89,10 @@ class SessionStatus(BaseModel):
     expires: str | None = Field(description="UTC, when it has to log in again; null = never")
 
 
-def blueprint(access: Access) -> APIBlueprint:
+def blueprint(network: Network) -> APIBlueprint:
     """The routes."""
     api = APIBlueprint("access", __name__, url_prefix="/v1", abp_tags=[TAG], abp_responses=COMMON)
-    tokens = access.tokens
+    access, tokens = network.access, network.access.tokens
 
     @api.get("/tokens", responses={200: TokenList})
     @admin

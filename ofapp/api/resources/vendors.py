@@ -20,6 +20,7 @@ from ofapp.api.base import Input
 from ofapp.api.problems import COMMON
 from ofapp.api.roles import local, viewer
 from ofapp.common import hub
+from ofapp.controller.network import Network
 
 LOG = logging.getLogger(__name__)
 
@@ -66,6 +67,10 @@ class Vendors:
         return names
 
 
+KNOWN = Vendors()
+"""The list of this machine, read at first use."""
+
+
 class Prefixes(Input):
     """Prefixes to look up."""
 
@@ -84,7 +89,7 @@ class VendorList(BaseModel):
     )
 
 
-def blueprint(vendors: Vendors) -> APIBlueprint:
+def blueprint(network: Network) -> APIBlueprint:
     """The route."""
     api = APIBlueprint(
         "vendors", __name__, url_prefix="/v1/vendors", abp_tags=[TAG], abp_responses=COMMON
@@ -97,7 +102,7 @@ def blueprint(vendors: Vendors) -> APIBlueprint:
         """The vendors of network cards, by the first halves of their addresses."""
         found = {}
         for text in query.prefix.lower().split(","):
-            name = vendors.name(int(text.replace(":", ""), 16))
+            name = KNOWN.name(int(text.replace(":", ""), 16))
             if name is not None:
                 found[text] = name
         return answer(VendorList(vendors=found))

@@ -10,6 +10,7 @@ from flask_openapi3.openapi import OpenAPI
 
 from ofapp.api.resources import search
 from ofapp.api.resources.vendors import Vendors, blueprint
+from ofapp.controller.network import Network
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, lldp_network, mac
 
@@ -117,9 +118,12 @@ def test_without_the_list_nobody_is_known(tmp_path: Path) -> None:
     assert vendors.prefixes("intel") == frozenset()
 
 
-def test_the_vendors_of_some_prefixes(vendors: Vendors) -> None:
+def test_the_vendors_of_some_prefixes(
+    vendors: Vendors, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ofapp.api.resources.vendors.KNOWN", vendors)
     app = OpenAPI("vendors")
-    app.register_api(blueprint(vendors))
+    app.register_api(blueprint(network))
     client = app.test_client()
     told = client.get("/v1/vendors?prefix=00:1B:21,12:34:56").json
     assert told == {"vendors": {"00:1b:21": "Intel Corporate"}}

@@ -1,0 +1,80 @@
+"""Bridges, their forwarding databases and their switches' channels in Prometheus' format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from prometheus_client.core import Metric
+
+from ofapp.api.metrics.declaration import OF_BRIDGE, Labelled, Metrics, Source, families, of_bridge
+from ofapp.bridge.answers import FdbCounts, fdb_counts, vlan_limits
+from ofapp.bridge.bridge import Bridge
+from ofapp.controller.network import Network
+
+
+class _Known(NamedTuple):
+    """A bridge; what is known of its switch only while that is connected has a default."""
+
+    bridge: Bridge
+    counts: FdbCounts
+    connected: bool = False
+    in_line: bool = False
+    standby: bool = False
+    channel: Mapping[str, int] = {}
+    drops: Mapping[str, int] = {}
+    round_trip: float | None = None
+    packet_ins: Mapping[str, int] = {}
+
+
+# fmt: off
+_METRICS: Metrics[_Known] = (
+    ("ofapp_bridge_connected", "1 = connected.", lambda own: own.connected),
+    ("ofapp_bridge_in_line", "1 = the switch has all flows of the bridge.",
+     lambda own: own.in_line),
+    ("ofapp_fdb_entries{type}", "Entries of the forwarding database.",
+     lambda own: {type_: getattr(own.counts, type_) for type_ in ("learned", "static", "local")}),
+    ("ofapp_fdb_max_learned", "Most learned entries.",
+     lambda own: own.bridge.params.fdb_max_learned),
+    ("ofapp_learning_total{what}", "Results of sightings and of entries.",
+     lambda own: own.counts.counters),
+    ("ofapp_channel_total{what}", "Invalid OpenFlow messages.", lambda own: own.channel),
+    ("ofapp_dropped_frames_total{rule}", "Frames dropped by the switch.", lambda own: own.drops),
+    ("ofapp_fdb_held", "Addresses held down.", lambda own: own.counts.held),
+    ("ofapp_vlan_fdb_learned{vlan}", "Learned entries, where the VLAN has a limit.",
+     lambda own: {str(vid): one.learned for vid, one in vlan_limits(own.bridge).items()}),
+    ("ofapp_vlan_fdb_refused_total{vlan}", "Sightings not learned: the VLAN is full.",
+     lambda own: {str(vid): one.refused for vid, one in vlan_limits(own.bridge).items()}),
+    ("ofapp_bridge_standby",
+     "1 = another controller is master of the switch, and this one is on standby.",
+     lambda own: own.standby),
+    ("ofapp_channel_echo_round_trip_seconds",
+     "How long the switch took to answer the last echo request.",
+     lambda own: own.round_trip),
+    ("ofapp_packet_ins_total{kind}", "Frames that the switch sent to the controller, by purpose.",
+     lambda own: own.packet_ins),
+)
+# fmt: on
+
+
+def collect(source: Source) -> Iterator[Metric]:
+    """All families; those of channels only for switches that are connected."""
+    yield from families(_METRICS, OF_BRIDGE, _rows(source.network))
+
+
+def _rows(network: Network) -> Iterator[Labelled[_Known]]:
+    for datapath_id, bridge in network.bridges.items():
+        known = _Known(bridge, fdb_counts(bridge))
+        session = network.sessions.get(datapath_id)
+        if session is not None:
+            status = session.status()
+            known = known._replace(
+                connected=True,
+                in_line=status.in_line,
+                standby=status.owner is not None,
+                channel=session.channel.counters,
+                drops=status.drops,
+                round_trip=session.channel.round_trip,
+                packet_ins=session.packet_ins,
+            )
+        yield of_bridge(bridge), known
