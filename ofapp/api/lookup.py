@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ofapp.api.base import PortRef
-from ofapp.api.problems import ProblemError, field_problem
+from ofapp.api.problems import AGAIN, ProblemError, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.controller.configuration.changes.asked import missing_port
@@ -17,7 +17,25 @@ def is_datapath_id(text: str) -> bool:
     return re.fullmatch("[0-9a-fA-F]{16}", text) is not None
 
 
-def find_bridge(network: Network, text: str, field: str = "dpid") -> Bridge:
+def find_bridge(network: Network, text: str) -> Bridge:
+    """The bridge of a resource below it; see `named_bridge` and `with_ports`."""
+    return with_ports(network, named_bridge(network, text))
+
+
+def with_ports(network: Network, bridge: Bridge) -> Bridge:
+    """The same bridge; 503 until its switch has reported its ports.
+
+    Before that, what exists would seem to be missing.  While another controller is master of the
+    switch, this one knows no ports, and answers so.
+    """
+    session = network.sessions.get(bridge.datapath_id)
+    if bridge.ports.complete or (session is not None and session.status().owner is not None):
+        return bridge
+    what = f"the ports of bridge {bridge.name} are not known yet: its switch has just connected"
+    raise ProblemError(503, what, [("dpid", what)], AGAIN)
+
+
+def named_bridge(network: Network, text: str, field: str = "dpid") -> Bridge:
     """The bridge with this datapath id or name; 404, 409 if several have the name.
 
     A datapath id takes precedence: it is unique, and a name may look like one.

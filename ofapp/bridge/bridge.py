@@ -45,6 +45,7 @@ class Bridge(BridgeQueries):
         new = {port.number: port for port in ports}
         local_first = sorted(new.values(), key=lambda port: port.number != LOCAL_PORT)
         gone = self.remove_ports(self.not_among(local_first), now)
+        self.ports.complete = True
         return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
 
     def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:

@@ -19,7 +19,7 @@ from ofapp.api.base import BridgeText, Input, NoQuery, SilentMembers
 from ofapp.api.event_kinds import KINDS
 from ofapp.api.http.connections import LASTING, Guest
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
-from ofapp.api.lookup import find_bridge, is_datapath_id
+from ofapp.api.lookup import is_datapath_id, named_bridge
 from ofapp.api.problems import COMMON, documented
 from ofapp.api.roles import local, viewer
 from ofapp.bridge.event import EventKind, Severity
@@ -249,7 +249,7 @@ def _datapath_id(network: Network, text: str) -> int:
     """Datapath id of a bridge; a removed bridge has events, too."""
     if is_datapath_id(text):
         return int(text, 16)
-    return find_bridge(network, text, "bridge").datapath_id
+    return named_bridge(network, text, "bridge").datapath_id
 
 
 def _kind(kind: EventKind, events: EventLog) -> EventKindItem:

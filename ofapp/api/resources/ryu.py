@@ -17,6 +17,7 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field, RootModel
 
 from ofapp.api.base import HostMac, Input, NoQuery, PortNumber
+from ofapp.api.lookup import with_ports
 from ofapp.api.problems import COMMON, documented, field_problem, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.answers import fdb_tables, local_addresses
@@ -80,7 +81,7 @@ def _find(network: Network, dpid: str) -> Bridge:
     """Find a bridge; text that is no bridge's id gets 404, as in the sample."""
     for datapath_id, bridge in network.bridges.items():
         if dpid.lower() == f"{datapath_id:016x}":
-            return bridge
+            return with_ports(network, bridge)
     raise field_problem(404, "dpid", f"there is no bridge {dpid}")
 
 

@@ -58,11 +58,13 @@ class PortRoom:
 class PortTable:
     """The ports by number, with a look-up by name.
 
+    complete: the switch has reported all its ports at least once.
     refused: there was no room for a port, and the end of that has not been reported.
     link_changes: how often each port's link has come up or gone down, by number.
     """
 
     def __init__(self, room: PortRoom | None = None) -> None:
+        self.complete = False
         self.refused = False
         self._room = PortRoom() if room is None else room
         self.link_changes: Counter[int] = Counter()

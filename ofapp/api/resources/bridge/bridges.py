@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers
-from ofapp.api.lookup import find_bridge, port_ref
+from ofapp.api.lookup import named_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import admin, viewer
 from ofapp.bridge import stp
@@ -207,7 +207,7 @@ def blueprint(network: Network) -> APIBlueprint:
     @viewer
     def bridge(path: BridgePath, query: NoQuery) -> Response:
         """One bridge."""
-        return answer(bridge_view(network, find_bridge(network, path.dpid)))
+        return answer(bridge_view(network, named_bridge(network, path.dpid)))
 
     @api.delete("/<dpid>", responses={204: None, **documented(404, 409), **UNSAVED})
     @admin
@@ -218,7 +218,7 @@ def blueprint(network: Network) -> APIBlueprint:
         503, 507: it is removed, but this is not on disk yet.
         """
         with refused(409):
-            saved = network.changes.forget(find_bridge(network, path.dpid))
+            saved = network.changes.forget(named_bridge(network, path.dpid))
         for ticket in saved:
             ticket.wait()
         return Response(status=204)

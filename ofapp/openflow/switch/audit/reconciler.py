@@ -131,6 +131,7 @@ class Reconciler:
             self.writer.entries = GroupNumbers(entries)
             adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
             adopt_held(self._bridge, flows, self._apply)
+        self._bridge.ports.complete = True
         with self._delivery.held():
             changes = self._send(flows, groups, meters)
         if not first:
