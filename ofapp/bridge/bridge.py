@@ -228,10 +228,13 @@ class Bridge(BridgeQueries):
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames of one kind that arrived together, each with its port of the switch.
 
-        kind: "bpdu", "lacp", "lldp" or "snooped".  KeyError for another one.
+        kind: "address", "bpdu", "lacp", "lldp" or "snooped".  KeyError for another one.
         """
+        if kind == "address":
+            return self.ip_addresses.hear(frames)
         if kind == "snooped":
-            return [effect for frame in frames for effect in self.snooped(*frame, now)]
+            seen = self.ip_addresses.hear(frames)
+            return seen + [effect for frame in frames for effect in self.snooped(*frame, now)]
         return {"bpdu": self.bpdus, "lacp": self.lacpdus, "lldp": self.lldpdus}[kind](frames, now)
 
     def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:

@@ -160,11 +160,15 @@ class SetLag:
 
 
 @dataclass(frozen=True, slots=True)
-class SetLldp:
-    """Set whether LLDP of a port of the switch goes to the controller."""
+class SetTrap:
+    """Set whether frames of one kind from a port of the switch go to the controller.
 
+    kind: by its name, as in `openflow.model.traps`.
+    """
+
+    kind: str
     port: int
-    heard: bool
+    on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +257,7 @@ Effect = (
     | SetUnregistered
     | SetFlood
     | SetLag
-    | SetLldp
+    | SetTrap
     | Reprogram
     | Flush
     | SetGate

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.traps import SIGHTING
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import learn
@@ -22,7 +23,7 @@ from tests.vswitchd.fakeswitch import FakeSwitch, message
 _dpids = itertools.count(0xBAD0000)
 _hosts = itertools.count(0x100)
 
-MISS = make_cookie(Feature.MISS)
+MISS = make_cookie(SIGHTING.feature)
 LEARNED = make_cookie(Feature.LEARNED, 1)
 IN_PORT_1 = struct.pack("!HHII4x", 1, 12, 0x80000004, 1)
 

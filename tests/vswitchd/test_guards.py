@@ -9,6 +9,7 @@ import pytest
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.model.traps import SIGHTING
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support.controller import Controller
@@ -76,7 +77,7 @@ def wait_told(controller: Controller, bridge: Bridge, kind: str, count: int = 1)
     return told(controller, bridge, kind)[-1]
 
 
-def of(bridge: Bridge, feature: Feature, table: int = TableId.SOURCE) -> list[Flow]:
+def of(bridge: Bridge, feature: int, table: int = TableId.SOURCE) -> list[Flow]:
     """The bridge's flows of a feature in a table."""
     prefix = make_cookie(feature) >> 40
     return [flow for flow in bridge.flows() if flow.table == table and flow.cookie >> 40 == prefix]
@@ -84,7 +85,7 @@ def of(bridge: Bridge, feature: Feature, table: int = TableId.SOURCE) -> list[Fl
 
 def gates(bridge: Bridge) -> set[str]:
     """What the closed gates match."""
-    return {flow.match for flow in of(bridge, Feature.MISS) if flow.priority in (110, 120)}
+    return {flow.match for flow in of(bridge, SIGHTING.feature) if flow.priority in (110, 120)}
 
 
 def counter(controller: Controller, bridge: Bridge, name: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ofapp.openflow.pipeline.meters import ADDRESS_METER, ADDRESS_RATE
+from ofapp.openflow.pipeline.meters import ADDRESS_METER
 from tests.support import frames, multicast_frames
 from tests.support.controller import Controller
 from tests.support.hosts import learn, learned_flows, wait_learned
@@ -79,7 +79,7 @@ def test_a_storm_of_arp_costs_a_bounded_number_of_copies(
 
     wait_for(lambda: bridge.meter_packets()[ADDRESS_METER.id] >= len(storm), "the storm to pass")
     wait_for(lambda: samples() > 0, "some of it to be read")
-    assert samples() <= 2 * ADDRESS_RATE
+    assert samples() <= 2 * ADDRESS_METER.rate
     assert bridge.send(1, storm[0]) == {2, 3, LOCAL}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ofapp.openflow.pipeline.meters import Copy, meter_id
+from ofapp.openflow.model.traps import LACP
+from ofapp.openflow.pipeline.meters import meter_id
 from tests.support.controller import Controller
 from tests.support.ovs import VSwitchd
 from tests.support.waiting import wait_for
@@ -24,7 +25,7 @@ def test_are_taken_over_without_a_refusal(
     for number, name in MEMBERS.items():
         bridge.add_port(number, name)
     controller.connect(bridge)
-    meters = {meter_id(number, Copy.LACP) for number in MEMBERS}
+    meters = {meter_id(number, LACP) for number in MEMBERS}
     for meter in meters:
         words = f"meter={meter},pktps,burst,bands=type=drop,rate=7,burst_size=7"
         vswitchd.ofctl("add-meter", bridge.name, words)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from ofapp.openflow.model.cookie import Feature, parse_cookie
+from ofapp.openflow.model.cookie import parse_cookie
+from ofapp.openflow.model.traps import SNOOPED
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
@@ -40,7 +41,7 @@ def set_(controller: Controller, bridge: Bridge, below: str = "", **values: obje
 
 def has_snooping_flows(bridge: Bridge) -> bool:
     cookies = [parse_cookie(flow.cookie) for flow in bridge.flows()]
-    return any(cookie is not None and cookie.feature == Feature.SNOOP for cookie in cookies)
+    return any(cookie is not None and cookie.feature == SNOOPED.feature for cookie in cookies)
 
 
 def test_off_nothing_of_it_is_left_and_on_it_begins_anew(

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import yaml
 
-from ofapp.openflow.pipeline.meters import SNOOP_RATE, Copy, meter_id
+from ofapp.openflow.model.traps import SNOOPED
+from ofapp.openflow.pipeline.meters import meter_id
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
 from tests.support.controller import Controller
@@ -262,13 +263,14 @@ def limits(controller: Controller, bridge: Bridge) -> list[str]:
 
 def test_messages_of_each_port_are_metered_apart(bridge: Bridge, controller: Controller) -> None:
     hear_querier(bridge, ROUTER)
-    snoop = {port: meter_id(port, Copy.SNOOPED) for port in (1, 2)}
-    while bridge.meter_packets()[snoop[1]] < SNOOP_RATE + 100:  # at one moment: the clock stands
+    snoop = {port: meter_id(port, SNOOPED) for port in (1, 2)}
+    rate = SNOOPED.rate or 0
+    while bridge.meter_packets()[snoop[1]] < rate + 100:  # at one moment: the clock stands
         pour(bridge, 1, [mcframes.join(1, GROUP)] * 120)
     bridge.inject(2, mcframes.join(2, GROUP))
     wait_entry(bridge, GROUP, {1, 2, ROUTER})
     assert bridge.meter_packets()[snoop[2]] == 1
-    assert count(controller, bridge, "rx_igmp_v3_report") == SNOOP_RATE
+    assert count(controller, bridge, "rx_igmp_v3_report") == rate
     assert count(controller, bridge, "rx_igmp_v3_report", 2) == 1
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ofapp.openflow.pipeline.meters import Copy, meter_id
+from ofapp.openflow.model.traps import BROADCAST, MULTICAST, UNKNOWN_UNICAST, MeterKind
+from ofapp.openflow.pipeline.meters import meter_id
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import wait_learned
@@ -139,9 +140,9 @@ class TestStorms:
     @pytest.mark.parametrize(
         ("dst", "rate", "kind"),
         [
-            (frames.BROADCAST, 10, Copy.BROADCAST),
-            (GROUP, 5, Copy.MULTICAST),
-            (frames.host(77), 20, Copy.UNKNOWN_UNICAST),
+            (frames.BROADCAST, 10, BROADCAST),
+            (GROUP, 5, MULTICAST),
+            (frames.host(77), 20, UNKNOWN_UNICAST),
         ],
         ids=["broadcast", "multicast", "unknown-unicast"],
     )
@@ -151,7 +152,7 @@ class TestStorms:
         controller: Controller,
         dst: str,
         rate: int,
-        kind: Copy,
+        kind: MeterKind,
     ) -> None:
         bridge = make(0x64)
         learn(controller, bridge, A, 1)

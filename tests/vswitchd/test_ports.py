@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ofapp.openflow.model.traps import SIGHTING, SNOOPED
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
-from ofapp.openflow.pipeline.meters import Copy, meter_id
+from ofapp.openflow.pipeline.meters import meter_id
 from tests.support import frames
 from tests.support.controller import Controller
 from tests.support.hosts import halves, learn, wait_forgotten
@@ -110,7 +111,7 @@ def test_another_interface_under_the_same_number(bridge: Bridge, controller: Con
 
 def test_each_port_has_a_meter_for_each_kind_of_copy(bridge: Bridge) -> None:
     meters = bridge.meters()
-    for kind in (Copy.SIGHTING, Copy.SNOOPED):
+    for kind in (SIGHTING, SNOOPED):
         assert {meter_id(port, kind) for port in (1, 2, 3, LOCAL)} < set(meters)
     assert len(meters) == 8 + 1  # and one of the bridge
     assert all("pktps" in text for text in meters.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from ofapp.bridge.effects import Effect, SetLldp
+from ofapp.bridge.effects import Effect, SetTrap
 from ofapp.bridge.lldp.agent import Agent
 from ofapp.bridge.lldp.information import Local, System
 from ofapp.bridge.lldp.own import OwnAgents, Sender
@@ -72,7 +72,7 @@ class Agents:
                 begin = max(now, self._resting.pop(local.number, now))
                 agent = Agent(system, local, self._own, begin)
                 self._agents[local.number] = agent
-                effects += [SetLldp(local.number, True), *self._looked_at(agent, [])]
+                effects += [SetTrap("lldp", local.number, True), *self._looked_at(agent, [])]
             else:
                 effects += self._looked_at(agent, agent.follow(system, local, now))
         return effects
@@ -149,7 +149,7 @@ class Agents:
         self._looked_at(agent, [])
         agent.wake = None
         del self._agents[agent.local.number]
-        return [SetLldp(agent.local.number, False)]
+        return [SetTrap("lldp", agent.local.number, False)]
 
     def _looked_at(self, agent: Agent, effects: list[Effect]) -> list[Effect]:
         """Update the timer and the neighbour count after an agent has handled something."""

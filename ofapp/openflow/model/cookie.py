@@ -30,15 +30,12 @@ EXACT_LEARNED = EXACT & ~(0x7F << 40)  # but whether it is sticky
 
 
 class Feature(IntEnum):
-    """What a flow is for."""
+    """What a flow is for; those of `model.traps` are declared there, with other numbers."""
 
     BASE = 0x01
     PORT = 0x02
-    MISS = 0x03
     STATIC = 0x04
     LOCAL = 0x05
-    BPDU = 0x06
-    SNOOP = 0x07
     MULTICAST = 0x08
     VLAN = 0x09
     STORM = 0x0A
@@ -48,10 +45,7 @@ class Feature(IntEnum):
     HELD = 0x0E
     OWNER = 0x0F
     LAG = 0x10
-    LACP = 0x11
     MARK = 0x12
-    LLDP = 0x13
-    ADDRESS = 0x14
     LEARNED = 0x80
     STICKY = 0x81
 
@@ -75,7 +69,7 @@ def serial_ports(serial: int) -> tuple[int, int]:
     return one, other
 
 
-def make_cookie(feature: Feature, serial: int = 0) -> int:
+def make_cookie(feature: int, serial: int = 0) -> int:
     """The cookie of a flow of this generation."""
     return APP << 48 | feature << 40 | GENERATION << 32 | serial
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.cookie import make_cookie
 from ofapp.openflow.model.rule import Register
 
 VID_MASK = 0x0FFF
@@ -185,7 +185,7 @@ class Flow:
     table: int
     priority: int
     match: tuple[Match, ...]
-    feature: Feature
+    feature: int
     actions: tuple[Action, ...] = ()
     goto: int | None = None
     serial: int = 0

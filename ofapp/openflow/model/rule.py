@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ofapp.openflow.model.cookie import Feature
-
 
 class TableId(IntEnum):
     """Numbers are apart so that later tables fit between."""
@@ -55,7 +53,7 @@ class Rule:
     name: str
     priority: int
     match: frozenset[str]
-    feature: Feature
+    feature: int
     about: str
     goto: tuple[TableId | None, ...] = (None,)
     actions: frozenset[str] = frozenset()
@@ -85,7 +83,7 @@ def rule(
     name: str,
     priority: int,
     match: str,
-    feature: Feature,
+    feature: int,
     about: str,
     goto: TableId | Iterable[TableId | None] | None = None,
     actions: str = "",

@@ -27,9 +27,10 @@ from ofapp.openflow.model.flow import (
     vlan,
 )
 from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.model.traps import ADDRESS, SNOOPED, UNKNOWN_UNICAST
 from ofapp.openflow.pipeline.egress import way_out
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
-from ofapp.openflow.pipeline.meters import ADDRESS_LENGTH, ADDRESS_METER, Copy, meter_id
+from ofapp.openflow.pipeline.meters import ADDRESS_METER, meter_id
 
 DESTINATION = Table(
     TableId.DESTINATION,
@@ -39,7 +40,7 @@ DESTINATION = Table(
             "arp",
             400,
             "eth_type reg4",
-            Feature.ADDRESS,
+            ADDRESS.feature,
             "A few ARP frames a second of hosts that were let in: a copy to the controller, which "
             "so knows their IP addresses; then once more, as if this rule did not exist. Open "
             "vSwitch's cached flows tell Ethernet types apart in any case.",
@@ -49,7 +50,7 @@ DESTINATION = Table(
             "solicitation",
             400,
             "eth_dst eth_type icmpv6_type ip_proto reg4",
-            Feature.ADDRESS,
+            ADDRESS.feature,
             "The same for neighbour solicitations to a solicited-node address (RFC 4861). Those "
             "to one host are not copied: all IPv6 would be cached by its protocol.",
             actions="controller register resubmit",
@@ -100,7 +101,7 @@ DESTINATION = Table(
             "multicast",
             100,
             "eth_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "Where IGMP and MLD are snooped: group addresses have a separate table, which "
             "unicast never sees.",
             goto=TableId.MULTICAST,
@@ -138,13 +139,13 @@ _TABLE = TableId.DESTINATION
 
 def address_flows() -> Iterator[Flow]:
     """The flows that show the controller IP addresses of known hosts; they need meters."""
-    unseen, copy = register(Register.SAMPLED, 0), ToController(ADDRESS_LENGTH, ADDRESS_METER.id)
+    unseen, copy = register(Register.SAMPLED, 0), ToController(ADDRESS.octets, ADDRESS_METER.id)
     again = (copy, SetRegister(Register.SAMPLED, 1), Resubmit(_TABLE))
     arp = (Match("eth_type", ARP), unseen)
     types = zip(("eth_type", "ip_proto", "icmpv6_type"), (IPV6, 58, 135), strict=True)
     solicitation = (TO_SOLICITED_NODE, *(Match(*each) for each in types), unseen)
     for match in (arp, solicitation):
-        yield Flow(_TABLE, 400, match, Feature.ADDRESS, again)
+        yield Flow(_TABLE, 400, match, ADDRESS.feature, again)
 
 
 def unknown_flow(by_table: bool) -> Flow:
@@ -157,7 +158,7 @@ def unknown_flow(by_table: bool) -> Flow:
 def storm_flow(port: DesiredPort, metered: bool) -> Iterator[Flow]:
     """The flow that meters a port's frames to unknown hosts, if it has storm control for them."""
     if metered and port.policy.storm.unknown_unicast is not None:
-        meter = meter_id(port.number, Copy.UNKNOWN_UNICAST)
+        meter = meter_id(port.number, UNKNOWN_UNICAST)
         match = (in_port(port.number), TO_HOST)
         yield Flow(_TABLE, 10, match, Feature.STORM, (), TableId.FLOOD, meter=meter)
 

@@ -18,14 +18,15 @@ from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.stp import PortState
-from ofapp.openflow.model.flow import Action, Flow, Output
-from ofapp.openflow.pipeline import admission, destination, multicast, snoop, source
+from ofapp.openflow.model.flow import Action, Flow, Output, in_port
+from ofapp.openflow.model.traps import LACP, TRAPS, Place, Trap, lacp_places
+from ofapp.openflow.pipeline import admission, destination, multicast, source
 from ofapp.openflow.pipeline import lag as lags
 from ofapp.openflow.pipeline.acl import acl_flows
-from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.egress import egress_flows
 from ofapp.openflow.pipeline.entries import Key
 from ofapp.openflow.pipeline.flood import flood_flows
+from ofapp.openflow.pipeline.meters import to_controller
 from ofapp.openflow.pipeline.stages import floods_by_table
 from ofapp.openflow.pipeline.storm import storm_flows
 from ofapp.openflow.pipeline.tables import check
@@ -38,13 +39,11 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     metered: the switch has meters.
     """
     for lag in desired.lags:
-        yield from lag_flows(lag, metered)
-    for number in desired.lldp:
-        yield lldp_flow(number, metered)
+        yield from _checked(lags.lag_flows(lag))
+    for trap in TRAPS:
+        if trap.of_bridge is not None:
+            yield from (trap_flow(trap, place, metered) for place in trap.of_bridge(desired))
     yield from _checked(_bridge_flows(desired, metered))
-    if desired.snoops:
-        for port in desired.ports:
-            yield snoop_flow(port.number, metered)
     aware = desired.port_policies.aware
     by_table = floods_by_table(desired.ports, aware, metered)
     yield from _fixed_flows(desired.snoops, by_table, aware, metered)
@@ -62,25 +61,27 @@ def port_flows(
 
 
 @lru_cache(1 << 13)
-def snoop_flow(port: int, metered: bool) -> Flow:
-    """The flow that sends a port's IGMP and MLD to the controller."""
-    return _check(snoop.snoop_flow(port, metered))
-
-
-def trap_flow(port: int, seconds: int, metered: bool) -> Flow:
-    """The flow that sends a port's BPDUs to the controller, for so many seconds."""
-    return _check(admission.trap_flow(port, seconds, metered))
-
-
-@lru_cache(1 << 13)
-def lldp_flow(port: int, metered: bool) -> Flow:
-    """The flow that sends a port's LLDP to the controller."""
-    return _check(admission.lldp_flow(port, metered))
+def trap_flow(trap: Trap, place: Place, metered: bool) -> Flow:
+    """The flow that sends a port's frames of one kind to the controller."""
+    rule = trap.rule
+    assert rule is not None
+    return _check(
+        Flow(
+            rule.table,
+            rule.priority,
+            (in_port(place.port), *rule.match),
+            trap.feature,
+            (to_controller(place.port, trap, metered),),
+            serial=place.serial,
+            hard_timeout=place.seconds,
+        )
+    )
 
 
 def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
     """The flows of an aggregation that belong to no port."""
-    return _checked(lags.lag_flows(lag, metered))
+    yield from _checked(lags.lag_flows(lag))
+    yield from (trap_flow(LACP, place, metered) for place in lacp_places(lag))
 
 
 def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
@@ -154,8 +155,10 @@ def _fixed_flows(snoops: bool, by_table: bool, aware: bool, metered: bool) -> tu
 
 
 def _port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
-    if seconds := trap_seconds(port.hello_time):
-        yield admission.trap_flow(port.number, seconds, metered)
+    for trap in TRAPS:
+        place = trap.of_port and trap.of_port(port)
+        if place and trap.rule is not None:
+            yield trap_flow(trap, place, metered)
     if port.state in (None, PortState.DISCARDING):
         return
     yield from source.source_flows(port, statics, metered)

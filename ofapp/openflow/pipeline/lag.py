@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
-    SLOW_PROTOCOLS,
     Choose,
     Flow,
     Match,
@@ -26,7 +25,6 @@ from ofapp.openflow.model.flow import (
     register,
 )
 from ofapp.openflow.model.rule import Register, Table, TableId, rule
-from ofapp.openflow.pipeline.meters import Copy, to_controller
 
 MEMBER = 980
 """Priority of the flows by which members' frames enter."""
@@ -55,8 +53,8 @@ LAG = Table(
 )
 
 
-def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
-    """All flows of one aggregation; those of its logical port are as any port's."""
+def lag_flows(lag: DesiredLag) -> Iterator[Flow]:
+    """All flows of one aggregation but its traps; those of its logical port are as any port's."""
     places = tuple(member or lag.number for member in lag.members)
     for basis in range(CLASSES) if places else ():
         match = (
@@ -65,10 +63,6 @@ def lag_flows(lag: DesiredLag, metered: bool) -> Iterator[Flow]:
         )
         choose = (Choose(places, lag.hash, basis),)
         yield Flow(TableId.LAG, 100, match, Feature.LAG, choose, serial=lag.number)
-    for member in lag.lacp:
-        pdu = (in_port(member), *SLOW_PROTOCOLS)
-        copy = (to_controller(member, Copy.LACP, metered),)
-        yield Flow(TableId.ADMISSION, 985, pdu, Feature.LACP, copy, serial=lag.number)
     enter = (SetInPort(lag.number), Resubmit(TableId.ADMISSION))
     for member in lag.collecting:
         here = (in_port(member),)

@@ -13,6 +13,7 @@ from ofapp.bridge.multicast import Family
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import IPV4, IPV6, TO_GROUP, Flow, Match, ToGroup, vlan
 from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.traps import SNOOPED
 from ofapp.openflow.pipeline.entries import Key
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP
 
@@ -30,7 +31,7 @@ MULTICAST = Table(
             "igmp",
             900,
             "eth_type ip_proto",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "IGMP: the controller alone forwards it.",
             goto=TableId.SNOOP,
         ),
@@ -38,7 +39,7 @@ MULTICAST = Table(
             "mld",
             900,
             "eth_type ip_proto icmpv6_type",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "MLD queries, reports and leaves, multicast router discovery: likewise.",
             goto=TableId.SNOOP,
         ),
@@ -46,7 +47,7 @@ MULTICAST = Table(
             "short6",
             900,
             "eth_type ip_proto icmpv6_type ipv6_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "ICMPv6 of less than 8 octets has no type for the switch: a router's termination "
             "(RFC 4286), and MLD that is cut short and must not pass.",
             goto=TableId.SNOOP,
@@ -55,7 +56,7 @@ MULTICAST = Table(
             "damaged4",
             890,
             "eth_type eth_dst ip_proto ipv4_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "To a group's address, with an IPv4 header that the switch could not read, so that all "
             "its fields are 0: the controller counts and drops it, as the Linux bridge does. A "
             "broadcast is no group's, and floods.",
@@ -65,7 +66,7 @@ MULTICAST = Table(
             "damaged6",
             890,
             "eth_type eth_dst ip_proto",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "And of IPv6, extension headers included: no whole packet ends in hop-by-hop options.",
             goto=TableId.SNOOP,
         ),
@@ -73,7 +74,7 @@ MULTICAST = Table(
             "pim4",
             900,
             "eth_type ip_proto ipv4_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "PIM hellos tell where routers are (RFC 4541 2.1.1).",
             goto=TableId.SNOOP,
         ),
@@ -81,7 +82,7 @@ MULTICAST = Table(
             "pim6",
             900,
             "eth_type ip_proto ipv6_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "And those of IPv6.",
             goto=TableId.SNOOP,
         ),
@@ -89,7 +90,7 @@ MULTICAST = Table(
             "link-scope4",
             800,
             "eth_type ipv4_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "224.0.0.0/24 always floods (RFC 4541 2.1.2).",
             (None, TableId.FLOOD),
             "group",
@@ -98,7 +99,7 @@ MULTICAST = Table(
             "link-scope6",
             800,
             "eth_type ipv6_dst",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "ff02::1 always floods (RFC 4541 3).",
             (None, TableId.FLOOD),
             "group",
@@ -155,7 +156,7 @@ MULTICAST = Table(
             "other-ip",
             400,
             "eth_type",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "All other IPv4 and IPv6: broadcast, and groups while no querier is known.",
             (None, TableId.FLOOD),
             "group",
@@ -173,7 +174,7 @@ MULTICAST = Table(
             "flood",
             0,
             "",
-            Feature.SNOOP,
+            SNOOPED.feature,
             "Broadcast and other protocols.",
             (None, TableId.FLOOD),
             "group",
@@ -202,16 +203,16 @@ def snooping_flows(by_table: bool = False) -> Iterator[Flow]:
         _ip(IPV6, Match("eth_dst", *_IPV6_GROUPS), Match("ip_proto", 0)),
     ]
     link_scope = [_ip(IPV4, _address("224.0.0.0", 24)), _ip(IPV6, _address("ff02::1", 128))]
-    yield Flow(_TABLE, 0, (), Feature.SNOOP, flood, goto)
+    yield Flow(_TABLE, 0, (), SNOOPED.feature, flood, goto)
     for eth_type in (IPV4, IPV6):
-        yield Flow(_TABLE, 400, _ip(eth_type), Feature.SNOOP, flood, goto)
+        yield Flow(_TABLE, 400, _ip(eth_type), SNOOPED.feature, flood, goto)
     for match in link_scope:
-        yield Flow(_TABLE, 800, match, Feature.SNOOP, flood, goto)
+        yield Flow(_TABLE, 800, match, SNOOPED.feature, flood, goto)
     for match in trapped:
-        yield Flow(_TABLE, 900, match, Feature.SNOOP, (), TableId.SNOOP)
+        yield Flow(_TABLE, 900, match, SNOOPED.feature, (), TableId.SNOOP)
     for match in damaged:
-        yield Flow(_TABLE, 890, match, Feature.SNOOP, (), TableId.SNOOP)
-    yield Flow(TableId.DESTINATION, 100, (TO_GROUP,), Feature.SNOOP, (), _TABLE)
+        yield Flow(_TABLE, 890, match, SNOOPED.feature, (), TableId.SNOOP)
+    yield Flow(TableId.DESTINATION, 100, (TO_GROUP,), SNOOPED.feature, (), _TABLE)
 
 
 def entry_flow(key: Key, group: int) -> Flow:

@@ -14,7 +14,8 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature, ports_serial
 from ofapp.openflow.model.flow import Flow, Match, in_port, vlan
 from ofapp.openflow.model.rule import Table, TableId, rule
-from ofapp.openflow.pipeline.meters import Copy, to_controller
+from ofapp.openflow.model.traps import SIGHTING
+from ofapp.openflow.pipeline.meters import to_controller
 
 SOURCE = Table(
     TableId.SOURCE,
@@ -24,7 +25,7 @@ SOURCE = Table(
             "holding",
             400,
             "in_port",
-            Feature.MISS,
+            SIGHTING.feature,
             "A port in state learning, with its VLAN known: a copy to the controller; drop.",
             actions="controller",
         ),
@@ -97,7 +98,7 @@ SOURCE = Table(
             "full-vlan",
             120,
             "in_port vlan_vid",
-            Feature.MISS,
+            SIGHTING.feature,
             "A VLAN that has learned all it may, and drops what is beyond: a copy to the "
             "controller, for there may be room again, and drop.",
             actions="controller",
@@ -106,7 +107,7 @@ SOURCE = Table(
             "full",
             110,
             "in_port",
-            Feature.MISS,
+            SIGHTING.feature,
             "The same for a port.",
             actions="controller",
         ),
@@ -114,7 +115,7 @@ SOURCE = Table(
             "miss",
             100,
             "in_port",
-            Feature.MISS,
+            SIGHTING.feature,
             "An unknown address: a truncated copy to the controller, metered by port, and on. "
             "Without the copy where nothing is to be learned.",
             goto=TableId.DESTINATION,
@@ -129,9 +130,9 @@ _TABLE = TableId.SOURCE
 def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
     """The flows for unknown sources on an up port that learns; statics: the port's entries."""
     here = (in_port(port.number),)
-    copy = (to_controller(port.number, Copy.SIGHTING, metered),) if port.learns else ()
+    copy = (to_controller(port.number, SIGHTING, metered),) if port.learns else ()
     if port.state is PortState.LEARNING:
-        yield Flow(_TABLE, 400, here, Feature.MISS, copy)
+        yield Flow(_TABLE, 400, here, SIGHTING.feature, copy)
         return
     if port.full:
         yield gate_flow(port.number, None, metered)
@@ -141,7 +142,7 @@ def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool)
         for static in statics:
             yield from pass_flows(port, static)
         yield Flow(_TABLE, 350, here, Feature.GUARD)
-    yield Flow(_TABLE, 100, here, Feature.MISS, copy, TableId.DESTINATION)
+    yield Flow(_TABLE, 100, here, SIGHTING.feature, copy, TableId.DESTINATION)
 
 
 def pass_flows(port: DesiredPort, static: PutStatic) -> Iterator[Flow]:
@@ -170,10 +171,10 @@ def static_vlan(static: PutStatic) -> tuple[Match, ...]:
 
 def gate_flow(port: int, vid: int | None, metered: bool) -> Flow:
     """The flow of a port, or of a VLAN on it, that has learned all it may; metered by port."""
-    copy = to_controller(port, Copy.SIGHTING, metered)
+    copy = to_controller(port, SIGHTING, metered)
     if vid is None:
-        return Flow(_TABLE, 110, (in_port(port),), Feature.MISS, (copy,))
-    return Flow(_TABLE, 120, (in_port(port), vlan(vid)), Feature.MISS, (copy,))
+        return Flow(_TABLE, 110, (in_port(port),), SIGHTING.feature, (copy,))
+    return Flow(_TABLE, 120, (in_port(port), vlan(vid)), SIGHTING.feature, (copy,))
 
 
 def hold_flow(hold: HoldDown) -> Flow:

@@ -11,7 +11,8 @@ from ofapp.bridge.desired import DesiredPort
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import TO_ALL, TO_GROUP, Flow, in_port
 from ofapp.openflow.model.rule import Table, TableId, rule
-from ofapp.openflow.pipeline.meters import Copy, meter_id
+from ofapp.openflow.model.traps import BROADCAST, MULTICAST
+from ofapp.openflow.pipeline.meters import meter_id
 from ofapp.openflow.pipeline.stages import ONWARDS, stage_after
 
 STORM = Table(
@@ -54,8 +55,8 @@ def storm_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
     if goto is None:
         return
     yield Flow(table, 100, (here,), Feature.STORM, (), goto)
-    meter = None if storm.broadcast is None else meter_id(port.number, Copy.BROADCAST)
+    meter = None if storm.broadcast is None else meter_id(port.number, BROADCAST)
     yield Flow(table, 120, (here, TO_ALL), Feature.STORM, (), goto, meter=meter)
     if storm.multicast is not None:
-        meter = meter_id(port.number, Copy.MULTICAST)
+        meter = meter_id(port.number, MULTICAST)
         yield Flow(table, 110, (here, TO_GROUP), Feature.STORM, (), goto, meter=meter)

@@ -10,7 +10,6 @@ and goes on to the destination table in the same pass.
 
 from __future__ import annotations
 
-from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import Rule, TableId
 from ofapp.openflow.pipeline.acl import ACL
@@ -47,7 +46,7 @@ class PipelineError(ValueError):
 
 def find_rule(table: int, priority: int, feature: int, fields: frozenset[str]) -> Rule | None:
     """The rule that flows of this kind are instances of."""
-    rule = _RULES.get((TableId(table), priority, Feature(feature), fields))
+    rule = _RULES.get((TableId(table), priority, feature, fields))
     if rule is not None:
         return rule
     kinds = _OPEN[TableId(table)]

@@ -24,6 +24,7 @@ from ofapp.bridge.params.params import BridgeParams
 from ofapp.common import hub
 from ofapp.common.portions import Portions
 from ofapp.common.weakly import weakly
+from ofapp.openflow.model.traps import SIGHTING, TRAP_RENEWAL, TRAPS, Trap
 from ofapp.openflow.switch.audit.program import Changes, Program
 from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
@@ -43,14 +44,8 @@ from ofapp.openflow.wire.messages.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
 from ofapp.openflow.wire.requests import answers
 
-TRAP_RENEWAL = 0.5
-"""Hello times between renewals of the flows that trap BPDUs: a quarter of their lifetime."""
-
 CROWDED = 256
 """Ports from which on all that a bridge wants of its switch is worked out in portions."""
-
-KINDS = ("sighting", "address", "bpdu", "lacp", "lldp", "snooped")
-"""Reasons for which frames come to the controller, as in `pipeline.meters.Copy`."""
 
 
 class NoticeHandler(Protocol):
@@ -101,7 +96,7 @@ class Session:
         self.phase = Phase.STANDBY
         bridge.stp.hear_of_leaving()
         self.port_counters = PortCounters(channel, bridge)
-        self.packet_ins: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
+        self.packet_ins: Counter[str] = Counter({trap.name: 0 for trap in TRAPS})
         self._handle = handle
         self._ownership = ownership
         self._standby = Standby(ownership)
@@ -310,7 +305,7 @@ class Session:
 
     def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None:
         """Addresses were seen, others aged out."""
-        self.packet_ins["sighting"] += len(samples)
+        self.packet_ins[SIGHTING.name] += len(samples)
         effects: list[Effect] = []
         for notice in expired:
             effects += self.bridge.addresses.expired(*notice)
@@ -320,15 +315,10 @@ class Session:
             self._learned = self.bridge.addresses.by_port()
         self._learn_queue.take_in(self._upkeep.admit(samples), time.monotonic())
 
-    def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
-        """Some of the frames by which addresses were seen, with ports, to read IP addresses."""
+    def on_sampled(self, frames: list[tuple[int, bytes]]) -> None:
+        """Read IP addresses from some of the frames by which addresses were seen."""
         if effects := self.bridge.ip_addresses.hear(frames):
             self.apply(effects)
-
-    def on_addresses(self, frames: list[tuple[int, bytes]]) -> None:
-        """ARP and neighbour solicitations arrived, by these ports: samples of IP addresses."""
-        self.packet_ins["address"] += len(frames)
-        self.on_heard(frames)
 
     def _learn(self, samples: list[Sample]) -> None:
         effects = self.bridge.addresses.learn(samples, time.monotonic())
@@ -358,26 +348,10 @@ class Session:
         if refusal.holds:
             self._advance(Transition.REFUSED)
 
-    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
-        """BPDUs arrived, together, on these ports, where spanning tree runs."""
-        self.packet_ins["bpdu"] += len(frames)
-        self.apply(self.bridge.bpdus(frames, time.monotonic()))
-
-    def on_lacpdus(self, frames: list[tuple[int, bytes]]) -> None:
-        """LACPDUs and markers arrived, together, by these members of aggregations."""
-        self.packet_ins["lacp"] += len(frames)
-        self.apply(self.bridge.lacpdus(frames, time.monotonic()))
-
-    def on_lldpdus(self, frames: list[tuple[int, bytes]]) -> None:
-        """LLDPDUs arrived, by these ports of the switch."""
-        self.packet_ins["lldp"] += len(frames)
-        self.apply(self.bridge.lldpdus(frames, time.monotonic()))
-
-    def on_snooped(self, port: int, frame: bytes) -> None:
-        """An IGMP, MLD, PIM or MRD frame arrived; only the controller forwards it."""
-        self.packet_ins["snooped"] += 1
-        self.on_heard([(port, frame)])
-        self.apply(self.bridge.snooped(port, frame, time.monotonic()))
+    def on_frames(self, trap: Trap, frames: list[tuple[int, bytes]]) -> None:
+        """Handle frames of one kind that arrived together, each with its port of the switch."""
+        self.packet_ins[trap.name] += len(frames)
+        self.apply(self.bridge.hear(trap.name, frames, time.monotonic()))
 
     def on_port_news(self, messages: list[bytes]) -> None:
         """Ports were added, changed or removed."""

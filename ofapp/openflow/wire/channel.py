@@ -27,7 +27,6 @@ from os_ken.ofproto import ofproto_parser
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
-from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.ip_sampling import CURIOSITY
@@ -68,7 +67,7 @@ LAG = 1.0
 """Seconds after which what still waits is worth telling."""
 
 _ECHO_REPLY = bytes([ofp.OFPT_ECHO_REPLY])
-_feature = attrgetter("feature")
+_trap = attrgetter("trap")
 _REPLIES = (
     *(ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ROLE_REPLY),
     ofp.OFPT_ERROR,
@@ -395,20 +394,11 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self.acknowledge_echo_reply(xid)
 
     def _hear(self, frames: list[Frame]) -> None:
-        """BPDUs that arrived together are handed over together, as LACPDUs are; all in their
-        order."""
+        """Frames of one kind that arrived together are handed over together; all in their order."""
         if self.listener is None:
             return
-        for feature, group in groupby(frames, key=_feature):
-            if feature is Feature.BPDU:
-                self.listener.on_bpdus([(port, data) for _, port, data in group])
-            elif feature is Feature.LACP:
-                self.listener.on_lacpdus([(port, data) for _, port, data in group])
-            elif feature is Feature.LLDP:
-                self.listener.on_lldpdus([(port, data) for _, port, data in group])
-            else:
-                for _, port, data in group:
-                    self.listener.on_snooped(port, data)
+        for trap, group in groupby(frames, key=_trap):
+            self.listener.on_frames(trap, [(port, data) for _, port, data in group])
 
     def _hear_of_ports(self, messages: list[bytes]) -> None:
         if self.listener is not None:
@@ -426,10 +416,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self.listener.on_learned(batch.samples, batch.expired)
         finally:
             self._outbox.release()  # a host that comes alone does not wait for the next pass
-        if batch.frames and self.listener is not None:
-            self.listener.on_heard(batch.frames)
-        if batch.addresses and self.listener is not None:
-            self.listener.on_addresses(batch.addresses)
+        if batch.sampled and self.listener is not None:
+            self.listener.on_sampled(batch.sampled)
+        self._hear(batch.frames)
 
     def _take_error(self, listener: Listener, message: bytes) -> None:
         try:

@@ -24,19 +24,15 @@ from typing import NamedTuple
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.traps import TRAPS, Lane, Trap
 from ofapp.openflow.wire.ip_sampling import CURIOSITY
 from ofapp.openflow.wire.messages.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.messages.packet_in import (
     first_misses,
-    is_address,
-    is_bpdu,
-    is_lacp,
-    is_lldp,
     is_miss,
-    is_snooped,
     read_miss,
     read_packet_in,
+    trap_of,
 )
 
 BATCH = 256
@@ -50,8 +46,7 @@ _FLOW, _PORT_DESC = (kind.to_bytes(2, "big") for kind in (ofp.OFPMP_FLOW, ofp.OF
 _PORT_STATUS_LENGTH = 80
 _ALL_PORTS = -1
 _FEATURE = 18  # offset in a packet-in of the cookie's feature
-_PROTOCOLS = {Feature.BPDU: is_bpdu, Feature.LACP: is_lacp, Feature.SNOOP: is_snooped}
-_TOLD_BY = [make_cookie(feature).to_bytes(8, "big")[2:3] for feature in (*_PROTOCOLS, Feature.LLDP)]
+_FEATURES = [bytes([trap.feature]) for trap in TRAPS if trap.lane is not Lane.BULK]
 
 
 class BrokenStreamError(Exception):
@@ -67,9 +62,9 @@ class Message(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame of a protocol that came in by `port`; feature: of the flow that sent it here."""
+    """A frame for the controller that came in by `port`."""
 
-    feature: Feature
+    trap: Trap
     port: int
     data: bytes
 
@@ -77,14 +72,14 @@ class Frame(NamedTuple):
 class Batch(NamedTuple):
     """Notices, and the sightings that came after them: (vid, mac, serial) and (port, vid, mac).
 
-    frames: the port and the beginning of the frame of some sightings, from any port.
-    addresses: the same of frames that are for IP addresses alone.
+    sampled: the port and the beginning of the frame of some sightings, from any port.
+    frames: of other traps in bulk.
     """
 
     expired: list[Expired]
     samples: list[tuple[int, int, int]]
-    frames: list[tuple[int, bytes]]
-    addresses: list[tuple[int, bytes]]
+    sampled: list[tuple[int, bytes]]
+    frames: list[Frame]
 
 
 class Inbox:
@@ -211,7 +206,7 @@ class Inbox:
     def _decode(self, data: bytes, at: int, end: int) -> tuple[Message | Batch, int]:
         """The message or batch at this offset, and the offset of the next one."""
         batch = Batch([], [], [], [])
-        expired, samples, frames, addresses = batch
+        expired, samples, sampled, frames = batch
         begin = at
         unpack, counters = _HEADER.unpack_from, self._counters
         left = BATCH
@@ -227,9 +222,9 @@ class Inbox:
                     if samples:  # a host seen before it aged out: keep the order
                         break
                     expired.append(notice)
-            elif type_ == ofp.OFPT_PACKET_IN and is_address(data, at):
-                if (frame := read_packet_in(data[at : at + length])) is not None:
-                    addresses.append(frame)
+            elif type_ == ofp.OFPT_PACKET_IN and (trap := _in_bulk(data, at)) is not None:
+                if (read := read_packet_in(data[at : at + length])) is not None:
+                    frames.append(Frame(trap, *read))
                 else:
                     counters["malformed_packet_ins"] += 1
             elif left == BATCH:
@@ -239,10 +234,10 @@ class Inbox:
             at += length
             left -= 1
         if samples and self.curiosity.left > 0:
-            frames += first_misses(data, begin, at, self.curiosity.left)
-            self.curiosity.left -= len(frames)
-        del addresses[max(self.curiosity.left, 0) :]
-        self.curiosity.left -= len(addresses)
+            sampled += first_misses(data, begin, at, self.curiosity.left)
+            self.curiosity.left -= len(sampled)
+        del frames[max(self.curiosity.left, 0) :]
+        self.curiosity.left -= len(frames)
         return batch, at
 
     def _put_bulk(self, data: bytes, begin: int, end: int) -> None:
@@ -260,12 +255,9 @@ class Inbox:
             self._echoes.append(message)
             return
         if type_ == ofp.OFPT_PACKET_IN:
-            for feature, fits in _PROTOCOLS.items():
-                if fits(data, 0):
-                    self._put_frame(feature, data)
-                    return
-            if is_lldp(data, 0):
-                self._put_frame(Feature.LLDP, data, urgent=False)
+            trap = trap_of(data, 0)
+            if trap is not None and trap.lane is not Lane.BULK:
+                self._put_frame(trap, data)
                 return
         if type_ == ofp.OFPT_PORT_STATUS and len(data) == _PORT_STATUS_LENGTH:
             port = int.from_bytes(data[16:20], "big")
@@ -279,15 +271,15 @@ class Inbox:
         if port is not None:
             self._news[port] += 1
 
-    def _put_frame(self, feature: Feature, message: bytes, urgent: bool = True) -> None:
+    def _put_frame(self, trap: Trap, message: bytes) -> None:
         read = read_packet_in(message)
         if read is None:
             self._counters["malformed_packet_ins"] += 1
             return
-        frame = Frame(feature, *read)
+        frame = Frame(trap, *read)
         if self._news and (frame.port in self._news or _ALL_PORTS in self._news):
             self._put_prompt(frame.port, frame)
-        elif not urgent:
+        elif trap.lane is Lane.PROMPT:
             self._put_prompt(None, frame)
         else:
             self._frames.append(frame)
@@ -308,5 +300,11 @@ def _alike(data: bytes, at: int, length: int) -> int:
 
 def _first_frame(features: bytes) -> int | None:
     """Which of these packet-ins is the first with a frame of a protocol."""
-    found = [at for told_by in _TOLD_BY if (at := features.find(told_by)) >= 0]
+    found = [at for feature in _FEATURES if (at := features.find(feature)) >= 0]
     return min(found, default=None)
+
+
+def _in_bulk(data: bytes, at: int) -> Trap | None:
+    """The kind of the packet-in at this offset, if its frames come in bulk."""
+    trap = trap_of(data, at)
+    return trap if trap is not None and trap.lane is Lane.BULK else None

@@ -16,7 +16,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import Guard
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.controller.network import Network
-from ofapp.openflow.pipeline.meters import Copy
+from ofapp.openflow.model.traps import LIMITED
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import (
     DPID,
@@ -176,7 +176,7 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
 
 
 def test_every_kind_of_frames_that_a_meter_drops_is_told(client: Any, network: Network) -> None:
-    kinds = [copy.name.lower() for copy in Copy if copy is not Copy.ADDRESS]  # of no port
+    kinds = [kind.name for kind in LIMITED]
     session = SimpleNamespace(status=standing(held_back={kind: {1: 5} for kind in kinds}))
     network.sessions[1] = session  # type: ignore[assignment]
     (port, *_) = client.get(f"/v1/bridges/{DPID}/ports").json["ports"]

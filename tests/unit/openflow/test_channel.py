@@ -27,7 +27,8 @@ from os_ken.controller.handler import (
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.cookie import make_cookie
+from ofapp.openflow.model.traps import BPDU, SIGHTING, Trap
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.wire import channel as channel_module
 from ofapp.openflow.wire.channel import (
@@ -69,14 +70,11 @@ class Heard:
         self.log += [("expired", tuple(notice)) for notice in expired]
         self.log += [("sample", sample) for sample in samples]
 
-    def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
+    def on_sampled(self, frames: list[tuple[int, bytes]]) -> None:
         pass
 
-    def on_addresses(self, frames: list[tuple[int, bytes]]) -> None:
-        self.log.append(("addresses", frames))
-
-    def on_bpdus(self, frames: list[tuple[int, bytes]]) -> None:
-        self.log.append(("bpdus", [port for port, _ in frames]))
+    def on_frames(self, trap: Trap, frames: list[tuple[int, bytes]]) -> None:
+        self.log.append((trap.name, [port for port, _ in frames]))
 
     def on_lag(self, lags: bool) -> None:
         self.log.append(("lag", lags))
@@ -101,7 +99,7 @@ def message(type_: int, body: bytes, xid: int = 0) -> bytes:
 def packet_in(port: int, mac: int) -> bytes:
     match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
     frame = b"\xff" * 6 + mac.to_bytes(6, "big") + b"\x08\x06" + bytes(50)
-    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(frame), 1, 40, make_cookie(Feature.MISS))
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(frame), 1, 40, make_cookie(SIGHTING.feature))
     return message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + frame)
 
 
@@ -174,7 +172,7 @@ def test_what_a_frame_tells_besides_is_read_when_its_host_is_learned() -> None:
         def on_learned(self, samples: list[Any], expired: list[Any]) -> None:
             made.send(b"its flows")
 
-        def on_heard(self, frames: list[tuple[int, bytes]]) -> None:
+        def on_sampled(self, frames: list[tuple[int, bytes]]) -> None:
             gone_out.append(far.recv(100, socket.MSG_DONTWAIT))
 
     with near, far:
@@ -269,7 +267,7 @@ def test_replies_go_to_whoever_asked() -> None:
 
 def bpdu(port: int) -> bytes:
     match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
-    head = struct.pack("!IHBBQ", 0xFFFFFFFF, 60, 1, 0, make_cookie(Feature.BPDU))
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, 60, 1, 0, make_cookie(BPDU.feature))
     return message(ofp.OFPT_PACKET_IN, head + match + bytes(62))
 
 
@@ -277,7 +275,7 @@ def test_bpdus_of_one_read_are_heard_together_before_the_storm_they_came_in() ->
     storm = flow_removed(1, 10, 5) * 300
     made, heard = channel([storm + bpdu(1) + storm + bpdu(2)])
     made._recv_loop()
-    assert heard.log[0] == ("bpdus", [1, 2])
+    assert heard.log[0] == ("bpdu", [1, 2])
     assert len(heard.log) == 601
 
 
@@ -371,10 +369,10 @@ def test_nobody_is_read_from_whose_words_fill_the_memory(monkeypatch: pytest.Mon
 def test_an_error_in_what_hears_ends_the_connection_and_is_told() -> None:
     made, heard = channel([bpdu(1), packet_in(1, 10)])
 
-    def fail(_frames: object) -> None:
+    def fail(_trap: object, _frames: object) -> None:
         raise ValueError("what nobody thought of")
 
-    heard.on_bpdus = fail  # type: ignore[method-assign]
+    heard.on_frames = fail  # type: ignore[method-assign]
     made.serve()
     assert heard.log == [("fault", "what nobody thought of")]
     assert made.state == DEAD_DISPATCHER

@@ -15,17 +15,18 @@ import ofapp.common.hub  # noqa: F401
 # isort: split
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.cookie import make_cookie
+from ofapp.openflow.model.traps import ADDRESS, BPDU, LACP, SIGHTING, SNOOPED, Trap
 from ofapp.openflow.wire.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.ip_sampling import SAVED, Curiosity
 from tests.unit.openflow.test_channel import flow_removed, message, packet_in
 
 
-def frame(port: int, text: bytes = b"hello", feature: Feature = Feature.BPDU) -> bytes:
-    """A frame of a protocol, as the flow of that feature sends it here."""
+def frame(port: int, text: bytes = b"hello", trap: Trap = BPDU) -> bytes:
+    """A frame of a protocol, as a flow of that trap sends it here."""
     match = struct.pack("!HHII4x", 1, 12, 0x80000004, port)
-    serial = 4095 if feature is Feature.LACP else 0
-    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(text), 1, 0, make_cookie(feature, serial))
+    serial = 4095 if trap is LACP else 0
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(text), 1, 0, make_cookie(trap.feature, serial))
     return message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + text)
 
 
@@ -87,11 +88,11 @@ def kinds(found: list[object]) -> str:
         packet_in(1, 10) + flow_removed(1, 10, 5) + ERROR,
     ],
 )
-@pytest.mark.parametrize("feature", [Feature.BPDU, Feature.LACP, Feature.SNOOP])
-def test_echoes_and_protocols_come_before_any_storm(storm: bytes, feature: Feature) -> None:
-    inbox, _ = sorted_into(storm * 700 + frame(3, feature=feature) + ECHO + storm)
+@pytest.mark.parametrize("trap", [BPDU, LACP, SNOOPED])
+def test_echoes_and_protocols_come_before_any_storm(storm: bytes, trap: Trap) -> None:
+    inbox, _ = sorted_into(storm * 700 + frame(3, trap=trap) + ECHO + storm)
     assert [echo.xid for echo in inbox.take_echoes()] == [5]
-    assert inbox.take_frames(10) == [Frame(feature, 3, b"hello")]
+    assert inbox.take_frames(10) == [Frame(trap, 3, b"hello")]
 
 
 def test_answers_and_ports_come_before_what_is_said_in_bulk() -> None:
@@ -143,7 +144,7 @@ def test_a_frame_that_looks_like_a_bpdu_inside_is_none() -> None:
     """A host can send any bytes, and 64 of them are copied here."""
     forged = frame(3)[8:]
     match = struct.pack("!HHII4x", 1, 12, 0x80000004, 1)
-    head = struct.pack("!IHBBQ", 0xFFFFFFFF, 80, 1, 40, make_cookie(Feature.MISS))
+    head = struct.pack("!IHBBQ", 0xFFFFFFFF, 80, 1, 40, make_cookie(SIGHTING.feature))
     seen = message(ofp.OFPT_PACKET_IN, head + match + b"\0\0" + forged.ljust(64, b"\0"))
     assert kinds(everything(sorted_into(seen * 50)[0])) == "s" * 50
 
@@ -153,8 +154,8 @@ PARTS = [
     *(
         frame(3),
         frame(4, b"x" * 52),
-        frame(5, feature=Feature.SNOOP),
-        frame(6, feature=Feature.LACP),
+        frame(5, trap=SNOOPED),
+        frame(6, trap=LACP),
         ECHO,
         ERROR,
         BARRIER,
@@ -224,20 +225,20 @@ def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> 
     inbox.feed(stream)
     told = inbox.take_bulk()
     assert isinstance(told, Batch)
-    assert told.frames == [(3, frame) for frame in frames[:2]]  # of the first three messages
+    assert told.sampled == [(3, frame) for frame in frames[:2]]  # of the first three messages
     assert inbox.curiosity.left == 1
 
 
 def test_samples_of_ip_addresses_are_bulk_and_are_bounded_too() -> None:
     stream = b"".join(
-        frame(port, b"arp" + bytes(60), Feature.ADDRESS) + packet_in(3, port) for port in (1, 2, 3)
+        frame(port, b"arp" + bytes(60), ADDRESS) + packet_in(3, port) for port in (1, 2, 3)
     )
     inbox, counters = sorted_into(stream)
     inbox.curiosity = Curiosity(4)  # the first two sightings and the first two samples
     batch = inbox.take_bulk()
     assert isinstance(batch, Batch)
-    assert (len(batch.samples), len(batch.frames)) == (3, 2)
-    assert batch.addresses == [(port, b"arp" + bytes(60)) for port in (1, 2)]
+    assert (len(batch.samples), len(batch.sampled)) == (3, 2)
+    assert batch.frames == [Frame(ADDRESS, port, b"arp" + bytes(60)) for port in (1, 2)]
     assert (inbox.curiosity.left, counters) == (0, {})
     assert inbox.take_bulk() is None
 

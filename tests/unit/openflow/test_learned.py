@@ -28,6 +28,7 @@ from ofapp.bridge.effects import (
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.traps import SIGHTING
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.switch.encode.learned import LearnedWriter
 from ofapp.openflow.wire.messages import codec, flow_removed
@@ -99,7 +100,7 @@ def packet_in(frame: bytes, **match: Any) -> bytes:
         len(frame),
         ofp.OFPR_ACTION,
         40,
-        make_cookie(Feature.MISS),
+        make_cookie(SIGHTING.feature),
         parser.OFPMatch(**match),
         frame,
     )

@@ -24,8 +24,8 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.model.traps import BPDU, SNOOPED, Place, trap_seconds
 from ofapp.openflow.pipeline import flows
-from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
 from ofapp.openflow.pipeline.multicast import snooping_flows
@@ -117,7 +117,7 @@ class TestTraps:
         assert trap_seconds(made.desired_port(1).hello_time) == seconds
         assert seconds + 1 <= (3 - 1) * hello + 3 - 2
         assert trap_seconds(made.desired_port(LOCAL_PORT).hello_time) == 0
-        traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature is Feature.BPDU]
+        traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature == BPDU.feature]
         assert [flow.hard_timeout for flow in traps] == [seconds]
         assert [*EffectWriter(made, True).trap_bpdus()] == [codec.add_flow(traps[0])]
 
@@ -147,7 +147,7 @@ class TestDeclaration:
             *ports_flows(bridge(), 1, PortState.FORWARDING, 1),
             *ports_flows(bridge(), 1, PortState.LEARNING),
             *snooping_flows(),
-            flows.snoop_flow(1, True),
+            flows.trap_flow(SNOOPED, Place(1), True),
             *flows.desired_flows(everything().desired(), True),
             *flows.desired_flows(guarded().desired(), True),
             *flows.learned_flows(1, 0, 5, 1, None),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.traps import BPDU
 from tests.support.controller import Controller
 from tests.vswitchd import fakeswitch as of
 from tests.vswitchd.fakeswitch import FakeSwitch, message
@@ -63,7 +64,7 @@ class Switch(FakeSwitch):
     def hears(self, port: int, frame: bytes) -> None:
         """A BPDU comes in."""
         match = struct.pack("!HHHBBI4x", 1, 12, 0x8000, 0, 4, port)
-        head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(frame), 1, 0, make_cookie(Feature.BPDU))
+        head = struct.pack("!IHBBQ", 0xFFFFFFFF, len(frame), 1, 0, make_cookie(BPDU.feature))
         self.send(message(of.PACKET_IN, head + match + b"\0\0" + frame))
 
     def loses_flows(self) -> None:

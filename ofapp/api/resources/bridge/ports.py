@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -35,6 +35,7 @@ from ofapp.config.base import MAX_VID
 from ofapp.config.membership import joined, left, said
 from ofapp.config.port import PortSection, PortVlan, Storm
 from ofapp.controller.network import Network
+from ofapp.openflow.model.traps import LIMITED
 from ofapp.openflow.switch.counters.ports import ask_all
 
 PATIENCE = 5.0
@@ -123,19 +124,11 @@ class PortChange(_PORT_FIELDS, Change):  # type: ignore[misc, valid-type]
 
 
 PortState = Literal["disabled", "discarding", "learning", "forwarding"]
-LimitedKind = Literal[
-    "sighting",
-    "bpdu",
-    "lacp",
-    "lldp",
-    "snooped",
-    "broadcast",
-    "multicast",
-    "unknown_unicast",
-    "learning",
-]
-"""Kinds of rate-limited frames, see `Copy` in `ofapp.openflow.pipeline.meters`; and new addresses
-that came faster than the switch accepts them."""
+if TYPE_CHECKING:
+    LimitedKind = str
+else:
+    LimitedKind = Literal[(*(kind.name for kind in LIMITED), "learning")]
+"""Kinds of rate-limited frames, and new addresses that came faster than the switch accepts them."""
 
 
 class PortQuery(Input):

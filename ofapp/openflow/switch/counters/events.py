@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ofapp.bridge.event import INFO, WARNING, EventKind
+from ofapp.openflow.model.traps import LIMITED
 
 
 class Limited(NamedTuple):
@@ -29,18 +30,11 @@ def _limited(name: str, what: str, remedy: str = "") -> Limited:
     )
 
 
-_STORM = "Limit what the host sends, or raise the port's storm limit (`storm`)."
-
 LEARNING = _limited("learning", "New addresses that come faster than the switch takes them")
-PACKET_IN = _limited("packet_in", "Copies of frames from unknown sources")
-BPDU = _limited("bpdu", "BPDUs", "See what sends them: a loop, or an attack.")
-LACP = _limited("lacp", "LACPDUs and markers", "See what sends them.")
-LLDP = _limited("lldp", "LLDPDUs", "See what sends them.")
-SNOOP = _limited("snoop", "IGMP, MLD and router messages", "See which host sends them.")
-BROADCAST = _limited("storm.broadcast", "Broadcasts above the port's limit", _STORM)
-MULTICAST = _limited("storm.multicast", "Multicast frames above the port's limit", _STORM)
-UNKNOWN_UNICAST = _limited(
-    "storm.unknown_unicast", "Frames to unknown hosts above the limit", _STORM
+OF_METERS = tuple(
+    event
+    for kind in LIMITED
+    for event in _limited(kind.event, kind.what[0].upper() + kind.what[1:], kind.remedy)
 )
 LOCKED = _limited("port.locked", "Frames from unknown sources on a locked port")
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ofapp.bridge.event import Event, PortNumber, Severity
-from ofapp.openflow.pipeline.meters import Copy, metered
-
-_STORM = "were above the port's limit and dropped"
+from ofapp.openflow.model.traps import LIMITED, SIGHTING, MeterKind
+from ofapp.openflow.pipeline.meters import metered
 
 
 class Policer:
@@ -117,35 +116,24 @@ class MeterWatch:
     """What the meters of one switch's ports hold back, by kind, as of the last poll."""
 
     def __init__(self) -> None:
-        self._watches = {
-            Copy.SIGHTING: RateWatch("packet_in", "sightings of unknown sources"),
-            Copy.BPDU: RateWatch("bpdu", "BPDUs"),
-            Copy.LACP: RateWatch("lacp", "LACPDUs and markers"),
-            Copy.LLDP: RateWatch("lldp", "LLDPDUs"),
-            Copy.SNOOPED: RateWatch("snoop", "IGMP, MLD and router messages"),
-            Copy.BROADCAST: RateWatch("storm.broadcast", "broadcasts", _STORM),
-            Copy.MULTICAST: RateWatch("storm.multicast", "multicast frames", _STORM),
-            Copy.UNKNOWN_UNICAST: RateWatch(
-                "storm.unknown_unicast", "frames to unknown hosts", _STORM
-            ),
-        }
+        self._watches = {kind: RateWatch(kind.event, kind.what, kind.fate) for kind in LIMITED}
 
     @property
     def dropped(self) -> Mapping[str, Mapping[int, int]]:
         """How many frames were held back, by kind and port."""
-        return {copy.name.lower(): watch.dropped for copy, watch in self._watches.items()}
+        return {kind.name: watch.dropped for kind, watch in self._watches.items()}
 
     def observe(self, policed: Mapping[int, int], stats: Iterable[Any]) -> Iterator[Event]:
         """policed: sightings held back here, for a switch without meters.
 
         stats: all its meters (os-ken's OFPMeterStats).
         """
-        dropped: dict[Copy, dict[int, int]] = {copy: {} for copy in Copy}
-        dropped[Copy.SIGHTING] |= policed
+        dropped: dict[MeterKind, dict[int, int]] = {kind: {} for kind in LIMITED}
+        dropped[SIGHTING] |= policed
         for entry in stats:
             limited = metered(entry.meter_id)
             if limited is not None and entry.band_stats:
-                port, copy = limited
-                dropped[copy][port] = entry.band_stats[0].packet_band_count
-        for copy, watch in self._watches.items():
-            yield from watch.observe(dropped[copy])
+                port, kind = limited
+                dropped[kind][port] = entry.band_stats[0].packet_band_count
+        for kind, watch in self._watches.items():
+            yield from watch.observe(dropped[kind])

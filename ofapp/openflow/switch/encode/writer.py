@@ -34,8 +34,8 @@ from ofapp.bridge.effects import (
     SetFlood,
     SetGate,
     SetLag,
-    SetLldp,
     SetRate,
+    SetTrap,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.desired import DesiredLag
@@ -45,8 +45,16 @@ from ofapp.common.portions import AT_ONCE, PORTION, Portions
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, vlan
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.model.traps import (
+    BPDU,
+    LACP,
+    OF_PORTS,
+    TRAPS,
+    Place,
+    lacp_places,
+    trap_seconds,
+)
 from ofapp.openflow.pipeline import flows, meters
-from ofapp.openflow.pipeline.admission import trap_seconds
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.egress import entry_groups
 from ofapp.openflow.pipeline.entries import GroupNumbers, Key, entry_of, key_of
@@ -65,6 +73,9 @@ flow, and every flow with an idle timeout.  With 100,000 hosts that takes millis
 without bundles it does so after every 50 messages [measured].
 """
 
+_TRAPS = {trap.name: trap for trap in TRAPS}
+_OF_SWITCH = {Feature.LAG, *(trap.feature for trap in TRAPS if trap.of_bridge)}
+"""Features of flows that are of the switch's ports, and not of the bridge's."""
 _OPENED, _COMMITTED = bundle.frame(bundle.LEARNED)
 _Writers = dict[type[Effect], Callable[[Any], bytes]]
 
@@ -190,8 +201,8 @@ class EffectWriter:
                 return codec.send_frame(ports, frame, self._bridge.port_policies.aggregated)
             case SetLag(lag):
                 return self._set_lag(lag)
-            case SetLldp(port, heard):
-                return self._set_lldp(port, heard)
+            case SetTrap(kind, port, on):
+                return self._set_trap(kind, port, on)
             case SetGroup() | SetUnregistered():
                 return self._set_entry(*entry_of(effect))
             case RemoveGroup(vid, group, sender):
@@ -256,8 +267,6 @@ class EffectWriter:
         """Delete before adding, from the outermost table on, so that no frame is half-way in."""
         desired = self._bridge.desired_port(port, state)
         wanted = [*flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._metered)]
-        if desired.snoops:
-            wanted.append(flows.snoop_flow(port, self._metered))
         kept = {flow.identity for flow in wanted}
         messages = [self._take_out(flow) for flow in self._on(port) if flow.identity not in kept]
         if self._metered:
@@ -266,16 +275,13 @@ class EffectWriter:
 
     def _close(self, port: int) -> bytes:
         messages = [*map(self._take_out, self._on(port))]
-        kinds = (kind for kind in meters.Copy if kind not in meters.APART)
-        messages += [self._drop_meter(meters.meter_id(port, kind)) for kind in kinds]
+        messages += [self._drop_meter(meters.meter_id(port, kind)) for kind in OF_PORTS]
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
         """A port's own flows, and not those that are of the switch's port of that number."""
         flows = (
-            flow
-            for flow in self.installed.flows.of_port(port)
-            if flow.feature not in (Feature.LAG, Feature.LACP, Feature.LLDP)
+            flow for flow in self.installed.flows.of_port(port) if flow.feature not in _OF_SWITCH
         )
         return sorted(flows, key=lambda flow: (flow.table, flow.priority))
 
@@ -322,18 +328,20 @@ class EffectWriter:
         old = [
             flow
             for flow in self.installed.flows.values()
-            if flow.feature in (Feature.LAG, Feature.LACP) and flow.serial == lag.number
+            if flow.feature in (Feature.LAG, LACP.feature) and flow.serial == lag.number
         ]
         gone = [flow for flow in old if flow.identity not in kept]
         messages = [*map(self._take_out, gone)]
         if self._metered:
             messages += map(self._drop_meter, meters.metered_by(gone))
-            messages += map(self._put_meter, meters.lag_meters(lag))
+            traps = (meters.trap_meter(LACP, place) for place in lacp_places(lag))
+            messages += map(self._put_meter, traps)
         return b"".join([*messages, *map(self._put, wanted)])
 
-    def _set_lldp(self, port: int, heard: bool) -> bytes:
-        flow, meter = flows.lldp_flow(port, self._metered), meters.lldp_meter(port)
-        if heard:
+    def _set_trap(self, kind: str, port: int, on: bool) -> bytes:
+        trap, place = _TRAPS[kind], Place(port)
+        flow, meter = flows.trap_flow(trap, place, self._metered), meters.trap_meter(trap, place)
+        if on:
             return (self._put_meter(meter) if self._metered else b"") + self._put(flow)
         return self._take_out(flow) + self._drop_meter(meter.id)
 
@@ -380,4 +388,5 @@ def _writers(learned: LearnedWriter, sticky: LearnedWriter) -> _Writers:
 @lru_cache(4096)
 def _trap(port: int, seconds: int, metered: bool) -> bytes:
     """Made once: a switch of 48 ports is sent a hundred of these a second."""
-    return codec.add_flow(flows.trap_flow(port, seconds, metered)) if seconds else b""
+    place = Place(port, seconds=seconds)
+    return codec.add_flow(flows.trap_flow(BPDU, place, metered)) if seconds else b""

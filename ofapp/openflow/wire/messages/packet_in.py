@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import struct
 
-from ofapp.openflow.model.cookie import Feature, make_cookie
+from ofapp.openflow.model.cookie import make_cookie
 from ofapp.openflow.model.flow import VID_MASK
+from ofapp.openflow.model.traps import SIGHTING, TRAPS, Trap
 from ofapp.openflow.wire.messages.oxm import IN_PORT, oxms
 
-_BPDU_COOKIE = make_cookie(Feature.BPDU).to_bytes(8, "big")
-_SNOOP_COOKIE = make_cookie(Feature.SNOOP).to_bytes(8, "big")
-_LACP_COOKIE = make_cookie(Feature.LACP).to_bytes(8, "big")[:4]
-_LLDP_COOKIE = make_cookie(Feature.LLDP).to_bytes(8, "big")
-_MISS_COOKIE = make_cookie(Feature.MISS).to_bytes(8, "big")
-_ADDRESS_COOKIE = make_cookie(Feature.ADDRESS).to_bytes(8, "big")
+_MISS_COOKIE = make_cookie(SIGHTING.feature).to_bytes(8, "big")
+_TRAPS = {make_cookie(trap.feature).to_bytes(8, "big")[:4]: trap for trap in TRAPS}
 _TAGS = (0x8100, 0x88A8)
 
 # From the cookie (offset 16) of a packet-in whose match is in_port alone, to the VLAN tag.
@@ -25,34 +22,14 @@ _ETHERNET = struct.Struct("!6xHIHH")
 _BEFORE_FRAME = struct.Struct("!2xH22xH4xI6x")
 
 
-def is_bpdu(data: bytes, at: int) -> bool:
-    """Whether the packet-in at this offset is a BPDU from `admission/bpdu`."""
-    return data[at + 16 : at + 24] == _BPDU_COOKIE
-
-
-def is_snooped(data: bytes, at: int) -> bool:
-    """Whether the packet-in at this offset is IGMP, MLD, PIM or MRD from `snoop/snoop`."""
-    return data[at + 16 : at + 24] == _SNOOP_COOKIE
-
-
-def is_lacp(data: bytes, at: int) -> bool:
-    """Whether the packet-in at this offset is LACP or a marker from `admission/lacpdu`."""
-    return data[at + 16 : at + 20] == _LACP_COOKIE
-
-
-def is_lldp(data: bytes, at: int) -> bool:
-    """Whether the packet-in at this offset is LLDP from `admission/lldp`."""
-    return data[at + 16 : at + 24] == _LLDP_COOKIE
+def trap_of(data: bytes, at: int) -> Trap | None:
+    """The kind of the frame in the packet-in at this offset, by its cookie; None for another's."""
+    return _TRAPS.get(data[at + 16 : at + 20])
 
 
 def is_miss(data: bytes, at: int) -> bool:
-    """Whether the packet-in at this offset is a copy from `source/miss`."""
+    """Whether the packet-in at this offset is a sighting."""
     return data[at + 16 : at + 24] == _MISS_COOKIE
-
-
-def is_address(data: bytes, at: int) -> bool:
-    """Whether the packet-in at this offset is a sample of a host's IP address."""
-    return data[at + 16 : at + 24] == _ADDRESS_COOKIE
 
 
 def read_miss(data: bytes, at: int, length: int) -> tuple[int, int, int] | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ofapp.api.resources.topology import Around
-from ofapp.bridge.effects import SendFrame, SetLldp
+from ofapp.bridge.effects import SendFrame, SetTrap
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lldp import BridgeParams, OwnAgents, PortParams, Relative, Sender
@@ -153,7 +153,7 @@ def test_a_port_that_is_off_says_nothing_and_hears_nothing(port: AllOfAPort) -> 
 def test_a_port_that_goes_takes_its_flow_with_it() -> None:
     lab = Lab(1)
     effects = lab.bridges[1].remove_port(2, 1.0)
-    assert SetLldp(2, False) in effects
+    assert SetTrap("lldp", 2, False) in effects
     assert not [effect for effect in effects if isinstance(effect, SendFrame)]
     assert lab.bridges[1].desired().lldp == (1, 3)
 
