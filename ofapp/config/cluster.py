@@ -72,13 +72,12 @@ Name = Annotated[StrictStr, AfterValidator(member_name)]
 
 
 class EtcdTls(Model):
-    """Files for TLS with etcd, and with members where `cert` is given; relative to this file."""
+    """Files for TLS with etcd, relative to this file; members need none among themselves."""
 
-    ca: StrictStr = Field(description="who signed the certificates of etcd and of members, PEM")
+    ca: StrictStr = Field(description="CA that has signed etcd's certificates, PEM")
     cert: StrictStr | None = Field(
         None,
-        description="our certificate, PEM, for etcd and for other members, who look for this"
-        " member's name in it (subjectAltName DNS)",
+        description="this member's certificate for etcd, PEM",
     )
     key: StrictStr | None = Field(None, description="its private key, PEM, without a password")
 

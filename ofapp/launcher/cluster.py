@@ -149,15 +149,11 @@ def _wait_for_etcd(history: History, tell: Tell) -> None:
 
 def surface(settings: ClusterSettings, member: Member) -> Surface:
     """What the API needs of it; StartError where other members could not reach this one."""
-    from ofapp.controller.cluster.peers.requests import Credentials
     from ofapp.controller.cluster.peers.surface import Place, Surface
 
-    credentials = None
-    if settings.ca is not None and settings.cert is not None and settings.key is not None:
-        credentials = Credentials(settings.key, settings.cert, settings.ca)
     listen = settings.cluster.listen
     host, port = split_listener(listen) if listen else (_towards(settings.cluster.etcd), 0)
-    return Surface(member, Place(host, port, credentials))
+    return Surface(member, Place(host, port))
 
 
 def _towards(endpoints: Iterable[str]) -> str:

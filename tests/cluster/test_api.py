@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
-import urllib.error
-import urllib.request
 
 from tests.cluster.site import Member, Site, Switch
-from tests.support.lab import _in_namespace
 from tests.support.waiting import wait_for
 
 
@@ -150,38 +146,6 @@ def test_pages_over_all_members_tell_each_entry_once(site: Site) -> None:
     keys = [(one["datapath_id"], one["vlan"], one["mac"]) for one in whole]
     assert [(one["datapath_id"], one["vlan"], one["mac"]) for one in paged] == keys
     assert {one["datapath_id"] for one in whole} == {own.bridge.dpid16 for own in site.switches}
-
-
-def test_who_is_no_member_gets_nothing(site: Site) -> None:
-    asked, asking = site.members[0], site.members[1]
-    (address,) = (
-        one["address"] for one in asking.get("/v1/cluster")["members"] if one["name"] == asked.name
-    )
-    for header in ("", "Bearer x", "Ofapp-Member x.y"):
-        for path in ("/healthz", "/v1/bridges", "/v1/cluster"):
-            assert _status(asking, address + path, header) == 401, (header, path)
-    # And the signature of one counts nowhere but there.
-    own = f"http://127.0.0.1:{asked.api_port}/v1/cluster"
-    assert _status(asked, own, "Ofapp-Member x.y", {"Ofapp-Caller": "root"}) == 200  # it is open
-
-
-def _status(
-    member: Member, url: str, authorization: str, headers: dict[str, str] | None = None
-) -> int:
-    request = urllib.request.Request(url, headers=headers or {})
-    if authorization:
-        request.add_header("Authorization", authorization)
-
-    def ask() -> int:
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            with error:
-                json.loads(error.read())
-            return error.code
-
-    return _in_namespace(member.space, ask)
 
 
 def test_a_silent_member_is_named_and_holds_nobody_up(site: Site) -> None:

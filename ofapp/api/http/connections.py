@@ -19,7 +19,7 @@ from enum import Enum
 from typing import Any
 
 from ofapp.api.http import unix_socket as local
-from ofapp.api.http.tls import Tls
+from ofapp.api.http.tls import Handshakes
 from ofapp.api.problems import farewell
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
@@ -62,7 +62,7 @@ class Guest:
     socket: Any
     peer: str
     user: User | None = None
-    tls: Tls | None = None
+    tls: Handshakes | None = None
     inside: bool = False
     since: float = field(default_factory=time.monotonic)
     stage: Stage = Stage.IDLE
@@ -77,12 +77,10 @@ class Guest:
         """Whether the stage has exceeded its timeout."""
         return now - self.since > self.stage.value and not self.environ.get(LASTING)
 
-    def certified(self) -> list[str] | None:
-        """DNS names in the client's certificate; None without TLS."""
-        if self.tls is None:
-            return None
-        names = (self.socket.getpeercert() or {}).get("subjectAltName", ())
-        return [name for kind, name in names if kind == "DNS"]
+    def certificate(self) -> bytes | None:
+        """The client's certificate, DER; None without one."""
+        found: bytes | None = None if self.tls is None else self.socket.getpeercert(True)
+        return found
 
     def has_left(self) -> bool:
         """Whether the client has closed the connection, as far as is known without reading."""
@@ -108,7 +106,7 @@ class Door:
         listening: Any,
         tell: Callable[[int | None, Event], None],
         counts: Counter[str],
-        tls: Tls | None = None,
+        tls: Handshakes | None = None,
     ) -> None:
         self.counts = counts
         self.tls = tls

@@ -64,9 +64,3 @@ API_TLS_REFUSED = EventKind(
 API_TLS_REFUSED_CLEARED = EventKind(
     "api.tls.refused.cleared", INFO, "The new certificate is in use."
 )
-CLUSTER_INSECURE = EventKind(
-    "cluster.insecure",
-    WARNING,
-    "Members ask each other without TLS.",
-    "Give `cluster: {tls: ...}`.",
-)

@@ -15,8 +15,7 @@ from ofapp.api.http import unix_socket as local
 from ofapp.api.http.connections import CONNECTIONS, Door
 from ofapp.api.http.protocol import Protocol
 from ofapp.api.http.streams import Streams
-from ofapp.api.http.tls import Tls, TlsFiles
-from ofapp.bridge.event import Event, Severity
+from ofapp.api.http.tls import Handshakes, Tls, TlsFiles
 from ofapp.common import hub
 from ofapp.controller.network import Network
 
@@ -81,22 +80,12 @@ class ApiServer:
         return self._serve(listening, self._tls)
 
     def _serve_members(self, surface: Surface) -> None:
-        own, tls = surface.place, None
-        if (files := own.credentials) is not None:
-            tls = Tls(TlsFiles(files.key, files.certificate, files.authority), self._tell)
-            self._threads.append(hub.spawn(tls.watch))
+        own = surface.place
         family = socket.AF_INET6 if ":" in own.host else socket.AF_INET
         listening = hub.listen((own.host, own.port), family)
-        self._serve(listening, tls, inside=True)
+        self._serve(listening, Handshakes(surface.context), surface.refused)
         host = f"[{own.host}]" if ":" in own.host else own.host
-        scheme = "http" if tls is None else "https"
-        if tls is None and not is_loopback(own.host):
-            what = (
-                f"members of the cluster connect to this one at {own.host} without TLS: requests"
-                " are signed but not encrypted, and answers can be altered; set cluster.tls"
-            )
-            self._tell(None, Event("cluster.insecure", what, Severity.WARNING))
-        surface.announce(f"{scheme}://{host}:{listening.getsockname()[1]}")
+        surface.announce(f"https://{host}:{listening.getsockname()[1]}")
 
     def _serve_locally(self, path: Path) -> None:
         try:
@@ -106,12 +95,16 @@ class ApiServer:
             return
         self._serve(listening, None)
 
-    def _serve(self, listening: Any, tls: Tls | None, inside: bool = False) -> Any:
-        """Start a serving greenlet.  Each listener has a separate `Door`, so that too many
-        connections to one do not affect the others."""
+    def _serve(
+        self, listening: Any, tls: Handshakes | None, refused: Counter[str] | None = None
+    ) -> Any:
+        """Start a serving greenlet.  refused: counts refusals, for the listener for members only.
+
+        Each listener has a separate `Door`: too many connections to one do not affect the others.
+        """
         self._sockets.append(listening)
-        door = Door(listening, self._tell, self._ended, tls)
-        door.inside = inside
+        door = Door(listening, self._tell, self._ended if refused is None else refused, tls)
+        door.inside = refused is not None
         serving = hub.spawn(
             hub.wsgi_server,
             door,

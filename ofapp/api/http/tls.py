@@ -62,24 +62,39 @@ class TlsFiles:
         return tuple(found)
 
 
-class Tls:
+class Handshakes:
+    """TLS of the connections of one listener.  context: gives the present one for the next."""
+
+    def __init__(self, context: Callable[[], ssl.SSLContext]) -> None:
+        self._present = context
+        self._line = hub.Lock()
+
+    def wrap(self, client: Any) -> Any:
+        """Wrap a connection in TLS, before its handshake."""
+        return hub.secured(client, self._present())
+
+    def shake_hands(self, client: Any) -> None:
+        """Make the handshake; waits for others.  OSError."""
+        hub.shake_hands(client, self._turn)
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._line:
+            begun = time.perf_counter()
+            yield
+            hub.sleep((time.perf_counter() - begun) * (1 / SHARE - 1))
+
+
+class Tls(Handshakes):
     """TLS of the connections of one listener, with the present files."""
 
     def __init__(self, files: TlsFiles, tell: Callable[[int | None, Event], None]) -> None:
+        super().__init__(lambda: self._context)
         self._files = files
         self._tell = tell
         self._known = self._before = files.signature()
         self._refused = False
         self._context = files.context()
-        self._line = hub.Lock()
-
-    def wrap(self, client: Any) -> Any:
-        """Wrap a connection in TLS, before its handshake."""
-        return hub.secured(client, self._context)
-
-    def shake_hands(self, client: Any) -> None:
-        """Make the handshake; waits for others.  OSError."""
-        hub.shake_hands(client, self._turn)
 
     def watch(self) -> None:
         """Load changed files; does not return."""
@@ -109,10 +124,3 @@ class Tls:
             self._refused = False
             event = Event(kind, "new connections to the API use the changed certificate")
         self._tell(None, event)
-
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        with self._line:
-            begun = time.perf_counter()
-            yield
-            hub.sleep((time.perf_counter() - begun) * (1 / SHARE - 1))

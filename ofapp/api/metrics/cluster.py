@@ -37,6 +37,9 @@ _CLUSTER: Metrics[Surface] = (
      lambda surface: surface.claims.counts),
     ("ofapp_cluster_invalid_keys", "Keys of the cluster in etcd that are invalid and ignored.",
      lambda surface: len(surface.invalid)),
+    ("ofapp_cluster_refused_total{reason}",
+     "Connections and requests that the listener for members has refused.",
+     lambda surface: surface.refused),
     ("ofapp_cluster_history", "How often etcd was wiped or restored while members ran.",
      lambda surface: surface.cluster.history.number),
     ("ofapp_cluster_may_write", "1 = this member's lease is valid; 0 = it is on standby.",
@@ -45,7 +48,7 @@ _CLUSTER: Metrics[Surface] = (
      "1 = a switch that is connected to this member has an owner, as far as it knows.",
      lambda surface: {f"{known:016x}": owned for known, owned in surface.cluster.owned().items()}),
     ("ofapp_cluster_clock_seconds",
-     "This member's clock, since 1970: members refuse each other when theirs differ by 60 s.",
+     "This member's clock, since 1970: merged events are in the order of these clocks.",
      lambda surface: time.time()),
 )
 # fmt: on

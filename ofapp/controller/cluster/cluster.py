@@ -12,6 +12,7 @@ the last LACPDUs to partners of aggregations are repeated (`candidacy`).
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +35,6 @@ from ofapp.controller.cluster.etcd.health import EtcdHealth
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members, Tell
-from ofapp.controller.cluster.peers.signing import derived
 from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.openflow.switch.mastership.marks import read_mark
 from ofapp.openflow.switch.mastership.mastership import Mastership
@@ -130,7 +130,8 @@ class Cluster:
 
     def agents(self) -> OwnAgents:
         """See `Owners`: all members seal LLDP alike, so that one map has the links between them."""
-        return OwnAgents(derived(self.members.secret(), LLDP), secrets.randbits(LIFE))
+        key = hmac.digest(self.members.secret(), LLDP, "sha256")
+        return OwnAgents(key, secrets.randbits(LIFE))
 
     def start(self, serves: SwitchService) -> None:
         """See `Owners`."""

@@ -10,8 +10,7 @@ from ofapp.controller.cluster.etcd.etcd import Changes
 from ofapp.controller.cluster.etcd.guard import GuardedEtcd
 from ofapp.controller.cluster.etcd.invalid import MOST, TOLD
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.cluster.peers.members import Members
-from ofapp.controller.cluster.peers.signing import SECRET_OCTETS
+from ofapp.controller.cluster.peers.members import SECRET_OCTETS, Members
 from tests.support.etcd import FakeEtcd
 
 KEYS = Keys("test")

@@ -1,30 +1,15 @@
-"""Who is in a cluster, as each member hears of it through etcd; and what members sign."""
+"""Members of a cluster, as each of them knows the others through etcd."""
 
 from __future__ import annotations
 
-import dataclasses
-
-import pytest
+import json
 
 from ofapp.bridge.event import Event
 from ofapp.controller.cluster.peers.members import Members
-from ofapp.controller.cluster.peers.signing import (
-    SKEW,
-    Asked,
-    Caller,
-    ForgedError,
-    Verifier,
-    new_secret,
-    sign,
-)
 from tests.support.etcd import FakeEtcd
 
 PREFIX = "/ofapp/lab/"
 LEASE = 5.0
-CALLER = Caller("token ops", "operator", "192.0.2.7")
-ASKED = Asked("m2", "PUT", "/v1/bridges/0000000000000001/fdb/0/52:54:00:00:00:01", b'{"port":1}')
-NOW = 1_800_000_000.0
-SECRET = new_secret()
 
 
 class Site:
@@ -101,6 +86,19 @@ def test_a_drained_member_is_drained_for_all_until_it_is_not() -> None:
     assert site.kinds("m1")[-1] == "cluster.drained.cleared"
 
 
+def test_members_know_each_others_certificates() -> None:
+    site = Site("m1", "m2")
+    for own in site.members.values():
+        known = {one.name: one.certificate for one in own.all()}
+        assert known == {name: one.identity.certificate for name, one in site.members.items()}
+    record = json.dumps({"address": "", "since": 1, "certificate": "no base64!"}).encode()
+    client = site.clients["m1"]
+    client.put(f"{PREFIX}members/m3", record, client.grant(LEASE).number)
+    found = site.members["m1"].get("m3")
+    assert found is not None
+    assert found.certificate == b""
+
+
 def test_all_have_the_same_secret_whoever_made_it() -> None:
     site = Site("m1", "m2")
     secrets = {own.secret() for own in site.members.values()}
@@ -113,50 +111,3 @@ def test_what_no_member_wrote_is_passed_over() -> None:
     for key, value in (("m2", b"no json"), ("m3", b"[]"), ("not a name", b"{}"), ("m4", b"{}")):
         site.clients["m1"].put(f"{PREFIX}members/{key}", value)
     assert names(site.members["m1"]) == ["m1"]
-
-
-def test_a_signed_request_is_taken_once() -> None:
-    verifier, header = Verifier(), sign(SECRET, "m1", CALLER, ASKED, NOW)
-    assert verifier.verify(SECRET, header, ASKED, NOW + 1) == ("m1", CALLER)
-    with pytest.raises(ForgedError, match="used already"):
-        verifier.verify(SECRET, header, ASKED, NOW + 2)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        dataclasses.replace(ASKED, to="m3"),
-        dataclasses.replace(ASKED, method="DELETE"),
-        dataclasses.replace(ASKED, target=ASKED.target[:-1] + "2"),
-        dataclasses.replace(ASKED, body=b'{"port":2}'),
-    ],
-)
-def test_it_is_worth_nothing_for_another_request(other: Asked) -> None:
-    header = sign(SECRET, "m1", CALLER, ASKED, NOW)
-    with pytest.raises(ForgedError, match="another request"):
-        Verifier().verify(SECRET, header, other, NOW)
-
-
-@pytest.mark.parametrize("late", [SKEW + 1, -SKEW - 1])
-def test_nor_at_another_time(late: float) -> None:
-    with pytest.raises(ForgedError, match="clocks"):
-        Verifier().verify(SECRET, sign(SECRET, "m1", CALLER, ASKED, NOW), ASKED, NOW + late)
-
-
-@pytest.mark.parametrize("header", ["", "Bearer x", "Ofapp-Member", "Ofapp-Member x.y", "é"])
-def test_who_has_not_the_secret_gets_nothing(header: str) -> None:
-    with pytest.raises(ForgedError):
-        Verifier().verify(SECRET, header, ASKED, NOW)
-    with pytest.raises(ForgedError):
-        Verifier().verify(new_secret(), sign(SECRET, "m1", CALLER, ASKED, NOW), ASKED, NOW)
-    changed = sign(SECRET, "m1", CALLER, ASKED, NOW)
-    with pytest.raises(ForgedError):
-        Verifier().verify(SECRET, changed[:20] + "x" + changed[21:], ASKED, NOW)
-
-
-def test_what_was_used_is_forgotten_in_time() -> None:
-    verifier = Verifier()
-    for moment in range(0, 1000, 10):
-        header = sign(SECRET, "m1", CALLER, ASKED, NOW + moment)
-        verifier.verify(SECRET, header, ASKED, NOW + moment)
-    assert len(verifier._used) <= 2 * SKEW / 10 + 1

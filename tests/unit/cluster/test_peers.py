@@ -1,14 +1,17 @@
-"""Members that ask each other for their callers, over real connections, in clear and over TLS."""
+"""Members that ask each other for their callers, over real connections."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import http.client
 import json
-import subprocess
+import socket
+import ssl
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,15 +23,16 @@ from ofapp.controller.access import Role
 from ofapp.controller.cluster.election.claims import Claims
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
-from ofapp.controller.cluster.peers.requests import Credentials, Peers, Request, SilentError
-from ofapp.controller.cluster.peers.signing import Caller
+from ofapp.controller.cluster.peers.requests import CALLER, Caller, Peers, Request, SilentError
 from ofapp.controller.cluster.peers.surface import Place, Surface
 from ofapp.controller.network import Network
 from tests.support.etcd import FakeEtcd
+from tests.support.waiting import wait_for
 from tests.unit.api.network import DPID, add_bridge, empty_network, learn, mac
 
 KEYS = Keys("lab")
 OTHER = "0000000000000002"
+LEASE = 60.0
 ROOT = Caller("root", "admin", "here")
 
 
@@ -67,51 +71,25 @@ class Member:
             return answer.status, answer.headers, text
 
 
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of m1, m2 and m3, by one authority; `own` and `own-ca` are m1's by itself."""
-    folder = tmp_path_factory.mktemp("members")
-
-    def openssl(*arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
-
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
-    openssl("req", "-x509", *key, "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem")
-    for name in ("m1", "m2", "m3"):
-        openssl("req", *key, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", "request")
-        (folder / "ext").write_text(f"subjectAltName=DNS:{name}")
-        sign = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2")
-        openssl("x509", "-req", "-in", "request", *sign, "-extfile", "ext", "-out", f"{name}.pem")
-    extension = ("-addext", "subjectAltName=DNS:m1")
-    openssl(
-        "req", "-x509", *key, *extension, "-subj", "/CN=m1", "-keyout", "own.key", "-out", "own.pem"
-    )
-    return folder
-
-
-def shown(folder: Path, name: str) -> Credentials:
-    return Credentials(folder / f"{name}.key", folder / f"{name}.pem", folder / "ca.pem")
-
-
 @dataclass
 class Site:
     """m1 looks after DPID, m2 after OTHER."""
 
     etcd: FakeEtcd
     members: dict[str, Member]
-    folder: Path | None
 
-    def stranger(self, name: str, certificate: str) -> Peers:
-        """Somebody who has the secret, calls itself so and shows that certificate."""
+    def peers(self, name: str, present: bool = True) -> Peers:
+        """Another process with the cluster's etcd; present: it has a record there."""
         client = self.etcd.client()
         members = Members(client, KEYS.root, name, lambda _, event: None)
         members.start()
-        return Peers(members, None if self.folder is None else shown(self.folder, certificate))
+        if present:
+            members.register(client.grant(LEASE).number, "1.0")
+        return Peers(members)
 
 
-@pytest.fixture(scope="module", params=["clear", "tls"])
-def site(request: pytest.FixtureRequest, certificates: Path) -> Iterator[Site]:
-    folder = certificates if request.param == "tls" else None
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
     etcd = FakeEtcd()
     made: dict[str, Member] = {}
     with ExitStack() as stack:
@@ -132,16 +110,15 @@ def site(request: pytest.FixtureRequest, certificates: Path) -> Iterator[Site]:
             )
             members.start()
             claims.start()
-            lease = client.grant(60).number
+            lease = client.grant(100 * LEASE).number
             members.register(lease, "1.0")
             claims.claim(datapath_id, lease, name, "it falls to this member")
-            place = Place("127.0.0.1", 0, None if folder is None else shown(folder, name))
-            surface = Surface(cluster, place)  # type: ignore[arg-type]
+            surface = Surface(cluster, Place("127.0.0.1"))  # type: ignore[arg-type]
             server = ApiServer(network, ApiPlace("127.0.0.1", 0), surface)
             server.start()
             stack.callback(server.stop)
             made[name] = Member(network, surface, server)
-        yield Site(etcd, made, folder)
+        yield Site(etcd, made)
 
 
 def test_an_etag_is_of_the_bridges_own_member(site: Site) -> None:
@@ -195,32 +172,132 @@ def test_who_asks_goes_with_the_request(site: Site) -> None:
     assert event.data["from"] == "127.0.0.1 by way of m1"
 
 
-def test_one_that_is_not_in_the_list_gets_nothing(site: Site) -> None:
-    """It has the secret and a good certificate, and no lease."""
-    reply = site.stranger("m3", "m3").ask("m1", Request("GET", "/v1/bridges", ROOT))
-    assert reply.status == 401
-    assert b"no member m3" in reply.body
+def test_a_process_without_a_record_gets_nothing(site: Site) -> None:
+    refused = site.members["m1"].surface.refused
+    before = refused["insecure"]
+    with pytest.raises(SilentError, match="does not know this member"):
+        site.peers("m3", present=False).ask("m1", Request("GET", "/healthz", ROOT))
+    assert refused["insecure"] == before + 1
 
 
-@pytest.mark.parametrize("site", ["tls"], indirect=True)
-def test_a_member_is_whom_its_certificate_names(site: Site) -> None:
-    reply = site.stranger("m2", "m3").ask("m1", Request("GET", "/v1/bridges", ROOT))
-    assert reply.status == 401
-    assert b"the certificate of member m2 is one of m3" in reply.body
-    with pytest.raises(SilentError):
-        site.stranger("m2", "own").ask("m1", Request("GET", "/v1/bridges", ROOT))
+def test_the_certificate_of_a_former_process_of_a_member_is_refused(site: Site) -> None:
+    """It was present, and another process has its name now."""
+    former = site.peers("m3")
+    assert former.ask("m1", Request("GET", "/healthz", ROOT)).status == 200
+    client = site.etcd.client()
+    client.delete(f"{KEYS.root}members/m3")
+    present = site.peers("m3")
+    assert present.ask("m1", Request("GET", "/healthz", ROOT)).status == 200
+    refused = site.members["m1"].surface.refused
+    before = refused["stranger"]
+    reply = former.ask("m1", Request("GET", "/healthz", ROOT))  # by the connection that it has
+    assert (reply.status, b"for present members" in reply.body) == (401, True)
+    assert refused["stranger"] == before + 1
+    former._reached.clear()
+    with pytest.raises(SilentError, match="does not know this member"):
+        former.ask("m1", Request("GET", "/healthz", ROOT))
 
 
-def test_who_has_not_the_secret_gets_nothing(site: Site) -> None:
-    peers = site.stranger("m2", "m2")
-    peers._members._secret = b"guessed"
-    reply = peers.ask("m1", Request("GET", "/healthz", ROOT))
-    assert reply.status == 401
-    assert b"not signed by one" in reply.body
+def test_an_expired_member_is_refused(site: Site) -> None:
+    peers = site.peers("m4")
+    assert peers.ask("m1", Request("GET", "/healthz", ROOT)).status == 200
+    site.etcd.advance(LEASE + 1)
+    peers._members._members["m1"] = dataclasses.replace(
+        site.members["m2"].surface.members.get("m1"), gone=None
+    )
+    assert peers.ask("m1", Request("GET", "/healthz", ROOT)).status == 401
+    peers._reached.clear()
+    with pytest.raises(SilentError, match="does not know this member"):
+        peers.ask("m1", Request("GET", "/healthz", ROOT))
+
+
+def test_a_server_with_another_certificate_gets_no_request(site: Site) -> None:
+    """Also with that of another member: the address may be taken over by a hostile host."""
+    asking = site.members["m1"].surface
+    real = asking.members.get("m2")
+    assert real is not None
+    asking.members._members["m2"] = dataclasses.replace(
+        real, certificate=asking.members.identity.certificate
+    )
+    try:
+        with pytest.raises(SilentError, match="not the one in its record"):
+            asking.peers.ask("m2", Request("GET", "/healthz", ROOT))
+    finally:
+        asking.members._members["m2"] = real
+    assert asking.peers.ask("m2", Request("GET", "/healthz", ROOT)).status == 200
+
+
+@pytest.mark.parametrize("how", ["clear", "no certificate", "tls 1.2"])
+def test_a_connection_without_all_that_is_needed_is_closed(site: Site, how: str) -> None:
+    surface = site.members["m1"].surface
+    place = surface.members.get("m1")
+    assert place is not None
+    port = int(place.address.rpartition(":")[2])
+    before = surface.refused["insecure"]
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        if how == "tls 1.2":
+            context = site.members["m2"].surface.members.identity.client(place.certificate)
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        answer = b""
+        with contextlib.suppress(OSError):
+            secure = client if how == "clear" else context.wrap_socket(client)
+            secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: m1\r\n\r\n")
+            answer = secure.recv(100)
+        assert b"HTTP" not in answer
+    wait_for(lambda: surface.refused["insecure"] > before, "it to be counted")
+
+
+def test_a_client_of_the_api_cannot_speak_for_another(site: Site) -> None:
+    """The header counts on the listener for members alone."""
+    m1 = site.members["m1"]
+    m1.network.access.tokens.create("any", Role.VIEWER, "root", 0.0)  # from now on it needs one
+    header = {CALLER: json.dumps({"name": "root", "role": "admin", "address": "here"})}
+    assert m1.exchange("GET", "/v1/bridges", header)[0] == 401
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "x",
+        "[]",
+        '{"name":"root"}',
+        '{"name":"r","role":"king","address":"a"}',
+        '{"name":1,"role":[],"address":{}}',
+    ],
+)
+def test_a_member_that_names_no_client_is_refused(site: Site, header: str) -> None:
+    peers = site.members["m2"].surface.peers
+    request = Request("GET", "/healthz", ROOT)
+    whole = peers._reach(site.members["m2"].surface.members.get("m1")).request(  # type: ignore[arg-type]
+        request.method, request.target, headers={CALLER: header}, retries=False
+    )
+    assert whole.status == 401
+
+
+def test_a_member_of_an_earlier_version_is_named_and_not_waited_for(site: Site) -> None:
+    client = site.etcd.client()
+    address = {"address": "http://192.0.2.1:1", "since": 1, "version": "0.2.0", "incarnation": "x"}
+    key = f"{KEYS.root}members/old"
+    client.put(key, json.dumps(address).encode(), client.grant(LEASE).number)
+    try:
+        begun = time.monotonic()
+        with pytest.raises(SilentError, match=r"0\.2\.0.*upgrade"):
+            site.members["m1"].surface.peers.ask("old", Request("GET", "/healthz", ROOT))
+        viewer = site.members["m1"].network.access.tokens.create("x", Role.VIEWER, "root", 0.0)[0]
+        _, told, _ = site.members["m1"].ask("GET", "/v1/bridges", None, viewer)
+        assert [one["member"] for one in told["silent"]] == ["old"]
+        assert time.monotonic() - begun < 1
+    finally:
+        client.delete(key)
 
 
 def test_what_a_member_says_is_not_sent_on_again(site: Site) -> None:
-    peers = site.stranger("m2", "m2")
+    peers = site.members["m2"].surface.peers
     reply = peers.ask("m1", Request("GET", f"/v1/bridges/{OTHER}", ROOT))
     assert reply.status == 503
     assert b"member m2 owns" in reply.body

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.cluster.etcd.etcd import Changes, Record
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.cluster.peers.signing import SECRET_OCTETS
+from ofapp.controller.cluster.peers.members import SECRET_OCTETS
 
 LOOK = 10.0
 """Seconds between checks of all keys."""

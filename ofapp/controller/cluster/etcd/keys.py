@@ -3,7 +3,7 @@
 /ofapp/CLUSTER/owners/DPID                     claims of switches, under the members' leases
 /ofapp/CLUSTER/members/MEMBER                  a present member, under its lease
 /ofapp/CLUSTER/drained/MEMBER                  a drained member
-/ofapp/CLUSTER/secret                          key for signing requests between members
+/ofapp/CLUSTER/secret                          secret that keys for LLDP are derived from
 /ofapp/CLUSTER/wanted/DPID/MEMBER              request for a switch, under that member's lease
 /ofapp/CLUSTER/unheard/DPID/MEMBER             report that the owner does not reach a switch
 /ofapp/CLUSTER/bases/DPID                      offset of a switch's generation_ids
@@ -83,7 +83,7 @@ class Keys(NamedTuple):
 
     @property
     def secret(self) -> str:
-        """Key of the secret for signing requests between members."""
+        """Key of the secret that keys for LLDP are derived from."""
         return f"{self.root}secret"
 
     @property

@@ -25,6 +25,14 @@ def b64(text: str | bytes) -> str:
     return base64.b64encode(text.encode() if isinstance(text, str) else text).decode()
 
 
+def unbase64(given: Any) -> bytes:
+    """Decode base64; empty where it is none."""
+    try:
+        return base64.b64decode(given, validate=True)
+    except (ValueError, TypeError):
+        return b""
+
+
 def key_range(prefix: str) -> dict[str, str]:
     """Range of all keys with a prefix: up to the first key that is greater than all of them."""
     first = prefix.encode()

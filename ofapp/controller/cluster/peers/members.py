@@ -22,13 +22,15 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.cluster.election.placement import Candidate
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Record, modified
-from ofapp.controller.cluster.etcd.values import moment
+from ofapp.controller.cluster.etcd.values import b64, moment, unbase64
+from ofapp.controller.cluster.peers.identity import Identity
 from ofapp.controller.cluster.peers.registration import Own, Registration
-from ofapp.controller.cluster.peers.signing import SECRET_OCTETS, new_secret
 from ofapp.controller.state.entries import loads
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
-"""Name of a member: valid as a host name, so that a certificate can contain it."""
+"""Name of a member: at most 63 characters, as a host's name."""
+
+SECRET_OCTETS = 32
 
 AWAITED = 3.0
 """Seconds for members to register again in another history of etcd: until then no member claims
@@ -49,6 +51,7 @@ class Member:
     lease: its ID in etcd; since: when it joined, seconds since the epoch.
     gone: when its lease ended or was given up, by `time.monotonic`; None while it is present.
     incarnation: distinguishes its process from earlier and later ones of the same name.
+    certificate: of its process, DER; empty before version 0.3.
     awaited: it was present before etcd was wiped or restored, and has not registered again yet.
     """
 
@@ -58,6 +61,7 @@ class Member:
     since: float
     version: str = ""
     incarnation: str = ""
+    certificate: bytes = b""
     drained: bool = False
     gone: float | None = None
     awaited: bool = False
@@ -75,7 +79,8 @@ class Member:
 class Members:
     """The members of one cluster.
 
-    own: this member; incarnation: its process; prefix: of the cluster's keys, with a slash.
+    own: this member; incarnation, identity: of its process; prefix: of the cluster's keys, with a
+    slash.
     place: see `registration.Own`.
     """
 
@@ -84,6 +89,7 @@ class Members:
         self.registration = Registration(etcd, f"{prefix}members/{own}", tell)
         self._place = place
         self.incarnation = secrets.token_hex(8)
+        self.identity = Identity(own)
         self._address = ""
         self._registered: tuple[int, str] | None = None
         self._etcd = etcd
@@ -112,7 +118,8 @@ class Members:
     def register(self, lease: int, version: str) -> None:
         """Register this member for as long as this lease lives; EtcdError."""
         self._registered = lease, version
-        own = Own(self._address, version, self.incarnation, self._place)
+        certificate = b64(self.identity.certificate)
+        own = Own(self._address, version, self.incarnation, self._place, certificate)
         self.registration.put(own, lease)
 
     def announce(self, address: str) -> None:
@@ -167,10 +174,10 @@ class Members:
         return name in self._drained
 
     def secret(self) -> bytes:
-        """The members' secret for signing; made at the first use.  EtcdError."""
+        """Return the secret that all members share for LLDP; made at the first use.  EtcdError."""
         known = 0
         while self._secret is None:
-            made = new_secret()
+            made = secrets.token_bytes(SECRET_OCTETS)
             known = self._put_secret(made, known)
         return self._secret
 
@@ -259,10 +266,13 @@ class Members:
             told = loads(record.value)
             address, since = str(told["address"]), moment(told["since"])
             version, incarnation = (str(told.get(key, "")) for key in ("version", "incarnation"))
+            certificate = unbase64(told.get("certificate"))
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         before = self._members.get(name)
-        self._members[name] = Member(name, address, record.lease, since, version, incarnation)
+        self._members[name] = Member(
+            name, address, record.lease, since, version, incarnation, certificate
+        )
         if before is None or before.gone is not None:
             what = f"member {name} is there" + (f", at {address}" if address else "")
             severity = Severity.INFO

@@ -29,12 +29,14 @@ class Own:
     """Contents of a record besides the time.
 
     incarnation: the process; place: the machine and the state directory, empty where unknown.
+    certificate: of the process, DER in base64.
     """
 
     address: str
     version: str
     incarnation: str
     place: str
+    certificate: str = ""
 
 
 class Registration:

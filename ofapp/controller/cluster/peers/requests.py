@@ -1,27 +1,23 @@
 """Requests to other members, on behalf of a client of this one.
 
-Each member has a separate listener for the others (`api.server`).  Requests are signed (`signing`),
-and use TLS where the cluster has certificates.  Then both sides show a certificate of the cluster's
-CA with the member's name, as host names may change and mean nothing to etcd.
+Each member has a separate listener for the others (`api.http.server`), with TLS.  Both sides show
+the certificates that their records in etcd have (`identity`); host names mean nothing to etcd.
 
 A member that does not answer delays a request by its time limit, and no other member's answer.
 """
 
 from __future__ import annotations
 
-import ssl
-import time
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
 
 import urllib3
 
 from ofapp.common import hub
-from ofapp.controller.cluster.etcd.etcd import EtcdError
+from ofapp.controller.cluster.peers.identity import fingerprint
 from ofapp.controller.cluster.peers.members import Member, Members
-from ofapp.controller.cluster.peers.signing import Asked, Caller, sign
 
 PATIENCE = 3.0
 """Seconds that an answer may take."""
@@ -30,7 +26,10 @@ CONNECT = 1.0
 CONNECTIONS = 8
 """Connections to one member at a time; further requests wait."""
 
-Reached = urllib3.HTTPConnectionPool
+CALLER = "Ofapp-Caller"
+"""Header of a request between members: the client that it is made for, in JSON."""
+
+Reached = urllib3.HTTPSConnectionPool
 
 
 class SilentError(Exception):
@@ -40,6 +39,15 @@ class SilentError(Exception):
         super().__init__(f"member {member} does not answer: {why}")
         self.member = member
         self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The API client that a request is made for.  role: its name; address: of the client."""
+
+    name: str
+    role: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +78,12 @@ class Replies(NamedTuple):
     silent: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """PEM files of this member's certificate, and of the CA that must have signed others'."""
-
-    key: Path
-    certificate: Path
-    authority: Path
-
-    def context(self) -> ssl.SSLContext:
-        """TLS context of a client; OSError, of which ssl.SSLError is one.
-
-        The certificate must have the member's name, not its address (`assert_hostname`).
-        """
-        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self.authority))
-        context.load_cert_chain(self.certificate, self.key, password="")
-        context.check_hostname = False
-        return context
-
-
 class Peers:
-    """The other members of a cluster; credentials: None = without TLS."""
+    """The other members of a cluster, as servers of requests."""
 
-    def __init__(self, members: Members, credentials: Credentials | None = None) -> None:
+    def __init__(self, members: Members) -> None:
         self._members = members
-        self._credentials = credentials
-        self._reached: dict[str, tuple[str, Reached]] = {}  # by name, with the address
+        self._reached: dict[str, tuple[Member, Reached]] = {}
 
     def ask(self, name: str, request: Request, patience: float = PATIENCE) -> Reply:
         """Send a request to one member; SilentError."""
@@ -103,18 +91,12 @@ class Peers:
         if member is None:
             raise SilentError(name, "it is not there")
         try:
-            secret = self._members.secret()
-        except EtcdError as error:
-            raise SilentError(name, f"it cannot be asked without etcd: {error}") from None
-        asked = Asked(name, request.method, request.target, request.body, member.incarnation)
-        signed = sign(secret, self._members.own, request.caller, asked, time.time())
-        try:
             with hub.Timeout(patience):
                 answer = self._reach(member).request(
                     request.method,
                     request.target,
                     body=request.body or None,
-                    headers={**request.headers, "Authorization": signed},
+                    headers={**request.headers, CALLER: json.dumps(asdict(request.caller))},
                     timeout=urllib3.Timeout(connect=CONNECT, read=patience),
                     retries=False,
                     redirect=False,
@@ -145,33 +127,40 @@ class Peers:
         )
 
     def _reach(self, member: Member) -> Reached:
-        address, reached = self._reached.get(member.name, ("", None))
-        if reached is None or address != member.address:
-            reached = self._connection(member)
-            self._reached[member.name] = member.address, reached
+        """Connections to this process of a member, which its certificate identifies."""
+        known, reached = self._reached.get(member.name, (None, None))
+        at = member.address, member.certificate
+        if known is None or reached is None or at != (known.address, known.certificate):
+            reached = self._connections(member)
+            self._reached[member.name] = member, reached
         return reached
 
-    def _connection(self, member: Member) -> Reached:
+    def _connections(self, member: Member) -> Reached:
         where = urllib3.util.parse_url(member.address)
-        host, port = where.host or "", where.port
-        if self._credentials is None:
-            if where.scheme != "http":
-                raise SilentError(member.name, "it needs TLS, and this one has no certificates")
-            return urllib3.HTTPConnectionPool(host, port, maxsize=CONNECTIONS, block=True)
-        if where.scheme != "https":
-            raise SilentError(member.name, "it does not use TLS, which this cluster requires")
+        if where.scheme != "https" or not member.certificate:
+            version = f" ({member.version})" if member.version else ""
+            why = f"its version{version} is too old for TLS between members: upgrade it"
+            raise SilentError(member.name, why)
         return urllib3.HTTPSConnectionPool(
-            host,
-            port,
+            where.host or "",
+            where.port,
             maxsize=CONNECTIONS,
             block=True,
-            ssl_context=self._credentials.context(),
-            assert_hostname=member.name,
+            ssl_context=self._members.identity.client(member.certificate),
+            assert_fingerprint=fingerprint(member.certificate),
         )
+
+
+_TLS = {
+    "CERTIFICATE_VERIFY_FAILED": "its certificate is not the one in its record in etcd",
+    "ALERT_UNKNOWN_CA": "it does not know this member's certificate",
+}
+"""Meanings of errors of OpenSSL."""
 
 
 def _words(error: Exception) -> str:
     """The reason of an error, without urllib3's wrapping."""
     reason = getattr(error, "reason", None) or error
     text = str(reason)
-    return text.rpartition(": ")[2] or type(reason).__name__
+    meanings = (meaning for name, meaning in _TLS.items() if name in text)
+    return next(meanings, text.rpartition(": ")[2] or type(reason).__name__)

@@ -1,14 +1,13 @@
 """The API's view of a cluster: members, owners of switches, and requests to members.
 
-A member authenticates by its signature, by its record in etcd, and, where the cluster has
-certificates, by one with its name.
+A member authenticates by the certificate in its record in etcd, checked at each request.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import ssl
+from collections import Counter
+from typing import NamedTuple
 
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
@@ -18,8 +17,7 @@ from ofapp.controller.cluster.election.lease_deadline import clock
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.invalid import InvalidKeys
 from ofapp.controller.cluster.peers.members import Members
-from ofapp.controller.cluster.peers.requests import Credentials, Peers
-from ofapp.controller.cluster.peers.signing import Asked, Caller, ForgedError, Verifier
+from ofapp.controller.cluster.peers.requests import Peers
 
 LOG = rate_limited(__name__)
 
@@ -27,26 +25,25 @@ ASKED = 0.5
 """Seconds for etcd to answer about leases."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Listener for members; port: 0 for any free one; credentials: None = without TLS."""
+class Place(NamedTuple):
+    """Listener for members; port: 0 for any free one."""
 
     host: str
     port: int = 0
-    credentials: Credentials | None = None
 
 
-@dataclass(frozen=True)
 class Surface:
-    """One cluster, as one member sees it."""
+    """One cluster, as one member sees it.
 
-    cluster: Cluster
-    place: Place
-    peers: Peers = field(init=False)
-    _verifier: Verifier = field(init=False, default_factory=Verifier)
+    refused: connections and requests that the listener for members has refused, by reason.
+    """
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "peers", Peers(self.members, self.place.credentials))
+    def __init__(self, cluster: Cluster, place: Place) -> None:
+        self.cluster = cluster
+        self.place = place
+        self.peers = Peers(self.members)
+        self.refused: Counter[str] = Counter()
+        self._trusted: tuple[frozenset[bytes], ssl.SSLContext] | None = None
 
     @property
     def name(self) -> str:
@@ -128,20 +125,20 @@ class Surface:
         claim = self.claims.of(datapath_id)
         return None if claim is None or claim.member == self.members.own else claim.member
 
-    def admit(
-        self, header: str, asked: Asked, certified: Collection[str] | None
-    ) -> tuple[str, Caller]:
-        """The member that sent a request, and its client; ForgedError.
+    def context(self) -> ssl.SSLContext:
+        """TLS context for the next connection of a member: only present ones can connect."""
+        present = frozenset(one.certificate for one in self.members.others())
+        if self._trusted is None or self._trusted[0] != present:
+            self._trusted = present, self.members.identity.server(present - {b""})
+        return self._trusted[1]
 
-        certified: the names in its certificate; None without TLS.
+    def member_of(self, certificate: bytes | None) -> str | None:
+        """Name of the present member that has this certificate (DER); None if there is none.
+
+        Checked at each request: a connection may outlast the lease of its member.
         """
-        try:
-            secret = self.members.secret()
-        except EtcdError as error:
-            raise ForgedError(f"no member can be authenticated without etcd: {error}") from None
-        name, caller = self._verifier.verify(secret, header, asked, time.time())
-        if self.members.get(name) is None:
-            raise ForgedError(f"the cluster has no member {name}")
-        if certified is not None and name not in certified:
-            raise ForgedError(f"the certificate of member {name} is one of {', '.join(certified)}")
-        return name, caller
+        for one in self.members.others():
+            if certificate and one.certificate == certificate:
+                return one.name
+        self.refused["stranger"] += 1
+        return None
