@@ -1,7 +1,15 @@
 """The file a user writes, validated.  Runtime state never lives here."""
 
 from ofapp.config.errors import ConfigError, Fault
-from ofapp.config.load import load_config, parse_config
+from ofapp.config.load import drop_ins, load_config, merged_config, parse_config
 from ofapp.config.model import Config
 
-__all__ = ["Config", "ConfigError", "Fault", "load_config", "parse_config"]
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Fault",
+    "drop_ins",
+    "load_config",
+    "merged_config",
+    "parse_config",
+]

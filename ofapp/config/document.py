@@ -43,10 +43,11 @@ _WORDS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Counted from one."""
+    """A place in a file: line and column, counted from one."""
 
     line: int = 1
     column: int = 1
+    file: str = ""
 
 
 class NotYamlError(Exception):
@@ -105,13 +106,41 @@ def _alike(node: Node, step: str | int, same: Callable[[str], str]) -> str | Non
     return next((key for key in node.keys if same(key) == str(step)), None)
 
 
-def read(text: str) -> Document:
-    """The document; NotYamlError."""
+def read(text: str, file: str = "") -> Document:
+    """The document of a file of that name; NotYamlError."""
     if unprintable := _UNPRINTABLE.search(text):
         what = f"character {ascii(unprintable[0])[1:-1]} cannot be in YAML"
         raise NotYamlError(_place_of(text, unprintable.start()), what)
-    builder = _Builder(iter(_events(text)))
+    builder = _Builder(iter(_events(text)), file)
     return builder.document()
+
+
+def merged(base: Document, over: Document, same: Callable[[Path], Path]) -> Document:
+    """The document `base` with a drop-in over it.
+
+    Mappings are merged deeply; all else is replaced.  An empty section changes nothing.
+    same: makes equal what a model takes for the same path.
+    """
+    root = _merged(base.root, over.root, (), same)
+    return Document(root, (*base.faults, *over.faults), base.ends_marked)
+
+
+def _merged(base: Node, over: Node, path: Path, same: Callable[[Path], Path]) -> Node:
+    if not isinstance(base.value, dict):
+        return over
+    if over.value is None:
+        return base
+    if not isinstance(over.value, dict):
+        return over
+    node = Node(dict(base.value), base.place, dict(base.keys), dict(base.children), base.size)
+    known = {same((*path, key)): key for key in base.keys}
+    for key, place in over.keys.items():
+        inner, child = (*path, key), over.children[key]
+        name = known.get(same(inner), key)
+        if name in node.children:
+            child = _merged(node.children[name], child, inner, same)
+        _put(node, name, place, child)
+    return node
 
 
 def _place_of(text: str, at: int) -> Place:
@@ -143,13 +172,14 @@ def _place(mark: Any) -> Place:
 class _Builder:
     """Makes nodes of the parser's events."""
 
-    def __init__(self, events: Iterator[Any]) -> None:
+    def __init__(self, events: Iterator[Any], file: str) -> None:
         self._events = events
+        self._file = file
         self._anchors: dict[str, Node | None] = {}  # None while inside
         self._faults: list[tuple[Place, Path, str]] = []
 
     def document(self) -> Document:
-        root = Node({}, Place())
+        root = Node({}, Place(file=self._file))
         documents = 0
         marked = False
         for event in self._events:
@@ -157,7 +187,7 @@ class _Builder:
                 documents += 1
                 if documents > 1:
                     what = "a second document begins here: one file is one configuration"
-                    raise NotYamlError(_place(event.start_mark), what)
+                    raise NotYamlError(self._place(event.start_mark), what)
                 root = self._node(next(self._events), ())
             elif isinstance(event, yaml.DocumentEndEvent):
                 marked = bool(event.explicit)
@@ -166,7 +196,7 @@ class _Builder:
         return Document(root, tuple(self._faults), marked)
 
     def _node(self, event: Any, path: Path) -> Node:
-        place = _place(event.start_mark)
+        place = self._place(event.start_mark)
         if len(path) > MAX_DEPTH:
             raise NotYamlError(place, f"nested more than {MAX_DEPTH} deep")
         if isinstance(event, yaml.AliasEvent):
@@ -209,7 +239,7 @@ class _Builder:
         node = Node({}, place)
         merged: list[Node] = []
         for start in self._until(yaml.MappingEndEvent):
-            where = _place(start.start_mark)
+            where = self._place(start.start_mark)
             if isinstance(start, yaml.AliasEvent):
                 key = self._alias(start.anchor, where).value
             elif isinstance(start, yaml.ScalarEvent):
@@ -234,6 +264,9 @@ class _Builder:
                 _put(node, key, source.keys[key], source.children[key])
             _check_size(node)
         return node
+
+    def _place(self, mark: Any) -> Place:
+        return Place(mark.line + 1, mark.column + 1, self._file)
 
     def _twice(self, place: Place, path: Path, before: Place) -> None:
         what = f"this key is there already, in line {before.line}"

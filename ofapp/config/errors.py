@@ -43,7 +43,7 @@ class ConfigError(Exception):
     """The file cannot be read or is not valid; the message has a line for each fault."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults = sorted(faults, key=lambda fault: fault.place)
+        self.faults = sorted(faults, key=lambda fault: (fault.file, fault.place))
         super().__init__("\n".join(map(str, self.faults)))
 
 

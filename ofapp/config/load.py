@@ -1,7 +1,13 @@
-"""Reading the configuration file: every error at once, each with its place."""
+"""Reading the configuration file and its drop-ins: every error at once, each with its place.
+
+The drop-ins of `ofapp.yaml` are the files `ofapp.yaml.d/*.yaml` beside it.  They are read after it,
+in lexical order, and merged: sections deeply; values and lists of a later file replace those of an
+earlier one; an empty section changes nothing.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ofapp.common.files import read_regular
+from ofapp.common.yaml_text import yaml_text
 from ofapp.config import document
 from ofapp.config.base import Path as Keys
 from ofapp.config.document import Document, NotYamlError, Place
@@ -20,24 +27,102 @@ ROUNDS = 8
 """How often a document is validated without what is known to be wrong in it."""
 
 
-def load_config(path: Path | None) -> Config:
-    """The configuration in the file, the defaults without one; ConfigError."""
-    if path is None:
-        return Config()
+def drop_in_directory(path: Path) -> Path:
+    """The directory of a configuration file's drop-ins; it need not exist."""
+    return path.with_name(f"{path.name}.d")
+
+
+def drop_ins(path: Path) -> list[Path]:
+    """The drop-ins of a configuration file, in the order in which they are read; OSError."""
+    directory = drop_in_directory(path)
     try:
-        data = read_regular(path, document.MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError([Fault(str(path), Place(), "", error.strerror or str(error))]) from None
-    return parse_config(data, str(path))
+        names = os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(directory / n for n in names if n.endswith(".yaml") and not n.startswith("."))
+
+
+def signature(path: Path | None) -> tuple[object, ...] | None:
+    """A value that changes with the file and with each drop-in; None while there is no file."""
+    if path is None:
+        return None
+    try:
+        return tuple((str(file), *_signature(file)) for file in (path, *drop_ins(path)))
+    except OSError:
+        return None
+
+
+def _signature(file: Path) -> tuple[int, int, int]:
+    stat = file.stat()
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def load_config(path: Path | None) -> Config:
+    """The configuration in the file and its drop-ins, the defaults without one; ConfigError."""
+    return Config() if path is None else _validated(_load(path), str(path))
+
+
+def merged_config(path: Path) -> bytes:
+    """The file as it is, or where it has drop-ins, one document with the same configuration.
+
+    Raises ConfigError if one of the files cannot be read or is not YAML.
+    """
+    if not _drop_ins(path):
+        return _octets(path)
+    loaded = _load(path)
+    text = yaml_text(loaded.root.value)
+    return (text + ("...\n" if loaded.ends_marked else "")).encode()
 
 
 def parse_config(data: bytes, file: str) -> Config:
     """The configuration in a file's bytes; ConfigError, with `file` as its name."""
+    return _validated(_document(data, file), file)
+
+
+def _load(path: Path) -> Document:
+    read = _document(_octets(path), str(path))
+    for drop_in in _drop_ins(path):
+        over = _document(_octets(drop_in), str(drop_in))
+        if not isinstance(over.root.value, dict):
+            what = "a drop-in must have sections of `key: value` lines"
+            raise ConfigError([Fault(str(drop_in), over.root.place, "", what)])
+        if isinstance(read.root.value, dict):
+            read = document.merged(read, over, _same)
+    return read
+
+
+def _drop_ins(path: Path) -> list[Path]:
     try:
-        read = document.read(_decoded(data))
+        return drop_ins(path)
+    except OSError as error:
+        raise _unreadable(drop_in_directory(path), error) from None
+
+
+def _octets(path: Path) -> bytes:
+    try:
+        return read_regular(path, document.MAX_BYTES + 1)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigError:
+    return ConfigError([Fault(str(path), Place(), "", error.strerror or str(error))])
+
+
+def _document(data: bytes, file: str) -> Document:
+    try:
+        return document.read(_decoded(data), file)
     except NotYamlError as error:
         raise ConfigError([Fault(file, error.place, "", error.what)]) from None
-    found = [Fault(file, place, _text(path), what) for place, path, what in read.faults]
+
+
+def _same(path: Keys) -> Keys:
+    """The path with a bridge's datapath id in one spelling."""
+    return ("bridges", _key(str(path[1]))) if len(path) == 2 and path[0] == "bridges" else path
+
+
+def _validated(read: Document, file: str) -> Config:
+    found = [Fault(place.file, place, _text(path), what) for place, path, what in read.faults]
     values = read.root.value
     wrong: list[Finding] = []
     if isinstance(values, dict) and isinstance(values.get("bridges"), dict):
@@ -105,7 +190,7 @@ def _key(given: str) -> str:
 
 def _fault(file: str, read: Document, finding: Finding) -> Fault:
     place = read.place(finding.path, finding.of_key, _key)
-    return Fault(file, place, _text(finding.path), finding.what)
+    return Fault(place.file or file, place, _text(finding.path), finding.what)
 
 
 def _text(path: Keys) -> str:

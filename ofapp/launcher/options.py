@@ -26,7 +26,7 @@ import os_ken.log  # noqa: F401  (registers --verbose, --log-file and the like)
 from os_ken import cfg
 
 from ofapp.api.http import unix_socket as local
-from ofapp.config import Config
+from ofapp.config import Config, drop_ins
 from ofapp.openflow.wire import echoes
 
 CONF = cfg.CONF
@@ -138,7 +138,8 @@ _OWN = [
         "config-file",
         dest="ofapp_config_file",
         metavar="FILE",
-        help=f"YAML file that describes the bridges (default: {CONFIG_FILE}, if it is there)",
+        help="YAML file that describes the bridges; drop-ins FILE.d/*.yaml are read after it"
+        f" (default: {CONFIG_FILE}, if it is there)",
     ),
     cfg.StrOpt(
         "state-dir",
@@ -151,11 +152,17 @@ _OWN = [
 
 
 def config_file() -> Path | None:
-    """The file that describes the bridges; None when none is given and none is where it belongs."""
+    """The file that describes the bridges; None if none is given and none is at the usual place.
+
+    A file that has drop-ins and is not there itself is an error, which reading it gives.
+    """
     if CONF.ofapp_config_file:
         return Path(CONF.ofapp_config_file)
     usual = Path(CONFIG_FILE)
-    return usual if usual.exists() else None
+    try:
+        return usual if usual.exists() or drop_ins(usual) else None
+    except OSError:
+        return usual
 
 
 def take_addresses(config: Config, directory: Path) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,7 +21,9 @@ USUAL = Path("/etc/ofapp/ofapp.yaml")
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to check.")] = USUAL,
 ) -> None:
-    """Check a configuration file: every fault with its line; status 1 when there is one.
+    """Check a configuration file and its drop-ins (FILE.d/*.yaml).
+
+    Every mistake is shown with its file and line; the status is 1 if there is one.
 
     It asks no switch: `ofapp config reload --dry-run` also compares names with a switch's ports.
     """
@@ -109,7 +110,9 @@ def reload(
 
 @app.command()
 def push(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that all are to do as.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Configuration file to apply on all members.")
+    ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Change nothing, but say what would change.")
     ] = False,
@@ -123,17 +126,20 @@ def push(
     as_json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Have all members of a cluster do as this file says, instead of their machines' files.
+    """Push a configuration file to all members of a cluster; it replaces every member's local file.
 
-    Any member may be asked. All try it first, and take it at once, or nothing changes anywhere.
+    It is pushed as one document with its drop-ins (FILE.d/*.yaml). Any member may be asked. All
+    members check it first; if one refuses it, nothing changes anywhere.
     """
     import base64
     import gzip
 
+    from ofapp.config import ConfigError, merged_config
+
     try:
-        data = base64.b64encode(gzip.compress(file.read_bytes())).decode()
-    except OSError as error:
-        say(f"{file}: {error.strerror}", err=True)
+        data = base64.b64encode(gzip.compress(merged_config(file))).decode()
+    except ConfigError as error:
+        say(str(error), err=True)
         raise typer.Exit(1) from None
     wanted = {"dry_run": dry_run, "force": force}
     query = {name: "true" for name, given in wanted.items() if given}
@@ -170,11 +176,8 @@ def _counts(bridge: Json) -> str:
     return f": {', '.join(counts) or 'no flow'}"
 
 
-_LIKE_A_NUMBER = re.compile(r"[-+.0-9][-+.0-9A-Za-z_]*")
-
-
 def _lines(status: Json, bridges: list[Json]) -> list[str]:
-    import yaml
+    from ofapp.common.yaml_text import yaml_text
 
     file = status["file"] or "no configuration file"
     lines = [_comment(f"{file}, read {status['loaded']}") + "\n"]
@@ -185,24 +188,8 @@ def _lines(status: Json, bridges: list[Json]) -> list[str]:
     for own in bridges:
         lines.append(f'  "{own["datapath_id"]}":  {_comment(own["name"])}\n')
         lines += [f"    {_comment(f'at run time: {change}')}\n" for change in own["since"]]
-        lines += [f"    {line}\n" for line in _body(yaml, own["config"])]
+        lines += [f"    {line}\n" for line in yaml_text(own["config"]).rstrip("\n").split("\n")]
     return lines
-
-
-def _body(yaml: Any, config: Json) -> list[str]:
-    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        """Text with characters that YAML 1.1 takes for line ends, or that are invisible, in quotes,
-        where they can be written as escapes; likewise what looks like a number (0E0 is one to the
-        file's reader, but not to PyYAML)."""
-
-    def text(dumper: Any, value: str) -> Any:
-        plain = value.isprintable() and not _LIKE_A_NUMBER.fullmatch(value)
-        style = None if plain else '"'
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, text)
-    told: str = yaml.dump(config, Dumper=Dumper, sort_keys=False, allow_unicode=True)
-    return told.rstrip("\n").split("\n")
 
 
 def _comment(text: str) -> str:

@@ -24,6 +24,7 @@ from ofapp.config.bridge import Bridge as BridgeSettings
 from ofapp.config.compare import differences
 from ofapp.config.document import Place
 from ofapp.config.errors import Fault
+from ofapp.config.load import signature
 from ofapp.config.loss import extent, missing
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.shared import Shared
@@ -209,15 +210,15 @@ class Reloader:
         return outcome
 
     def watch(self, reload: Callable[[], None]) -> None:
-        """Reload whenever the file has changed and `watch` is set; does not return.
+        """Reload whenever the file or a drop-in has changed and `watch` is set; does not return.
 
         A file that is still being written changes between two checks: it is read once it has not
         changed.  A file that is briefly missing, as with some editors, is waited for.
         """
-        known = before = _signature(self.find())
+        known = before = signature(self.find())
         while True:
             hub.sleep(POLL)
-            now = _signature(self.find())
+            now = signature(self.find())
             settled, before = now == before, now
             if now is None or now == known or not settled:
                 continue
@@ -406,12 +407,3 @@ def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
             if getattr(before, name) != getattr(after, name):
                 found.append(f"{section}.{name}")
     return tuple(found)
-
-
-def _signature(path: Path | None) -> tuple[int, int, int] | None:
-    """Values that differ after a file was written or replaced."""
-    try:
-        found = path.stat() if path is not None else None
-    except OSError:
-        return None
-    return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)
