@@ -26,7 +26,7 @@ from ofapp.config import load_config
 from ofapp.controller.bridges.owners import Alone
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State
+from ofapp.controller.state.store import State
 from ofapp.launcher import api, cluster
 from ofapp.launcher.exposure import exposures
 from ofapp.launcher.lock import lock

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.desired import DesiredLag
@@ -116,6 +116,21 @@ class Unsettled:
 
     behind: Mapping[str, int]
     address: int | None
+
+    @property
+    def valid(self) -> dict[str, Any]:
+        """What of the tree is still valid, as JSON-serialisable data."""
+        return {"behind": dict(self.behind), "address": self.address}
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The state of a protocol has changed, and is to be stored.
+
+    protocol: the name of its stored document.
+    """
+
+    protocol: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +250,9 @@ class LookAgain:
     """The datapath may lack addresses that it should have: sync it soon."""
 
 
-Notice = Unsettled | LacpMoved | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
+Notice = (
+    Unsettled | StateChanged | LacpMoved | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
+)
 """Effects that do not concern the switch: the manager of all bridges gets them at once."""
 
 NOTICES: frozenset[type] = frozenset(get_args(Notice))

@@ -13,13 +13,21 @@ from pathlib import Path
 
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import BridgeNamed, InLine, LacpMoved, PortRenamed, SpokenFor, Unsettled
+from ofapp.bridge.effects import (
+    BridgeNamed,
+    InLine,
+    LacpMoved,
+    PortRenamed,
+    SpokenFor,
+    StateChanged,
+    Unsettled,
+)
 from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.lldp import AgentStatus
 from ofapp.common import hub
 from ofapp.config import Config
 from ofapp.controller.access import Access, Role, Tokens
-from ofapp.controller.access.tokens import FILE as TOKENS
+from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.audit import Audit
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.bridges.connections import Connections
@@ -33,13 +41,12 @@ from ofapp.controller.bridges.throttle import Throttle
 from ofapp.controller.configuration.changes import RequestedChanges
 from ofapp.controller.configuration.pushed import Pushed
 from ofapp.controller.configuration.reload import Reloader
+from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.configuration.transition import Transition
 from ofapp.controller.events import EventLog
-from ofapp.controller.state import State
-from ofapp.controller.state.lacp_memory import LacpMemory
-from ofapp.controller.state.run_time_entries import KeptEntries
-from ofapp.controller.state.tree_memory import TreeMemory
+from ofapp.controller.state.protocols import StateWriter
+from ofapp.controller.state.store import State
 from ofapp.openflow.switch.mastership.marks import write_mark
 
 USES_SAVED = 60.0
@@ -74,8 +81,8 @@ class Network:
         self.dispatcher = dispatcher = Dispatcher(registry, events)
         self.owners = owners or Alone()
         shared = Shared(registry, dispatcher, running)
-        entries = KeptEntries(running, state)
-        remembered = state.snapshots.known()
+        entries = SavedEntries(running, state.entries)
+        remembered = state.snapshots["stp"].bridges
         absentees = Absentees(self.bridges, dispatcher.apply, remembered, time.monotonic())
         self.lifetime = lifetime = Lifetime(shared, entries, state, absentees, self.owners.agents())
         transition = Transition(shared, entries)
@@ -83,19 +90,22 @@ class Network:
         self.connections = Connections(shared, lifetime, self.owners, state.connected)
         self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
         self.audit = Audit(events.tell, state.trail)
-        self.access = Access(Tokens(state.documents, events.tell), events.tell)
+        self.access = Access(Tokens(state.storage, events.tell), events.tell)
         self._state = state
-        state.heed(TOKENS, self.access.tokens.reload)
-        state.fence(self._mark)
+        state.watch(TOKENS, self.access.tokens.reload)
+        state.write_marks(self._mark)
         self.heartbeat = Heartbeat(self.sessions, events)
-        self._memory = TreeMemory(state.snapshots, self.bridges, self.sessions)
-        self._lacp_memory = LacpMemory(state.lacp, self.bridges)
+        self.writers = writers = {
+            name: StateWriter(store, self.bridges, self.sessions)
+            for name, store in state.snapshots.items()
+        }
 
         events.audience_changed = lifetime.set_traces
-        dispatcher.on(Unsettled, self._memory.handle)
-        dispatcher.on(LacpMoved, self._lacp_memory.handle)
-        dispatcher.on(PortRenamed, lambda bridge, _: entries.keep(bridge))
-        dispatcher.on(InLine, lambda bridge, _: entries.keep(bridge))
+        dispatcher.on(StateChanged, lambda bridge, own: writers[own.protocol].changed(bridge))
+        dispatcher.on(LacpMoved, lambda bridge, _: writers["lacp"].changed(bridge))
+        dispatcher.on(Unsettled, lambda bridge, own: writers["stp"].invalidate(bridge, own.valid))
+        dispatcher.on(PortRenamed, lambda bridge, _: entries.save(bridge))
+        dispatcher.on(InLine, lambda bridge, _: entries.save(bridge))
         dispatcher.after(BridgeNamed, transition.named)
         dispatcher.after(SpokenFor, lambda bridge: absentees.back(bridge, time.monotonic()))
 
@@ -104,8 +114,7 @@ class Network:
         self.reloader.start()
         self.owners.start(self.connections)
         for loop in (
-            self._memory.run,
-            self._lacp_memory.run,
+            *(writer.run for writer in self.writers.values()),
             self.heartbeat.run,
             Throttle(self.sessions).run,
             self.lifetime.run,

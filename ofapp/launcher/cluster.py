@@ -18,7 +18,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.common.files import read_regular
 from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
-from ofapp.controller.state.keeper import Tell
+from ofapp.controller.state.keeper import Emit
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
 from ofapp.openflow.switch.mastership.ownership import identity
@@ -102,7 +102,7 @@ class Joined(NamedTuple):
         self.configuration.start(takes)
 
 
-def join(settings: ClusterSettings, directory: Path, tell: Tell) -> Joined:
+def join(settings: ClusterSettings, directory: Path, tell: Emit) -> Joined:
     """Become a member; EtcdError."""
     from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.cluster import Membership
@@ -127,7 +127,7 @@ def join(settings: ClusterSettings, directory: Path, tell: Tell) -> Joined:
     return Joined(state, Member(history, own, state, tell), configuration)
 
 
-def _wait_for_etcd(history: History, tell: Tell) -> None:
+def _wait_for_etcd(history: History, tell: Emit) -> None:
     """Until its history is known: after a power cut all start at once.  EtcdError."""
     from ofapp.controller.cluster.etcd.etcd import UnreachableError
 

@@ -15,7 +15,8 @@ from ofapp.config import Config
 from ofapp.controller.audit import DENIALS, SHOWN, Audit, record
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State, trail
+from ofapp.controller.state import trail
+from ofapp.controller.state.store import State
 from ofapp.controller.state.trail import Trail
 from tests.unit.api.network import DPID, add_bridge, some_network
 from tests.unit.told import Told

@@ -9,8 +9,8 @@ from ofapp.bridge.effects import LacpMoved
 from ofapp.bridge.lag import LagParams
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
-from ofapp.controller.state import State
-from ofapp.controller.state.lacp_memory import LacpMemory
+from ofapp.controller.state.protocols import StateWriter
+from ofapp.controller.state.store import State
 
 PARAMS = BridgeParams(lags={"lag0": LagParams(("m1",))})
 PORTS = [Port(LOCAL_PORT, "br1", 0x020000000001, True), Port(1, "m1", 1, True, 1000)]
@@ -18,19 +18,19 @@ PORTS = [Port(LOCAL_PORT, "br1", 0x020000000001, True), Port(1, "m1", 1, True, 1
 
 def test_what_has_changed_is_written_and_the_next_process_finds_it(tmp_path: Path) -> None:
     bridge, state = Bridge(1, PARAMS), State(tmp_path)
-    memory = LacpMemory(state.lacp, {1: bridge})
+    memory = StateWriter(state.snapshots["lacp"], {1: bridge}, {})
     effects = bridge.set_ports(PORTS, 0.0)
     moved = [effect for effect in effects if isinstance(effect, LacpMoved)]
     assert moved
-    memory.handle(bridge, moved[0])
-    memory.handle(Bridge(2, PARAMS), moved[0])  # one that is forgotten by then
-    memory.write()
+    memory.changed(bridge)
+    memory.changed(Bridge(2, PARAMS))  # one that is forgotten by then
+    memory.check()
     state.finish(5.0)
     assert (tmp_path / "lacp-0000000000000001.json").exists()
     kept = State(tmp_path)
-    assert kept.lacp.known() == [1]
-    assert kept.snapshots.known() == []  # spanning tree's are others
-    found = kept.lacp.load(1)
+    assert kept.snapshots["lacp"].bridges == [1]
+    assert kept.snapshots["stp"].bridges == []  # spanning tree's are others
+    found = kept.snapshots["lacp"].load(1)
     assert [*found] == ["lag0"]
     again = Bridge(1, PARAMS)
     assert again.lags.revive(found) == []
@@ -43,12 +43,12 @@ def test_what_has_changed_is_written_and_the_next_process_finds_it(tmp_path: Pat
 
 def test_nothing_is_written_twice(tmp_path: Path) -> None:
     bridge, state = Bridge(1, PARAMS), State(tmp_path)
-    memory = LacpMemory(state.lacp, {1: bridge})
+    memory = StateWriter(state.snapshots["lacp"], {1: bridge}, {})
     bridge.set_ports(PORTS, 0.0)
-    memory.handle(bridge, LacpMoved())
-    memory.write()
+    memory.changed(bridge)
+    memory.check()
     state.finish(5.0)
-    state.lacp.delete(1)
-    memory.write()
+    state.snapshots["lacp"].forget(1)
+    memory.check()
     state.finish(5.0)
-    assert State(tmp_path).lacp.load(1) is None
+    assert State(tmp_path).snapshots["lacp"].load(1) is None

@@ -21,8 +21,8 @@ from ofapp.config.stp import StpBridge
 from ofapp.controller.bridges import connections, lifetime
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State
-from ofapp.controller.state.settings import KeptSettings
+from ofapp.controller.state.settings import RunTimeSettings
+from ofapp.controller.state.store import State
 from ofapp.openflow.switch.session import Session
 
 
@@ -212,7 +212,7 @@ class TestAway:
         bridge = net.bridges[1]
         bridge.put_port(Port(1, "eth0", 1, True), 0.0)
         net.changes.fdb.add_static(bridge, 0, 0x02000000000A, "eth0")
-        net._state.snapshots.save(1, {})
+        net._state.snapshots["stp"].save(1, {})
         with pytest.raises(InputError, match="is connected: delete the bridge there"):
             net.changes.forget(bridge)
         net.connections.disconnected(channel)  # type: ignore[arg-type]
@@ -220,8 +220,8 @@ class TestAway:
         assert net.bridges == {}
         assert kinds(net)[-1] == "bridge.forgotten"
         again = State(tmp_path)
-        assert again.static_entries(1) is None
-        assert again.snapshots.load(1) is None
+        assert again.entries.load(1) is None
+        assert again.snapshots["stp"].load(1) is None
 
     def test_in_time_it_is_forgotten_by_itself_but_for_entries(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -240,7 +240,7 @@ class TestAway:
         assert set(net.bridges) == {1, 2}
         net.lifetime.forget_overdue(1060.0)
         assert set(net.bridges) == {2}
-        assert State(tmp_path).static_entries(1) is not None
+        assert State(tmp_path).entries.load(1) is not None
         connect(net, 1)
         assert net.bridges[1].static_entries.ports == {(0, 0x02000000000A): "eth0"}
 
@@ -361,7 +361,7 @@ class TestState:
     def test_settings_that_no_bridge_can_have_are_set_aside(self, tmp_path: Path) -> None:
         events = EventLog()
         state = State(tmp_path, events.tell)
-        state.settings.remember(1, KeptSettings({}, {"ageing_time": "soon"}, {})).wait()
+        state.settings.save(1, RunTimeSettings({}, {"ageing_time": "soon"}, {})).wait()
         net = Network(Config(), state, events)
         connect(net, 1)
         assert kinds(net) == ["state.damaged", "bridge.connected"]
@@ -384,7 +384,7 @@ class TestState:
     def test_a_snapshot_that_is_none_lets_the_bridge_begin_anew(self, tmp_path: Path) -> None:
         events = EventLog()
         state = State(tmp_path, events.tell)
-        state.snapshots.save(1, {"names": 7})
+        state.snapshots["stp"].save(1, {"names": 7})
         net = Network(Config(), state, events)
         connect(net, 1)
         assert kinds(net) == ["state.damaged", "bridge.connected"]

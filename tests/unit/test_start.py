@@ -10,7 +10,7 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp.config import ConfigError, load_config
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State
+from ofapp.controller.state.store import State
 
 WHOLE = "bridges:\n" + "".join(
     f"  br{number}: {{ageing_time: 60, fdb_max_learned: 5}}\n" for number in range(10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -16,23 +17,23 @@ from hypothesis import strategies as st
 
 from ofapp.common import hub
 from ofapp.controller.state import (
-    Kept,
     MdbEntry,
     NotSavedError,
-    State,
+    RunTimeEntries,
     StaticEntry,
-    disk,
+    entries,
     keeper,
     snapshots,
-    store,
+    storage,
 )
+from ofapp.controller.state.store import State
 from tests.support.waiting import wait_for
 from tests.unit.told import Told
 
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
 GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1", proto="zebra")
-ASKED = Kept((ENTRY,), (GROUP,), asked=True)
+ASKED = RunTimeEntries((ENTRY,), (GROUP,), requested=True)
 FILE = "entries-0000000000000001.json"
 
 
@@ -54,21 +55,21 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     subprocess.run(["umount", folder], check=True)
 
 
-def kept(state: State, bridge: int = 1) -> Kept | None:
-    static = state.static_entries(bridge)
-    return None if static is None else Kept(static, state.mdb_entries(bridge))
+def kept(state: State, bridge: int = 1) -> RunTimeEntries | None:
+    own = state.entries.load(bridge)
+    return None if own is None else RunTimeEntries(own.static, own.mdb)
 
 
 def test_entries_outlive_the_process(tmp_path: Path, told: Told) -> None:
     state = State(tmp_path, told)
-    state.remember(1, ASKED).wait()
-    state.remember(1, ASKED).wait()
+    state.entries.save(1, ASKED).wait()
+    state.entries.save(1, ASKED).wait()
     again = State(tmp_path, told)
-    assert kept(again) == Kept((ENTRY,), (GROUP,))
+    assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
     assert kept(again, 2) is None
-    again.remember(1, Kept(asked=True)).wait()
-    assert kept(State(tmp_path, told)) == Kept()
-    again.forget(1).wait()
+    again.entries.save(1, RunTimeEntries(requested=True)).wait()
+    assert kept(State(tmp_path, told)) == RunTimeEntries()
+    again.entries.forget(1).wait()
     assert kept(State(tmp_path, told)) is None
     assert not told
     assert not [*tmp_path.iterdir()]
@@ -76,42 +77,42 @@ def test_entries_outlive_the_process(tmp_path: Path, told: Told) -> None:
 
 def test_without_a_directory_nothing_is_kept() -> None:
     state = State(None)
-    state.remember(1, ASKED).wait()
-    state.forget(1).wait()
-    state.snapshots.save(1, {})
-    state.snapshots.delete(1)
-    assert state.snapshots.load(1) is None
+    state.entries.save(1, ASKED).wait()
+    state.entries.forget(1).wait()
+    state.snapshots["stp"].save(1, {})
+    state.snapshots["stp"].forget(1)
+    assert state.snapshots["stp"].load(1) is None
 
 
 class TestDatapathIdsThatComeAndGo:
     def test_leave_little(self, tmp_path: Path, told: Told) -> None:
         state = State(tmp_path, told)
-        state.remember(1, ASKED)
+        state.entries.save(1, ASKED)
         for datapath_id in range(2, 3002):
-            state.remember(datapath_id, Kept())
+            state.entries.save(datapath_id, RunTimeEntries())
         state.finish(20)
         files = [*tmp_path.iterdir()]
-        assert len(files) == 1 + store.MAX_UNASKED
+        assert len(files) == 1 + entries.MAX_UNREQUESTED
         assert sum(path.stat().st_size for path in files) < 200_000
-        assert len(State(tmp_path, told)._kept) == 1 + store.MAX_UNASKED
+        assert len(State(tmp_path, told).entries) == 1 + entries.MAX_UNREQUESTED
         assert not told
 
     def test_that_there_are_no_entries_is_known_too(self, tmp_path: Path) -> None:
-        State(tmp_path).remember(1, Kept()).wait()
-        assert kept(State(tmp_path)) == Kept()
+        State(tmp_path).entries.save(1, RunTimeEntries()).wait()
+        assert kept(State(tmp_path)) == RunTimeEntries()
 
     def test_what_switches_bring_is_bounded_and_what_people_asked_for_stays(
         self, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(store, "MAX_UNASKED", 3)
+        monkeypatch.setattr(entries, "MAX_UNREQUESTED", 3)
         state = State(tmp_path, told)
-        state.remember(1, ASKED)
+        state.entries.save(1, ASKED)
         for datapath_id in range(2, 8):
-            state.remember(datapath_id, Kept((OTHER,)))
+            state.entries.save(datapath_id, RunTimeEntries((OTHER,)))
         state.finish(5)
         again = State(tmp_path, told)
-        assert kept(again) == Kept((ENTRY,), (GROUP,))
-        assert sorted(again._kept) == [1, 5, 6, 7]
+        assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert [at for at in range(9) if kept(again, at)] == [1, 5, 6, 7]
         assert told.kinds == ["state.limit"] * 3
 
     def test_snapshots_are_bounded_too(
@@ -120,23 +121,24 @@ class TestDatapathIdsThatComeAndGo:
         monkeypatch.setattr(snapshots, "MAX_SNAPSHOTS", 3)
         state = State(tmp_path)
         for datapath_id in range(1, 8):
-            state.snapshots.save(datapath_id, {"a": datapath_id})
+            state.snapshots["stp"].save(datapath_id, {"a": datapath_id})
         state.finish(5)
         assert len([*tmp_path.glob("bridge-*")]) == 3
         again = State(tmp_path)
-        again.snapshots.save(8, {})
+        again.snapshots["stp"].save(8, {})
         again.finish(5)
-        found = {at for at in range(9) if again.snapshots.load(at) is not None}
+        found = {at for at in range(9) if again.snapshots["stp"].load(at) is not None}
         assert 8 in found
         assert found - {8} < {5, 6, 7}
 
     def test_also_by_their_size(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(snapshots, "MAX_BYTES", 1000)
         monkeypatch.setattr(snapshots, "MAX_TOTAL", 2500)
         state = State(tmp_path)
+        store = state.snapshots["stp"]
+        store.document = dataclasses.replace(store.document, limit=1000)
         for datapath_id in range(1, 5):
-            state.snapshots.save(datapath_id, "x" * 900)
-        state.snapshots.save(9, "x" * 1000)
+            state.snapshots["stp"].save(datapath_id, "x" * 900)
+        state.snapshots["stp"].save(9, "x" * 1000)
         state.finish(5)
         assert sorted(path.name[-6] for path in tmp_path.glob("bridge-*")) == ["3", "4"]
 
@@ -147,7 +149,7 @@ class TestTheFileOfAnEarlierVersion:
         (tmp_path / "state.json").write_text(json.dumps(first))
         state = State(tmp_path, told)
         for _ in range(2):
-            assert (kept(state, 1), kept(state, 2)) == (Kept(), Kept((ENTRY,)))
+            assert (kept(state, 1), kept(state, 2)) == (RunTimeEntries(), RunTimeEntries((ENTRY,)))
             state.finish(5)
             hub.sleep(0.01)
             state.finish(5)
@@ -156,15 +158,15 @@ class TestTheFileOfAnEarlierVersion:
         assert not told
 
     def test_what_is_newer_goes_first(self, tmp_path: Path, told: Told) -> None:
-        State(tmp_path).remember(2, Kept(asked=True)).wait()
+        State(tmp_path).entries.save(2, RunTimeEntries(requested=True)).wait()
         first = {"version": 1, "bridges": {"2": {"static": [entry()]}}}
         (tmp_path / "state.json").write_text(json.dumps(first))
-        assert kept(State(tmp_path, told), 2) == Kept()
+        assert kept(State(tmp_path, told), 2) == RunTimeEntries()
 
     def test_one_wrong_bridge_is_its_own_trouble(self, tmp_path: Path, told: Told) -> None:
         first = {"version": 1, "bridges": {"x": {}, "2": {"static": [entry()]}}}
         (tmp_path / "state.json").write_text(json.dumps(first))
-        assert kept(State(tmp_path, told), 2) == Kept((ENTRY,))
+        assert kept(State(tmp_path, told), 2) == RunTimeEntries((ENTRY,))
         told.wait_for("state.damaged")
         assert "bridge x: " in told[0].message
         assert (tmp_path / "state.json.damaged-1").exists()
@@ -204,17 +206,17 @@ class TestDamage:
     def test_a_file_that_is_none_is_set_aside(
         self, tmp_path: Path, told: Told, text: str, why: str
     ) -> None:
-        State(tmp_path).remember(2, ASKED).wait()
+        State(tmp_path).entries.save(2, ASKED).wait()
         (tmp_path / FILE).write_text(text)
         state = State(tmp_path, told)
         assert kept(state) is None  # so it is asked of the switch
-        assert kept(state, 2) == Kept((ENTRY,), (GROUP,))
+        assert kept(state, 2) == RunTimeEntries((ENTRY,), (GROUP,))
         (event,) = told
         assert event.kind == "state.damaged"
         assert why in event.message
         assert (tmp_path / f"{FILE}.damaged-1").read_text() == text
-        state.remember(1, ASKED).wait()
-        assert kept(State(tmp_path)) == Kept((ENTRY,), (GROUP,))
+        state.entries.save(1, ASKED).wait()
+        assert kept(State(tmp_path)) == RunTimeEntries((ENTRY,), (GROUP,))
         (tmp_path / FILE).write_text(text)
         State(tmp_path)
         assert (tmp_path / f"{FILE}.damaged-2").read_text() == text
@@ -226,13 +228,13 @@ class TestDamage:
         os.mkfifo(tmp_path / "state.json")
         os.mkfifo(tmp_path / "bridge-0000000000000001.json")
         state = State(tmp_path, told)
-        assert state.snapshots.load(1) is None
+        assert state.snapshots["stp"].load(1) is None
         assert told.kinds == ["state.damaged"] * 5
         for datapath_id in (1, 2, 3):
-            state.remember(datapath_id, ASKED).wait()
-        state.snapshots.save(1, {"a": float("-inf")})
+            state.entries.save(datapath_id, ASKED).wait()
+        state.snapshots["stp"].save(1, {"a": float("-inf")})
         state.finish(5)
-        assert State(tmp_path).snapshots.load(1) == {"a": float("-inf")}
+        assert State(tmp_path).snapshots["stp"].load(1) == {"a": float("-inf")}
 
     @settings(
         max_examples=6000 if os.environ.get("OFAPP_THOROUGH") else 200,
@@ -250,66 +252,68 @@ class TestDamage:
             cut = data.draw(st.integers(0, len(octets)) | st.just(len(octets)))
             (tmp_path / name).write_bytes(octets[:cut])
         state = State(tmp_path, Told())
-        state.snapshots.load(1)
+        state.snapshots["stp"].load(1)
         known = kept(state)
         assert known is None or all(isinstance(own, StaticEntry) for own in known.static)
-        state.remember(1, ASKED).wait()
+        state.entries.save(1, ASKED).wait()
         state.finish(5)
-        assert kept(State(tmp_path, Told())) == Kept((ENTRY,), (GROUP,))
+        assert kept(State(tmp_path, Told())) == RunTimeEntries((ENTRY,), (GROUP,))
 
 
 class TestDisksThatFail:
     def test_full_and_free_again(self, small: Path, told: Told) -> None:
         state = State(small, told)
-        state.remember(1, ASKED).wait()
+        state.entries.save(1, ASKED).wait()
         fill = small / "fill"
         with pytest.raises(OSError, match="No space"):
             fill.write_bytes(bytes(1 << 20))
         with pytest.raises(NotSavedError, match=r"in force, .*entries-.*: No space left") as error:
-            state.remember(1, Kept((OTHER,), asked=True)).wait()
+            state.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
         assert error.value.full
         assert told.kinds == ["state.unsaved"]
         with pytest.raises(NotSavedError):  # the same again is not saved either
-            state.remember(1, Kept((OTHER,), asked=True)).wait()
-        assert kept(State(small)) == Kept((ENTRY,), (GROUP,))  # what was saved is there as it was
-        assert not [path for path in small.iterdir() if path.name.endswith(disk.PART)]
+            state.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
+        assert kept(State(small)) == RunTimeEntries(
+            (ENTRY,), (GROUP,)
+        )  # what was saved is there as it was
+        assert not [path for path in small.iterdir() if path.name.endswith(storage.PART)]
         fill.unlink()
         told.wait_for("state.saved")
         assert told.kinds == ["state.unsaved", "state.saved"]
-        assert kept(State(small)) == Kept((OTHER,))
+        assert kept(State(small)) == RunTimeEntries((OTHER,))
 
     def test_read_only_from_the_start_and_writable_again(self, small: Path, told: Told) -> None:
-        State(small).remember(1, ASKED).wait()
+        State(small).entries.save(1, ASKED).wait()
         subprocess.run(["mount", "-o", "remount,ro", small], check=True)
         state = State(small, told)
-        assert kept(state) == Kept((ENTRY,), (GROUP,))
+        assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
         told.wait_for("state.unsaved")
         with pytest.raises(NotSavedError, match="Read-only") as error:
-            state.remember(1, Kept(asked=True)).wait()
+            state.entries.save(1, RunTimeEntries(requested=True)).wait()
         assert not error.value.full
         subprocess.run(["mount", "-o", "remount,rw", small], check=True)
         told.wait_for("state.saved")
-        assert kept(State(small)) == Kept()
+        assert kept(State(small)) == RunTimeEntries()
 
     def test_a_directory_that_cannot_be_made(self, tmp_path: Path, told: Told) -> None:
         (tmp_path / "file").write_text("")
         state = State(tmp_path / "file" / "state", told)
         told.wait_for("state.unsaved")
         with pytest.raises(NotSavedError):
-            state.remember(1, ASKED).wait()
-        assert kept(state) == Kept((ENTRY,), (GROUP,))
+            state.entries.save(1, ASKED).wait()
+        assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
 
     def test_one_that_hangs_holds_up_nobody(
         self, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers = hub_free_event()
-        replace = disk.replace
+        replace = storage.replace
 
         def slow(path: Path, data: bytes, sync: bool) -> None:
             assert answers.wait(30)
             replace(path, data, sync)
 
-        monkeypatch.setattr(disk, "replace", slow)
+        monkeypatch.setattr(storage, "replace", slow)
         monkeypatch.setattr(keeper, "PATIENCE", 0.05)
         state = State(tmp_path, told)
         turns = 0
@@ -322,25 +326,27 @@ class TestDisksThatFail:
 
         hub.spawn(others)
         with pytest.raises(NotSavedError, match="nothing was answered"):
-            state.remember(1, ASKED).wait()
+            state.entries.save(1, ASKED).wait()
         told.wait_for("state.unsaved")
         assert turns > 10
         answers.set()
         told.wait_for("state.saved")
-        assert kept(State(tmp_path)) == Kept((ENTRY,), (GROUP,))
+        assert kept(State(tmp_path)) == RunTimeEntries((ENTRY,), (GROUP,))
 
     def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, tmp_path: Path) -> None:
         state = State(tmp_path)
         tickets = [
-            state.remember(1, Kept((StaticEntry(at, ENTRY.mac, "eth0"),), asked=True))
+            state.entries.save(
+                1, RunTimeEntries((StaticEntry(at, ENTRY.mac, "eth0"),), requested=True)
+            )
             for at in range(50)
         ]
         for ticket in tickets:
             ticket.wait()
-        assert kept(State(tmp_path)) == Kept((StaticEntry(49, ENTRY.mac, "eth0"),))
+        assert kept(State(tmp_path)) == RunTimeEntries((StaticEntry(49, ENTRY.mac, "eth0"),))
 
     def test_what_killed_writers_have_left_is_removed(self, tmp_path: Path) -> None:
-        for name in ("tmpab12_x9z", f"{FILE}{disk.PART}", "tmpdir", "notes.txt"):
+        for name in ("tmpab12_x9z", f"{FILE}{storage.PART}", "tmpdir", "notes.txt"):
             (tmp_path / name).write_text("x")
         State(tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "tmpdir"]

@@ -16,9 +16,8 @@ from ofapp.bridge.stp import SetPortState
 from ofapp.bridge.stp.dumped import MAX_REASON
 from ofapp.common import hub
 from ofapp.controller.bridges.absentees import CAUTION, Absentees
-from ofapp.controller.state import State
-from ofapp.controller.state.snapshots import MAX_BYTES
-from ofapp.controller.state.tree_memory import TreeMemory
+from ofapp.controller.state.protocols import SPANNING_TREE, StateWriter
+from ofapp.controller.state.store import State
 
 STP = BridgeParams(stp=StpParams())
 ADDRESS = 0x020000000001
@@ -44,15 +43,15 @@ class Kept:
         self.sessions: dict[int, Switch] = {1: self.switch}
         self.directory = directory
         self.state = State(directory)
-        self.snapshots = self.state.snapshots
-        self.memory = TreeMemory(self.snapshots, {1: self.bridge}, self.sessions)
+        self.snapshots = self.state.snapshots["stp"]
+        self.memory = StateWriter(self.snapshots, {1: self.bridge}, self.sessions)
         local = Port(LOCAL_PORT, "br1", ADDRESS, True)
         self.told(self.bridge.set_ports([local, *map(port, range(1, ports + 1))], 0.0))
 
     def told(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
             if isinstance(effect, Unsettled):
-                self.memory.handle(self.bridge, effect)
+                self.memory.invalidate(self.bridge, effect.valid)
         return effects
 
     def answer(self) -> None:
@@ -61,16 +60,16 @@ class Kept:
 
     def rest(self) -> None:
         """Nothing moves until it is written down."""
-        assert self.memory.confirm_settled()
-        assert self.memory.confirm_settled()
+        assert self.memory.check()
+        assert self.memory.check()
         self.answer()
-        assert not self.memory.confirm_settled()
+        assert not self.memory.check()
 
     @property
     def document(self) -> dict[str, object]:
         """What another process would find."""
         self.state.finish(5)
-        loaded = State(self.directory).snapshots.load(1)
+        loaded = State(self.directory).snapshots["stp"].load(1)
         assert isinstance(loaded, dict)
         return loaded
 
@@ -79,24 +78,24 @@ def port(number: int, up: bool = True) -> Port:
     return Port(number, f"p{number}", number, up, 1000)
 
 
-class TestTreeMemory:
+class TestTreeWriter:
     def test_a_tree_is_written_when_it_rests_and_the_switch_says_so(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         assert kept.document == {"behind": {}, "address": ADDRESS}
-        assert kept.memory.confirm_settled()  # it has just moved
+        assert kept.memory.check()  # it has just moved
         assert not kept.switch.asked
-        assert kept.memory.confirm_settled()
+        assert kept.memory.check()
         kept.answer()
         assert "tree" in kept.document
-        assert not kept.memory.confirm_settled()
+        assert not kept.memory.check()
 
     def test_one_of_many_ports_is_written_in_portions_if_it_does_not_move_meanwhile(
         self, tmp_path: Path
     ) -> None:
         kept = Kept(tmp_path, ports=300)
         for moves in (True, False):
-            assert kept.memory.confirm_settled()
-            assert kept.memory.confirm_settled()
+            assert kept.memory.check()
+            assert kept.memory.check()
             kept.answer()
             for _ in range(3):
                 hub.sleep(0)
@@ -116,7 +115,7 @@ class TestTreeMemory:
         kept.snapshots.save(1, document)
         loaded = kept.document
         assert len(loaded["tree"]["ports"]) == MAX_PORTS - 1  # type: ignore[index]
-        assert (tmp_path / "bridge-0000000000000001.json").stat().st_size < MAX_BYTES / 8
+        assert (tmp_path / "bridge-0000000000000001.json").stat().st_size < SPANNING_TREE.limit / 8
         again = Bridge(1, STP)
         again.revive_stp(loaded)
         assert again.dump_stp() == document
@@ -127,19 +126,19 @@ class TestTreeMemory:
         assert document is not None
         alike, first = document["tree"]["alike"], document["tree"]["ports"][0]
         most = len(json.dumps({**alike, **first})) + MAX_REASON
-        assert most * MAX_PORTS < MAX_BYTES
+        assert most * MAX_PORTS < SPANNING_TREE.limit
 
     def test_a_connection_that_ended_before_its_switch_confirmed_is_not_kept(
         self, tmp_path: Path
     ) -> None:
         """It would have kept what the switch had said, megabytes, for as long as the bridge."""
         kept = Kept(tmp_path)
-        assert kept.memory.confirm_settled()
-        assert kept.memory.confirm_settled()
+        assert kept.memory.check()
+        assert kept.memory.check()
         over = weakref.ref(kept.switch)
         kept.switch = kept.sessions[1] = Switch()
         assert over() is None
-        assert kept.memory.confirm_settled(), "its successor is asked"
+        assert kept.memory.check(), "its successor is asked"
         kept.answer()
         assert "tree" in kept.document
 
@@ -163,8 +162,8 @@ class TestTreeMemory:
 
     def test_what_moves_while_the_switch_is_asked_is_not_written(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
-        assert kept.memory.confirm_settled()
-        assert kept.memory.confirm_settled()
+        assert kept.memory.check()
+        assert kept.memory.check()
         kept.told(kept.bridge.put_port(port(2, up=False), 1.0))
         kept.answer()
         assert "tree" not in kept.document
@@ -172,18 +171,18 @@ class TestTreeMemory:
     def test_a_switch_that_is_slow_is_asked_once(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         for _ in range(10):
-            assert kept.memory.confirm_settled()
+            assert kept.memory.check()
         assert len(kept.switch.asked) == 1
         kept.sessions[1] = Switch()  # it comes again: the first answer never will
-        assert kept.memory.confirm_settled()
+        assert kept.memory.check()
         kept.answer()
         assert "tree" in kept.document
 
     def test_a_switch_that_is_away_is_not_asked(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
         del kept.sessions[1]
-        assert not kept.memory.confirm_settled()
-        assert not kept.memory.confirm_settled()
+        assert not kept.memory.check()
+        assert not kept.memory.check()
         assert "tree" not in kept.document
 
     def test_a_tree_that_is_stopped_is_not_remembered(self, tmp_path: Path) -> None:
@@ -192,37 +191,37 @@ class TestTreeMemory:
         kept.rest()
         kept.told(kept.bridge.set_stp(None, 9.0))
         assert kept.document == {"behind": {}, "address": ADDRESS}
-        assert not kept.memory.confirm_settled()
+        assert not kept.memory.check()
 
     def test_the_bridges_of_which_there_are_snapshots(self, tmp_path: Path) -> None:
         state = State(tmp_path)
-        state.snapshots.save(0xAB, {})
+        state.snapshots["stp"].save(0xAB, {})
         state.finish(5)
-        assert State(tmp_path).snapshots.known() == [0xAB]
-        assert State(None).snapshots.known() == []
+        assert State(tmp_path).snapshots["stp"].bridges == [0xAB]
+        assert State(None).snapshots["stp"].bridges == []
 
     def test_what_is_struck_is_gone_before_any_file_is_written(self, tmp_path: Path) -> None:
         state = State(tmp_path)
-        state.snapshots.save(1, {"tree": 1})
-        state.snapshots.save(2, {"tree": 2})
+        state.snapshots["stp"].save(1, {"tree": 1})
+        state.snapshots["stp"].save(2, {"tree": 2})
         state.finish(5)
-        state.snapshots.strike(1, {"behind": {}})  # and the process is killed
-        again = State(tmp_path).snapshots
+        state.snapshots["stp"].invalidate(1, {"behind": {}})  # and the process is killed
+        again = State(tmp_path).snapshots["stp"]
         assert (again.load(1), again.load(2)) == (None, {"tree": 2})
 
     def test_marks_that_are_lost_leave_nothing_to_go_by(self, tmp_path: Path) -> None:
         state = State(tmp_path)
-        state.snapshots.save(1, {"tree": 1})
+        state.snapshots["stp"].save(1, {"tree": 1})
         state.finish(5)
         (tmp_path / "marks").write_bytes(b"?")
-        assert State(tmp_path).snapshots.load(1) is None
+        assert State(tmp_path).snapshots["stp"].load(1) is None
 
     def test_without_marks_nothing_is_remembered(self, tmp_path: Path) -> None:
         (tmp_path / "marks").mkdir()
         state = State(tmp_path)
-        state.snapshots.save(1, {"tree": 1})
+        state.snapshots["stp"].save(1, {"tree": 1})
         state.finish(5)
-        assert State(tmp_path).snapshots.load(1) is None
+        assert State(tmp_path).snapshots["stp"].load(1) is None
 
 
 class TestAbsentees:

@@ -28,13 +28,21 @@ from typing import Any
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
 from ofapp.controller.access.roles import GIVEN, Role
-from ofapp.controller.state.documents import Documents
-from ofapp.controller.state.keeper import Tell, Ticket
+from ofapp.controller.state.document import Document, loads
+from ofapp.controller.state.keeper import Emit, Ticket
+from ofapp.controller.state.storage import Storage
 
-FILE = "tokens.json"
+TOKENS = Document(
+    "tokens",
+    per_bridge=False,
+    synced=True,
+    setting="tokens",
+    damaged="no token is valid and the API stays closed: make new ones over its socket"
+    " (ofapp token create)",
+    limit=4 << 20,
+)
 MOST = 1000
 """Most tokens at a time."""
-MAX_BYTES = 4 << 20
 NAME = "[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}"
 _PREFIX = "ofapp_"
 """Prefix by which people and scanners for secrets recognize a token."""
@@ -61,9 +69,9 @@ class Token:
 class Tokens:
     """All tokens of a controller."""
 
-    def __init__(self, documents: Documents, tell: Tell) -> None:
-        self._documents = documents
-        self._tell = tell
+    def __init__(self, storage: Storage, emit: Emit) -> None:
+        self._storage = storage
+        self._emit = emit
         self._by_name: dict[str, Token] = {}
         self._by_digest: dict[bytes, Token] = {}
         self._unsaved_use = False
@@ -106,7 +114,7 @@ class Tokens:
         self.revoke(name)
         if name == self._first and not self._by_name:
             self.made = False
-            self._documents.remove(FILE)
+            self._storage.remove(TOKENS.file())
 
     def named(self, name: str) -> Token | None:
         """The token of that name, expired or not."""
@@ -147,12 +155,12 @@ class Tokens:
     def _save(self) -> Ticket:
         self._unsaved_use = False
         data = json.dumps({"tokens": [*map(_to_json, self)]}, indent=1).encode()
-        return self._documents.put(FILE, data, sync=True, first=True)
+        return self._storage.put(TOKENS.file(), data, sync=TOKENS.synced, first=True)
 
     def _load(self, known: tuple[Token, ...]) -> None:
         """Read the tokens.  known: those that stay valid if they cannot be read."""
         try:
-            data = self._documents.read(FILE, MAX_BYTES)
+            data = self._storage.read(TOKENS.file(), TOKENS.limit)
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:
@@ -161,12 +169,12 @@ class Tokens:
             return
         self.made = True
         try:
-            for token in map(_from_json, json.loads(data)["tokens"]):
+            for token in map(_from_json, loads(data)["tokens"]):
                 self._put(token)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             self._damaged(f"it is not what ofapp has saved ({error!r})", known)
             try:
-                self._documents.set_aside(FILE)
+                self._storage.set_aside(TOKENS.file())
                 self._save()  # that there were tokens: the next start must know it
             except OSError:  # it stays where it is, with the same effect
                 return
@@ -176,14 +184,9 @@ class Tokens:
         self._by_digest.clear()
         for token in known:
             self._put(token)
-        so = (
-            "the tokens known before stay valid"
-            if known
-            else "no token is valid and the API stays closed: make new ones over its socket"
-            " (ofapp token create)"
-        )
-        message = f"{FILE}: {why}; {so}"
-        self._tell(None, Event("state.damaged", message, Severity.ERROR, data={"file": FILE}))
+        name, so = TOKENS.file(), "the tokens known before stay valid" if known else TOKENS.damaged
+        event = Event("state.damaged", f"{name}: {why}; {so}", Severity.ERROR, data={"file": name})
+        self._emit(None, event)
 
 
 def _digest(secret: str) -> bytes:

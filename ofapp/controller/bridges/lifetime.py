@@ -18,15 +18,14 @@ from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports.port import SURE
-from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.common import hub
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
-from ofapp.controller.state import State
 from ofapp.controller.state.keeper import Ticket
-from ofapp.controller.state.run_time_entries import KeptEntries
+from ofapp.controller.state.store import State
 
 LOG = logging.getLogger(__name__)
 
@@ -43,14 +42,14 @@ LOOK_FOR_AWAY = 1.0
 class Lifetime:
     """Lifetime of all bridges of a registry.
 
-    entries: those that were set at run time; state: has the snapshots of protocols; agents:
+    entries: those that were set at run time; state: restores and forgets what is stored; agents:
     authenticate the LLDP of bridges.
     """
 
     def __init__(
         self,
         shared: Shared,
-        entries: KeptEntries,
+        entries: SavedEntries,
         state: State,
         absentees: Absentees,
         agents: OwnAgents,
@@ -58,8 +57,7 @@ class Lifetime:
         self._registry = shared.registry
         self._running = shared.running
         self._entries = entries
-        self._snapshots = state.snapshots
-        self._lacp = state.lacp
+        self._state = state
         self._absentees = absentees
         self._events = shared.events
         self._commons = Commons(stp.OwnTrees(secrets.randbits(24)), agents=agents)
@@ -124,7 +122,7 @@ class Lifetime:
             )
         self._forget(bridge.datapath_id, "on request")
         record(f"{bridge.name} ({bridge.datapath_id:016x}): known -> forgotten")
-        return self._entries.forget(bridge.datapath_id), self._running.drop(bridge.datapath_id)
+        return self._state.forget(bridge.datapath_id)
 
     def forget_overdue(self, now: float) -> None:
         """Forget the bridges whose switch has been away for as long as the file says.
@@ -174,8 +172,7 @@ class Lifetime:
         self._registry.away.back(datapath_id)
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)
-        self._snapshots.delete(datapath_id)
-        self._lacp.delete(datapath_id)
+        self._state.forget_protocols(datapath_id)
         self._events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
 
     def _make(self, datapath_id: int) -> Bridge:
@@ -188,25 +185,9 @@ class Lifetime:
         bridge = Bridge(datapath_id, self._running.params(datapath_id), self._commons)
         self._absentees.greet(bridge)
         self._set_trace(bridge)
-        static = *static_entries(configuration), *self._entries.static(datapath_id)
-        for entry in static:
+        for entry in static_entries(configuration):
             bridge.add_static(entry.vlan, parse_mac(entry.mac), entry.port, time.monotonic())
-        permanent = *permanent_entries(configuration), *self._entries.permanent(datapath_id)
-        for group in permanent:
+        for group in permanent_entries(configuration):
             bridge.add_permanent(group, time.monotonic())
-        self._revive(bridge)
+        self._state.restore(bridge)
         return bridge
-
-    def _revive(self, bridge: Bridge) -> None:
-        if (lacp := self._lacp.load(bridge.datapath_id)) is not None:
-            for why in bridge.lags.revive(lacp):
-                LOG.info("LACP of %016x starts again: %s", bridge.datapath_id, why)
-        snapshot = self._snapshots.load(bridge.datapath_id)
-        if snapshot is None or bridge.params.stp is None:
-            return
-        try:
-            bridge.revive_stp(snapshot)
-        except OtherParametersError as error:
-            LOG.info("the spanning tree of %016x starts again: %s", bridge.datapath_id, error)
-        except ValueError as error:
-            self._snapshots.refuse(bridge.datapath_id, str(error))

@@ -296,7 +296,7 @@ class Cluster:
 
     def regained(self) -> None:
         """Claim switches again."""
-        self._state.reached()
+        self._state.retry()
         self._regained.set()
         message = "etcd answers: this member serves its switches again"
         data = {"member": self.name}
@@ -336,7 +336,7 @@ class Cluster:
             if reached:
                 Mastership(owned.channel).become_slave()
             self._check_settled(datapath_id)
-            self._state.let_go(datapath_id)
+            self._state.release(datapath_id)
             self.claims.hand_over(claim, taker.lease, to, reason)
         except StaleError as error:
             raise RequestError(str(error)) from None
@@ -347,7 +347,7 @@ class Cluster:
 
     def _check_settled(self, datapath_id: int) -> None:
         """RequestError while documents are unsaved: only the owner can save them."""
-        if not self._state.settled(datapath_id, PATIENCE):
+        if not self._state.saved(datapath_id, PATIENCE):
             raise RequestError("the switch's documents are not saved yet")
 
     def _heed(self, datapath_id: int, claim: Claim | None) -> None:
@@ -358,7 +358,7 @@ class Cluster:
         if owned is not None and claim != owned.claim:
             self._let_go(datapath_id)
         if claim is not None and claim.lease != self.lessee.held.number:
-            self._state.taken(datapath_id, claim.term)
+            self._state.claimed(datapath_id, claim.term)
         if self._serves is None:
             return
         if claim is None:
@@ -383,7 +383,7 @@ class Cluster:
     def _release(self, claim: Claim) -> None:
         if claim.datapath_id in self._waiting or claim.datapath_id in self._owned:
             return
-        if not self._state.settled(claim.datapath_id, PATIENCE):
+        if not self._state.saved(claim.datapath_id, PATIENCE):
             return  # `_sweep` tries again
         try:
             self.claims.release(claim)

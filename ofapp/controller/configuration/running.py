@@ -23,9 +23,10 @@ from ofapp.config.bridge import Bridge
 from ofapp.config.compare import Numbers, carried, differences
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
 from ofapp.config.port import PortSection
-from ofapp.controller.state import StaticEntry
+from ofapp.controller.state.document import ValueStore
+from ofapp.controller.state.entries import StaticEntry
 from ofapp.controller.state.keeper import Ticket
-from ofapp.controller.state.settings import KeptSettings, SettingsStore
+from ofapp.controller.state.settings import RunTimeSettings
 
 
 class RunningConfiguration:
@@ -35,10 +36,13 @@ class RunningConfiguration:
     """
 
     def __init__(
-        self, config: Config, kept: SettingsStore, numbers: Callable[[int], Numbers]
+        self,
+        config: Config,
+        store: ValueStore[RunTimeSettings],
+        numbers: Callable[[int], Numbers],
     ) -> None:
         self.config = config
-        self._kept = kept
+        self._store = store
         self._numbers = numbers
         self._names: dict[int, str] = {}
         self._running: dict[int, Bridge] = {}  # bridges with run-time settings
@@ -104,18 +108,18 @@ class RunningConfiguration:
 
         Gives them in words.
         """
-        kept = self._kept.get(datapath_id)
-        if kept is None:
+        stored = self._store.load(datapath_id)
+        if stored is None:
             return []
         try:
-            before, running = map(Bridge.model_validate, (kept.filed, kept.running))
+            before, running = map(Bridge.model_validate, (stored.filed, stored.running))
         except ValidationError as error:
-            self._kept.refuse(datapath_id, f"{error.error_count()} values are invalid")
+            self._store.set_aside(datapath_id, f"{error.error_count()} values are invalid")
             return []
         filed = self.filed(datapath_id)
-        after = carried(before, running, filed, kept.numbers)
-        self._set(datapath_id, after, kept.numbers)
-        return [*differences(filed, after, kept.numbers).values()]
+        after = carried(before, running, filed, stored.numbers)
+        self._set(datapath_id, after, stored.numbers)
+        return [*differences(filed, after, stored.numbers).values()]
 
     def carried(self, datapath_id: int, before: Bridge, after: Bridge, numbers: Numbers) -> Bridge:
         """Settings after the file has changed from `before` to `after`: see `compare.carried`."""
@@ -127,19 +131,15 @@ class RunningConfiguration:
         self._running.pop(datapath_id, None)
         self._names.pop(datapath_id, None)
 
-    def drop(self, datapath_id: int) -> Ticket:
-        """Delete the stored settings of a bridge."""
-        return self._kept.remember(datapath_id, None)
-
     def _set(self, datapath_id: int, bridge: Bridge, numbers: Numbers) -> Ticket:
         filed = self.filed(datapath_id)
         if bridge is filed or bridge == filed:
             self._running.pop(datapath_id, None)
-            return self._kept.remember(datapath_id, None)
+            return self._store.forget(datapath_id)
         self._running[datapath_id] = bridge
         named = {name: numbers[name] for name in bridge.ports if name in numbers}
-        kept = KeptSettings(filed.told(), bridge.told(), named)
-        return self._kept.remember(datapath_id, kept)
+        settings = RunTimeSettings(filed.told(), bridge.told(), named)
+        return self._store.save(datapath_id, settings)
 
 
 def static_entries(bridge: Bridge) -> list[StaticEntry]:

@@ -14,8 +14,8 @@ from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
-from ofapp.controller.state.run_time_entries import KeptEntries
 from ofapp.openflow.switch.audit.program import Changes
 
 Changed = Callable[[], Changes | None]
@@ -25,7 +25,7 @@ Changed = Callable[[], Changes | None]
 class Transition:
     """Transitions of the bridges of a registry."""
 
-    def __init__(self, shared: Shared, entries: KeptEntries) -> None:
+    def __init__(self, shared: Shared, entries: SavedEntries) -> None:
         self._registry = shared.registry
         self._dispatcher = shared.dispatcher
         self._running = shared.running
@@ -65,7 +65,7 @@ class Transition:
 
     def settled(self, bridge: Bridge) -> None:
         """Finish a change of the file: store the entries, log ambiguous sections."""
-        self._entries.keep(bridge)
+        self._entries.save(bridge)
         for event in self._running.doubts(bridge.datapath_id):
             self._dispatcher.emit(bridge, event)
 

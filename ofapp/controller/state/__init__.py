@@ -2,30 +2,26 @@
 
     entries-<datapath id>.json   entries of tables that were set at run time, and
     settings-<datapath id>.json  parameters: both synced before the request is answered
-    bridge-<datapath id>.json    protocol state of a moment ago: not synced, for a process's crash
+    bridge-<datapath id>.json    spanning tree of a moment ago: not synced, for a process's crash
     lacp-<datapath id>.json      the same of LACP
     configuration.json           extent of the configuration file when it was last accepted
     tokens.json                  hashes of the API's tokens (`controller.access`): synced
     audit.log                    who changed what, one JSON object a line
 
-A file is replaced as a whole, so that it is the old or the new one.  Each bridge has its own files,
-so that a damaged file affects one bridge, and a change of one bridge writes little.  Invalid files
-are set aside and logged, and never keep the controller from starting.  Slow operations run outside
-the event loop (`keeper`).
+`documents.DOCUMENTS` declares all of them but the log.  A file is replaced as a whole, so that it
+is the old or the new one.  Each bridge has its own files, so that a damaged file affects one
+bridge, and a change of one bridge writes little.  Invalid files are set aside and logged, and never
+keep the controller from starting.  Slow operations run outside the event loop (`keeper`).
 """
 
-from ofapp.controller.state.accepted import AcceptedFile
-from ofapp.controller.state.entries import Kept, MdbEntry, StaticEntry
+from ofapp.controller.state.entries import MdbEntry, RunTimeEntries, StaticEntry
 from ofapp.controller.state.keeper import NotSavedError
-from ofapp.controller.state.snapshots import Snapshots
-from ofapp.controller.state.store import State
+from ofapp.controller.state.settings import AcceptedFile
 
 __all__ = [
     "AcceptedFile",
-    "Kept",
     "MdbEntry",
     "NotSavedError",
-    "Snapshots",
-    "State",
+    "RunTimeEntries",
     "StaticEntry",
 ]

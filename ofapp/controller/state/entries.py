@@ -1,17 +1,44 @@
-"""The entries of a bridge that were set at run time, and their form on disk."""
+"""The entries of a bridge that were set at run time: their form, and the store of all bridges'.
+
+A bridge without stored entries gets them from its switch (`Session`, adopt_static).  That a bridge
+has none is stored, too, as its switch may hold some that were removed while it was away.
+Entries that no user has requested are stored for as many bridges as there may be: datapath ids are
+easily invented.
+"""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import is_group, parse_mac
 from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
+from ofapp.common import hub
+from ofapp.controller.state.document import (
+    Codec,
+    Document,
+    ValueStore,
+    loaded,
+    report_damage,
+)
+from ofapp.controller.state.keeper import Emit, Ticket
+from ofapp.controller.state.storage import Storage
 
 VERSION = 2
 FIRST_VERSION = 1
 """One file, `state.json`, for all bridges."""
+
+MAX_UNREQUESTED = 1024
+"""Most bridges stored without a user's request.  Those without entries are forgotten first, then
+the longest unchanged."""
+
+MAX_REPORTED = 10
+"""Most mistakes of a file that are reported."""
 
 
 def _check_place(vlan: Any, port: Any) -> None:
@@ -50,22 +77,26 @@ class MdbEntry:
     def __post_init__(self) -> None:
         _check_place(self.vlan, self.port)
         object.__setattr__(self, "exclude", tuple(self.exclude))  # a list in JSON
-        entry = PermanentEntry.parse(
+        entry = self.permanent()
+        check_addresses(entry.group, entry.source, entry.exclude)
+
+    def permanent(self) -> PermanentEntry:
+        """The entry for a bridge."""
+        return PermanentEntry.parse(
             self.vlan, self.group, self.port, self.source, self.exclude, self.proto
         )
-        check_addresses(entry.group, entry.source, entry.exclude)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RunTimeEntries:
     """A bridge's static and permanent multicast entries.
 
-    asked: a user has set or removed one of them; otherwise they were read from the switch.
+    requested: a user has set or removed one of them; otherwise they were read from the switch.
     """
 
     static: tuple[StaticEntry, ...] = ()
     mdb: tuple[MdbEntry, ...] = ()
-    asked: bool = False
+    requested: bool = False
 
     @property
     def empty(self) -> bool:
@@ -73,61 +104,45 @@ class Kept:
         return not (self.static or self.mdb)
 
 
-def encode(kept: Kept) -> bytes:
-    """Entries as the content of a file."""
+def _encode(entries: RunTimeEntries) -> bytes:
     document = {
         "version": VERSION,
-        "asked": kept.asked,
-        "static": [*map(asdict, kept.static)],
-        "mdb": [*map(asdict, kept.mdb)],
+        "asked": entries.requested,
+        "static": [*map(asdict, entries.static)],
+        "mdb": [*map(asdict, entries.mdb)],
     }
     return json.dumps(document, indent=1).encode()
 
 
-def decode(data: bytes) -> Kept:
-    """Entries from the content of a file; ValueError."""
+def _decode(data: bytes) -> RunTimeEntries:
     document = loaded(data, VERSION)
     if type(document.get("asked")) is not bool:
         raise ValueError("it does not say whether a user has asked for these entries")
-    return _kept(document, document["asked"])
+    return _entries(document, document["asked"])
 
 
-def decode_first(data: bytes) -> tuple[dict[int, Kept], list[str]]:
+def _decode_first(data: bytes) -> tuple[dict[int, RunTimeEntries], list[str]]:
     """Entries of the first version's single file, by datapath id, and the mistakes in it."""
     bridges = loaded(data, FIRST_VERSION).get("bridges")
     if type(bridges) is not dict:
         raise ValueError("it has no bridges")
-    found: dict[int, Kept] = {}
+    by_bridge: dict[int, RunTimeEntries] = {}
     wrong: list[str] = []
     for name, bridge in bridges.items():
         try:
             datapath_id = int(name, 16)
             if not 0 < datapath_id < 1 << 64:
                 raise ValueError("no datapath id")
-            kept = _kept(bridge, asked=False)
-            found[datapath_id] = Kept(kept.static, kept.mdb, asked=not kept.empty)
+            entries = _entries(bridge, requested=False)
+            by_bridge[datapath_id] = RunTimeEntries(
+                entries.static, entries.mdb, requested=not entries.empty
+            )
         except (ValueError, TypeError) as error:
             wrong.append(f"bridge {name}: {error}")
-    return found, wrong
+    return by_bridge, wrong
 
 
-def loads(data: bytes) -> Any:
-    """JSON from a file with any content; ValueError."""
-    try:
-        return json.loads(data)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def loaded(data: bytes, version: int) -> dict[str, Any]:
-    """The object in a document of that version; ValueError."""
-    document = loads(data)
-    if not isinstance(document, dict) or document.get("version") != version:
-        raise ValueError(f"it is not a document of version {version}")
-    return document
-
-
-def _kept(bridge: Any, asked: bool) -> Kept:
+def _entries(bridge: Any, requested: bool) -> RunTimeEntries:
     """Entries of a bridge; older versions wrote no `mdb`."""
     if type(bridge) is not dict or type(bridge.get("static")) is not list:
         raise ValueError("it has no list of static entries")
@@ -135,10 +150,101 @@ def _kept(bridge: Any, asked: bool) -> Kept:
     if type(mdb) is not list:
         raise ValueError("mdb is not a list")
     try:
-        return Kept(
+        return RunTimeEntries(
             tuple(StaticEntry(**entry) for entry in bridge["static"]),
             tuple(MdbEntry(**entry) for entry in mdb),
-            asked,
+            requested,
         )
     except (TypeError, AttributeError) as error:
         raise ValueError(f"an entry is none: {error}") from None
+
+
+def _restore(bridge: Bridge, entries: RunTimeEntries) -> Iterable[str]:
+    """Add the entries to those of the file, which they replace."""
+    now = time.monotonic()
+    for static in entries.static:
+        bridge.add_static(static.vlan, parse_mac(static.mac), static.port, now)
+    for entry in entries.mdb:
+        bridge.add_permanent(entry.permanent(), now)
+    return ()
+
+
+_FIRST = Document(
+    "state",
+    setting="static entries",
+    damaged="the entries of its bridges are what the switch holds",
+    limit=64 << 20,
+)
+
+
+class EntryStore(ValueStore[RunTimeEntries]):
+    """Entries of all bridges."""
+
+    def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
+        super().__init__(document, storage, emit)
+        if any(name == _FIRST.file() for name, _size in storage.names()):
+            self._split_first()
+
+    def save(
+        self, datapath_id: int, value: RunTimeEntries, urgent: bool = True, sync: bool = True
+    ) -> Ticket:
+        """See `ValueStore`: bridges whose entries no user has requested are bounded."""
+        old = self._values.get(datapath_id)
+        if old is not None and old.requested and not value.requested:
+            value = RunTimeEntries(value.static, value.mdb, requested=True)
+        matters = sync and (value.requested or not value.empty)
+        ticket = super().save(datapath_id, value, urgent and value.requested, matters)
+        self._forget_unrequested()
+        return ticket
+
+    def _forget_unrequested(self) -> None:
+        if len(self._values) <= MAX_UNREQUESTED:
+            return
+        unrequested = [known for known, own in self._values.items() if not own.requested]
+        unrequested.sort(key=lambda known: not self._values[known].empty)
+        for datapath_id in unrequested[:-MAX_UNREQUESTED]:
+            if not self._values[datapath_id].empty:
+                message = (
+                    f"its entries are not stored: {MAX_UNREQUESTED} bridges have unrequested ones"
+                )
+                self._emit(datapath_id, Event("state.limit", message, Severity.WARNING))
+            self.forget(datapath_id)
+
+    def _split_first(self) -> None:
+        """Split the file of an earlier version into one for each bridge, and remove it."""
+        try:
+            by_bridge, wrong = _decode_first(self._storage.read(_FIRST.file(), _FIRST.limit))
+        except (OSError, ValueError) as error:
+            self._damaged_first(str(error))
+            return
+        tickets = [
+            self.save(datapath_id, entries)
+            for datapath_id, entries in by_bridge.items()
+            if datapath_id not in self._values
+        ]
+        hub.spawn(self._replaced_first, tickets, "; ".join(wrong[:MAX_REPORTED]))
+
+    def _replaced_first(self, tickets: list[Ticket], wrong: str) -> None:
+        for ticket in tickets:
+            ticket.tried.wait()
+        if any(ticket.error is not None for ticket in tickets):
+            return  # the next start tries it again
+        if wrong:
+            self._damaged_first(wrong)
+        else:
+            self._storage.remove(_FIRST.file())
+
+    def _damaged_first(self, why: str) -> None:
+        report_damage(self._storage, self._emit, _FIRST, _FIRST.file(), why)
+
+
+ENTRIES = Document(
+    "entries",
+    synced=True,
+    setting="static entries",
+    damaged="its entries are what the switch holds",
+    limit=64 << 20,
+    codec=Codec(encode=_encode, decode=_decode),
+    restore=_restore,
+    store=EntryStore,
+)

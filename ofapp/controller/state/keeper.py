@@ -35,7 +35,7 @@ PATIENCE = 5.0
 RETRY = 5.0
 """Seconds until failed jobs are tried again."""
 
-Tell = Callable[[int | None, Event], None]
+Emit = Callable[[int | None, Event], None]
 Job = Callable[[], None]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -110,8 +110,8 @@ class Keeper:
     unsaved: why a job failed, until it succeeds; None while all goes well.
     """
 
-    def __init__(self, tell: Tell, in_threads: bool = True) -> None:
-        self._tell = tell
+    def __init__(self, emit: Emit, in_threads: bool = True) -> None:
+        self._emit = emit
         self._in_threads = in_threads
         self._due: OrderedDict[str, Ticket] = OrderedDict()
         self._failed: dict[str, Ticket] = {}
@@ -243,7 +243,7 @@ class Keeper:
             return
         self.unsaved = None
         if self._recovered:  # otherwise all failed jobs were cancelled
-            self._tell(None, Event("state.saved", "everything is saved again"))
+            self._emit(None, Event("state.saved", "everything is saved again"))
         self._recovered = False
 
     def _retry(self) -> None:
@@ -269,7 +269,7 @@ class Keeper:
             "trying again"
         )
         event = Event("state.unsaved", message, Severity.ERROR, data={"error": why})
-        self._tell(None, event)
+        self._emit(None, event)
 
 
 def _do(tickets: dict[str, Ticket], outcome: dict[str, OSError | None]) -> None:

@@ -21,6 +21,9 @@ from ofapp.common.files import read_regular
 
 LOG = logging.getLogger(__name__)
 
+SLOTS = 1024
+"""Most snapshots of a kind; a host that reaches the OpenFlow port can invent datapath ids."""
+
 _SLOT = struct.Struct("<QQ")  # datapath id, mark; a mark of 0: an empty slot
 
 

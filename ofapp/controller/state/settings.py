@@ -1,32 +1,29 @@
-"""Run-time settings of each bridge, for the next process or another member to continue with.
+"""Run-time settings of each bridge, and the extent of the configuration file.
 
-They are stored with the file's settings of that time.  Where the file has changed when they are
-read, the file takes precedence; all other run-time settings stay in force.
+Run-time settings are stored with the file's settings of that time.  Where the file has changed when
+they are read, the file takes precedence; all other run-time settings stay in force
+(`RunningConfiguration.restore`).
 """
 
 from __future__ import annotations
 
 import json
-import re
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ofapp.controller.state.documents import Documents
-from ofapp.controller.state.entries import loaded
-from ofapp.controller.state.keeper import Ticket, done
-from ofapp.controller.state.reading import Reading
+from ofapp.config.loss import Extent
+from ofapp.controller.state.document import Codec, Document, loaded, loads
+from ofapp.controller.state.storage import Storage
+
+LOG = logging.getLogger(__name__)
 
 VERSION = 1
 
-SO = "what was set at run time is lost, and the file holds"
-"""Consequence of an unreadable document."""
-
-_NAME = re.compile(r"settings-([0-9a-f]{16})\.json")
-
 
 @dataclass(frozen=True, slots=True)
-class KeptSettings:
+class RunTimeSettings:
     """filed, running: a bridge's settings by the file and those in force, in the file's form;
     numbers: of the ports that `running` names."""
 
@@ -35,63 +32,57 @@ class KeptSettings:
     numbers: Mapping[str, int]
 
 
-def encode(kept: KeptSettings) -> bytes:
-    """Settings as the content of a document."""
-    return json.dumps({"version": VERSION, **asdict(kept)}, indent=1).encode()
+def _encode(settings: RunTimeSettings) -> bytes:
+    return json.dumps({"version": VERSION, **asdict(settings)}, indent=1).encode()
 
 
-def decode(data: bytes) -> KeptSettings:
-    """Settings from the content of a document; ValueError."""
+def _decode(data: bytes) -> RunTimeSettings:
     document = loaded(data, VERSION)
     filed, running, numbers = map(document.get, ("filed", "running", "numbers"))
     if not (isinstance(filed, dict) and isinstance(running, dict) and isinstance(numbers, dict)):
         raise ValueError("it has no settings")  # noqa: TRY004
     if any(type(number) is not int for number in numbers.values()):
         raise ValueError("it has a port's number that is none")
-    return KeptSettings(filed, running, numbers)
+    return RunTimeSettings(filed, running, numbers)
 
 
-class SettingsStore:
-    """Settings of all bridges with run-time settings, by datapath id."""
+SETTINGS = Document(
+    "settings",
+    synced=True,
+    setting="settings",
+    damaged="what was set at run time is lost, and the file holds",
+    limit=64 << 20,
+    codec=Codec(encode=_encode, decode=_decode),
+)
 
-    def __init__(self, documents: Documents, reading: Reading) -> None:
-        self._documents = documents
-        self._reading = reading
-        self._kept: dict[int, KeptSettings] = {}
-        for name, _size in documents.names():
-            if (named := _NAME.fullmatch(name)) is not None:
-                self.take_up(int(named[1], 16))
-
-    def get(self, datapath_id: int) -> KeptSettings | None:
-        """Settings of a bridge; None where all are as in the file."""
-        return self._kept.get(datapath_id)
-
-    def remember(self, datapath_id: int, kept: KeptSettings | None) -> Ticket:
-        """Store the bridge's settings, or none; wait for the ticket until they are saved."""
-        name, old = _name(datapath_id), self._kept.pop(datapath_id, None)
-        if kept is not None:
-            self._kept[datapath_id] = kept
-        if old == kept and not self._documents.pending(name):
-            return done()
-        if kept is None:
-            return self._documents.remove(name)
-        return self._documents.put(name, encode(kept), sync=True, first=True)
-
-    def refuse(self, datapath_id: int, why: str) -> None:
-        """Set aside settings that are well-formed but invalid, and log an event."""
-        self._kept.pop(datapath_id, None)
-        self._reading.damaged(_name(datapath_id), datapath_id, why, SO)
-
-    def take_up(self, datapath_id: int) -> None:
-        """Read the document of a bridge that this controller takes over."""
-        kept = self._reading.read(_name(datapath_id), datapath_id, decode, SO)
-        if kept is not None:
-            self._kept[datapath_id] = kept
-
-    def let_go(self, datapath_id: int) -> None:
-        """Leave the bridge's document to another controller."""
-        self._kept.pop(datapath_id, None)
+ACCEPTED = Document("configuration", per_bridge=False, local=True, synced=True, limit=64 << 20)
 
 
-def _name(datapath_id: int) -> str:
-    return f"settings-{datapath_id:016x}.json"
+class AcceptedFile:
+    """Extent of the configuration file when it was last accepted, for comparison at a start.
+
+    It is local to this controller, as the file is.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def load(self) -> Extent | None:
+        """The stored extent; None when there is none, or it cannot be read."""
+        name = ACCEPTED.file()
+        try:
+            stored = loads(self._storage.read(name, ACCEPTED.limit))
+            places = [tuple(map(str, place)) for place in stored["settings"]]
+            return Extent(bool(stored["ends_marked"]), frozenset(places))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            LOG.warning(
+                "the extent of the previous configuration file is unknown: %s: %r", name, error
+            )
+            return None
+
+    def save(self, accepted: Extent) -> None:
+        """Store an extent, soon."""
+        data = {"ends_marked": accepted.ends_marked, "settings": sorted(accepted.settings)}
+        self._storage.put(ACCEPTED.file(), json.dumps(data).encode(), sync=ACCEPTED.synced)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.common.portions import AT_ONCE, Portions
-from ofapp.controller.state.documents import Documents
-from ofapp.controller.state.entries import loads
-from ofapp.controller.state.keeper import Tell
+from ofapp.controller.state.document import Document, Store, loads
+from ofapp.controller.state.keeper import Emit, Ticket, done
+from ofapp.controller.state.marks import SLOTS
+from ofapp.controller.state.storage import Storage
 
 LOG = logging.getLogger(__name__)
 
-MAX_SNAPSHOTS = 1024
-"""Most snapshots; a host that reaches the OpenFlow port can invent endless datapath ids."""
-
-MAX_BYTES = 12 << 20
-"""Most bytes of one: for the most ports, all different; usually it is at most a megabyte."""
-
+MAX_SNAPSHOTS = SLOTS
 MAX_TOTAL = 256 << 20
-"""Most bytes of all."""
+"""Most octets of all snapshots of a kind."""
 
 LONG = 1 << 19
 """Characters that take a millisecond to put together."""
@@ -34,117 +28,99 @@ class Encoded(str):
     __slots__ = ()
 
 
-def encoded(document: Any, portions: Portions) -> Encoded:
-    """Encode a document as JSON, the items of its lists in portions; `Encoded` stays as it is."""
-    if isinstance(document, Encoded):
-        return document
-    if isinstance(document, dict):
-        items = (f"{json.dumps(key)}: {encoded(own, portions)}" for key, own in document.items())
+def encoded(data: Any, portions: Portions) -> Encoded:
+    """Encode data as JSON, the items of its lists in portions; `Encoded` stays as it is."""
+    if isinstance(data, Encoded):
+        return data
+    if isinstance(data, dict):
+        items = (f"{json.dumps(key)}: {encoded(value, portions)}" for key, value in data.items())
         text = f"{{{', '.join(items)}}}"
-    elif isinstance(document, list):
-        text = f"[{', '.join(map(json.dumps, portions.of(document)))}]"
+    elif isinstance(data, list):
+        text = f"[{', '.join(map(json.dumps, portions.of(data)))}]"
     else:
-        text = json.dumps(document)
+        text = json.dumps(data)
     if len(text) > LONG:
         portions.rest()
     return Encoded(text)
 
 
-class Snapshots:
+class SnapshotStore(Store):
     """Snapshots are written often and not synced: for a crash of the controller, not the machine.
 
     An invalidated snapshot is not used from that very moment (`marks`).
-
-    kind: prefix of the documents' names.
     """
 
-    def __init__(self, documents: Documents, tell: Tell, kind: str = "bridge") -> None:
-        self._documents = documents
-        self._kind = kind
-        self._tell = tell
-        name = re.compile(rf"{kind}-([0-9a-f]{{16}})\.json")
-        found = ((name.fullmatch(each), size) for each, size in documents.names())
-        self._sizes = {
-            int(named[1], 16): size for named, size in found if named
-        }  # the oldest first
-        self._marks = documents.marks(kind, MAX_SNAPSHOTS, self._sizes)
+    def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
+        self._sizes: dict[int, int] = {}  # the oldest first
+        super().__init__(document, storage, emit)
+        stem = document.stem or document.name
+        self._marks = storage.marks(stem, document.marked, self._sizes)
 
-    def take_up(self, datapath_id: int, size: int) -> None:
-        """Note a bridge's snapshot that another member has made."""
-        self._sizes[datapath_id] = size
-
-    def let_go(self, datapath_id: int) -> None:
-        """Leave the bridge's snapshot to another controller."""
-        self._sizes.pop(datapath_id, None)
-
-    def known(self) -> list[int]:
+    @property
+    def bridges(self) -> list[int]:
         """Datapath ids of the bridges with snapshots."""
         return [*self._sizes]
 
-    def strike(self, datapath_id: int, document: Any) -> None:
-        """Invalidate the saved snapshot at once; `document` replaces it, soon."""
-        self._save(datapath_id, document, struck=True)
+    def take_over(self, datapath_id: int, size: int) -> None:
+        """See `Store`, also for what follows."""
+        self._sizes[datapath_id] = size
 
-    def save(self, datapath_id: int, document: Any) -> None:
-        """Replace the bridge's snapshot, soon."""
-        self._save(datapath_id, document, struck=False)
-
-    def _save(self, datapath_id: int, document: Any, struck: bool) -> None:
-        mark = self._marks.of(datapath_id)
-        if mark is None:
-            self._make_room(datapath_id)
-        if mark is None or struck:
-            mark = self._marks.renew(datapath_id)
-        data = f'{{"mark": {mark}, "snapshot": {encoded(document, AT_ONCE)}}}'.encode()
-        if len(data) > MAX_BYTES:
-            LOG.warning(
-                "the snapshot of %016x is too large to store: %d bytes", datapath_id, len(data)
-            )
-            self.delete(datapath_id)
-            return
+    def release(self, datapath_id: int) -> None:
         self._sizes.pop(datapath_id, None)
-        self._sizes[datapath_id] = len(data)
-        self._documents.put(self._named(datapath_id), data, sync=False, first=True)
-        while sum(self._sizes.values()) > MAX_TOTAL:
-            self.delete(next(iter(self._sizes)))
 
-    def _make_room(self, datapath_id: int) -> None:
-        while len(self._sizes) + (datapath_id not in self._sizes) > MAX_SNAPSHOTS:
-            self.delete(next(known for known in self._sizes if known != datapath_id))
+    def forget(self, datapath_id: int) -> Ticket:
+        self._marks.drop(datapath_id)
+        if self._sizes.pop(datapath_id, None) is None:
+            return done()
+        return self._storage.remove(self.document.file(datapath_id))
+
+    def set_aside(self, datapath_id: int, why: str) -> None:
+        self._marks.drop(datapath_id)
+        super().set_aside(datapath_id, why)
 
     def load(self, datapath_id: int) -> Any:
-        """The bridge's snapshot, None without a valid and readable one."""
         try:
-            kept = loads(self._documents.read(self._named(datapath_id), MAX_BYTES))
-            if "mark" not in kept:
+            data = self._storage.read(self.document.file(datapath_id), self.document.limit)
+            stored = loads(data)
+            if "mark" not in stored:
                 return None  # of an earlier version
-            return kept["snapshot"] if kept["mark"] == self._marks.of(datapath_id) else None
+            return stored["snapshot"] if stored["mark"] == self._marks.of(datapath_id) else None
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
-            self.refuse(datapath_id, str(error))
+            self.set_aside(datapath_id, str(error))
             return None
 
-    def refuse(self, datapath_id: int, why: str) -> None:
-        """Set aside an invalid snapshot of the bridge and log an event."""
-        self._marks.drop(datapath_id)
-        name = self._named(datapath_id)
-        message = f"{name} is not a valid snapshot, its protocols start again: {why}"
-        try:
-            message += f"; it is {self._documents.set_aside(name)} now"
-        except OSError as error:
-            message += f"; it stays: {error.strerror}"
+    def save(self, datapath_id: int, snapshot: Any) -> None:
+        """Replace the bridge's snapshot, soon."""
+        self._save(datapath_id, snapshot, invalidate=False)
+
+    def invalidate(self, datapath_id: int, snapshot: Any) -> None:
+        """Invalidate the saved snapshot at once; `snapshot` replaces it, soon."""
+        self._save(datapath_id, snapshot, invalidate=True)
+
+    def _save(self, datapath_id: int, snapshot: Any, invalidate: bool) -> None:
+        mark = self._marks.of(datapath_id)
+        if mark is None:
+            self._make_room(datapath_id)
+        if mark is None or invalidate:
+            mark = self._marks.renew(datapath_id)
+        data = f'{{"mark": {mark}, "snapshot": {encoded(snapshot, AT_ONCE)}}}'.encode()
+        if len(data) > self.document.limit:
+            LOG.warning(
+                "the %s state of %016x is too large to store: %d octets",
+                self.document.name,
+                datapath_id,
+                len(data),
+            )
+            self.forget(datapath_id)
+            return
         self._sizes.pop(datapath_id, None)
-        event = Event(
-            "state.damaged", message, Severity.WARNING, data={"file": self._documents.place(name)}
-        )
-        self._tell(datapath_id, event)
+        self._sizes[datapath_id] = len(data)
+        self._storage.put(self.document.file(datapath_id), data, sync=False, first=True)
+        while sum(self._sizes.values()) > MAX_TOTAL:
+            self.forget(next(iter(self._sizes)))
 
-    def delete(self, datapath_id: int) -> None:
-        """Delete the bridge's snapshot."""
-        self._marks.drop(datapath_id)
-        if self._sizes.pop(datapath_id, None) is not None:
-            self._documents.remove(self._named(datapath_id))
-
-    def _named(self, datapath_id: int) -> str:
-        return f"{self._kind}-{datapath_id:016x}.json"
+    def _make_room(self, datapath_id: int) -> None:
+        while len(self._sizes) + (datapath_id not in self._sizes) > MAX_SNAPSHOTS:
+            self.forget(next(known for known in self._sizes if known != datapath_id))

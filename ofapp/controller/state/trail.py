@@ -25,10 +25,10 @@ WAITING = 10_000
 class Trail:
     """path None: nothing is written."""
 
-    def __init__(self, path: Path | None, tell: Callable[[int | None, Event], None]) -> None:
+    def __init__(self, path: Path | None, emit: Callable[[int | None, Event], None]) -> None:
         self.lost = 0
         self._path = path
-        self._tell = tell
+        self._emit = emit
         self._lines: deque[bytes] = deque()
         self._writing = False
         self.unsaved: str | None = None
@@ -68,14 +68,14 @@ class Trail:
         if error is None and self.unsaved is not None:
             self.unsaved = None
             message = f"the audit trail is written again; {self.lost} lines are lost"
-            self._tell(None, Event("audit.saved", message, data={"lost": self.lost}))
+            self._emit(None, Event("audit.saved", message, data={"lost": self.lost}))
         elif error is not None:
             why = error.strerror or str(error)
             if self.unsaved is None:
                 self.unsaved = f"the audit trail: {why}"
                 message = f"the audit trail cannot be written: {why}; trying again"
                 event = Event("audit.unsaved", message, Severity.ERROR, data={"error": why})
-                self._tell(None, event)
+                self._emit(None, event)
             hub.sleep(hub.RETRY_SECONDS)
 
 

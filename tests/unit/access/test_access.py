@@ -16,7 +16,8 @@ from ofapp.controller.access import Access, Knock, RejectedError, Role, Rules, T
 from ofapp.controller.access import access as module
 from ofapp.controller.access.failures import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
-from ofapp.controller.state import NotSavedError, State
+from ofapp.controller.state import NotSavedError
+from ofapp.controller.state.store import State
 from tests.support.waiting import wait_for
 
 OPERATORS = 4711
@@ -39,7 +40,7 @@ class Door:
 
     def __init__(self, directory: Path | None = None, **rules: Any) -> None:
         self.told: list[Event] = []
-        tokens = Tokens(State(directory, self._tell).documents, self._tell)
+        tokens = Tokens(State(directory, self._tell).storage, self._tell)
         self.access = Access(tokens, self._tell, Rules(**rules))
 
     def _tell(self, _bridge: int | None, event: Event) -> None:

@@ -22,7 +22,7 @@ from ofapp.config import Config
 from ofapp.controller.access import Role
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State
+from ofapp.controller.state.store import State
 from ofapp.openflow.model.cookie import Feature, make_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
 from ofapp.openflow.switch.counters.acl import AclCounters

@@ -16,7 +16,7 @@ from ofapp.config import Config, load_config
 from ofapp.config.stp import StpBridge
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State
+from ofapp.controller.state.store import State
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import STATIC, add_bridge
 

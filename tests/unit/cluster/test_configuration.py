@@ -22,7 +22,7 @@ from ofapp.controller.cluster.sharing.configuration import SharedConfiguration, 
 from ofapp.controller.configuration.pushed import Pushed, PushError
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
-from ofapp.controller.state import State
+from ofapp.controller.state.store import State
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
 from tests.unit.api.clients import Clients

@@ -15,8 +15,8 @@ from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import Kept, NotSavedError, StaticEntry, keeper
-from ofapp.controller.state.settings import KeptSettings
+from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state.settings import RunTimeSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
 
@@ -24,7 +24,7 @@ KEYS = Keys("test")
 TOKENS = KEYS.of("tokens.json")
 ENTRIES = KEYS.of("entries-0000000000000001.json")
 OWNER = KEYS.owner(1)
-SETTINGS = KeptSettings({}, {"ageing_time": 7}, {})
+SETTINGS = RunTimeSettings({}, {"ageing_time": 7}, {})
 
 
 class Member:
@@ -289,18 +289,20 @@ def test_what_was_set_while_etcd_was_away_is_saved_in_the_new_one(
         return state.take_over(1, outcome.revision, None)
 
     claim()
-    state.settings.remember(1, SETTINGS).wait()
-    state.remember(1, Kept((StaticEntry(1, "02:00:00:00:00:0a", "eth0"),), asked=True)).wait()
+    state.settings.save(1, SETTINGS).wait()
+    state.entries.save(
+        1, RunTimeEntries((StaticEntry(1, "02:00:00:00:00:0a", "eth0"),), requested=True)
+    ).wait()
     a.client.cut = True
-    later = Kept((StaticEntry(2, "02:00:00:00:00:0a", "eth0"),), asked=True)
+    later = RunTimeEntries((StaticEntry(2, "02:00:00:00:00:0a", "eth0"),), requested=True)
     with pytest.raises(NotSavedError):
-        state.remember(1, later).wait()
+        state.entries.save(1, later).wait()
     etcd.wipe()
     a.client.cut = False
     a.look()
     assert claim(), "no other member has written since"
-    assert state.static_entries(1) == later.static
-    assert state.settings.get(1) == SETTINGS
+    assert state.entries.load(1) == later
+    assert state.settings.load(1) == SETTINGS
     wait_for(lambda: state.unsaved is None, "all to be saved", sleep=hub.sleep)
     assert b'"vlan": 2' in (a.get(ENTRIES) or b"")
     assert "state.lost" not in a.kinds

@@ -11,16 +11,16 @@ from ofapp.controller.access import Role, Tokens
 from ofapp.controller.cluster.etcd.etcd import Delete, Put, absent
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import Kept, NotSavedError, StaticEntry, keeper
-from ofapp.controller.state.settings import KeptSettings
+from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state.settings import RunTimeSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
 from tests.unit.told import Told
 
 KEYS = Keys("test")
-ENTRIES = Kept((StaticEntry(7, "02:00:00:00:00:0a", "eth0"),), asked=True)
-OTHERS = Kept((StaticEntry(0, "02:00:00:00:00:0b", "eth1"),), asked=True)
-SETTINGS = KeptSettings({}, {"ageing_time": 7}, {})
+ENTRIES = RunTimeEntries((StaticEntry(7, "02:00:00:00:00:0a", "eth0"),), requested=True)
+OTHERS = RunTimeEntries((StaticEntry(0, "02:00:00:00:00:0b", "eth1"),), requested=True)
+SETTINGS = RunTimeSettings({}, {"ageing_time": 7}, {})
 
 
 class Member:
@@ -32,7 +32,7 @@ class Member:
         self.told = Told()
         self.client = etcd.client()
         self.state = SharedState(None, self.told, self.client, KEYS)
-        self.state.fence(marks.__setitem__)
+        self.state.write_marks(marks.__setitem__)
 
     def claim(self) -> bool:
         """Anew, after any claim that there was."""
@@ -43,22 +43,22 @@ class Member:
     def change_all(self) -> None:
         """One document of each kind."""
         with pytest.raises(NotSavedError, match="not saved yet: etcd does not answer"):
-            self.state.remember(1, ENTRIES).wait()
+            self.state.entries.save(1, ENTRIES).wait()
         with pytest.raises(NotSavedError, match="not saved yet"):
-            self.state.settings.remember(1, SETTINGS).wait()
-        self.state.snapshots.strike(1, {"behind": {}})
-        self.state.snapshots.save(1, {"tree": "new"})
-        self.state.lacp.save(1, {"lags": ["new"]})
+            self.state.settings.save(1, SETTINGS).wait()
+        self.state.snapshots["stp"].invalidate(1, {"behind": {}})
+        self.state.snapshots["stp"].save(1, {"tree": "new"})
+        self.state.snapshots["lacp"].save(1, {"lags": ["new"]})
         hub.sleep(0.01)
 
     def knows_all(self) -> bool:
         """Whether it has what `change_all` has changed."""
         state = self.state
         return (
-            state.static_entries(1) == ENTRIES.static
-            and state.settings.get(1) == SETTINGS
-            and state.snapshots.load(1) == {"tree": "new"}
-            and state.lacp.load(1) == {"lags": ["new"]}
+            state.entries.load(1) == ENTRIES
+            and state.settings.load(1) == SETTINGS
+            and state.snapshots["stp"].load(1) == {"tree": "new"}
+            and state.snapshots["lacp"].load(1) == {"lags": ["new"]}
         )
 
 
@@ -95,8 +95,8 @@ def owner_is_superseded(make: Callable[[], Member], owner: Member) -> None:
     owner.change_all()
     other = make()
     other.claim()
-    other.state.remember(1, OTHERS).wait()
-    assert other.state.settled(1)
+    other.state.entries.save(1, OTHERS).wait()
+    assert other.state.saved(1)
 
 
 @pytest.mark.parametrize("fault", [cut, deafen])
@@ -112,11 +112,11 @@ def test_all_kinds_are_written_when_etcd_is_back(
     heal(owner.client)
     if anew:
         assert owner.claim()
-    owner.state.reached()
+    owner.state.retry()
     owner.told.wait_for("state.saved")
     assert owner.state.unsaved is None
     assert owner.told.kinds == ["state.unsaved", "state.saved"]
-    wait_for(lambda: owner.state.settled(1), "all to be saved", sleep=hub.sleep)
+    wait_for(lambda: owner.state.saved(1), "all to be saved", sleep=hub.sleep)
     other = make()
     other.claim()
     assert other.knows_all()
@@ -130,7 +130,7 @@ def test_they_are_written_while_no_member_has_the_switch(
     owner.change_all()
     owner.etcd.apply([Delete(KEYS.owner(1))])
     heal(owner.client)
-    wait_for(lambda: owner.state.settled(1), "all to be saved", sleep=hub.sleep)
+    wait_for(lambda: owner.state.saved(1), "all to be saved", sleep=hub.sleep)
     other = make()
     other.claim()
     assert other.knows_all()
@@ -157,7 +157,7 @@ def test_what_another_member_wrote_meanwhile_counts(
     owner_is_superseded(make, owner)
     heal(owner.client)
     assert not owner.claim()
-    assert owner.state.static_entries(1) == OTHERS.static
+    assert owner.state.entries.load(1) == OTHERS
     assert owner.told.kinds == ["state.unsaved", "state.lost"]
 
 
@@ -165,11 +165,11 @@ def test_another_change_of_tokens_is_told_from_an_own_one_that_was_not_acknowled
     make: Callable[[], Member],
 ) -> None:
     here, there = make(), make()
-    own = Tokens(here.state.documents, here.told)
+    own = Tokens(here.state.storage, here.told)
     deafen(here.client)
     with pytest.raises(NotSavedError, match="not saved yet"):
         own.create("first", Role.VIEWER, "root", 0)[1].wait()
     heal(here.client)
     own.create("second", Role.VIEWER, "root", 0)[1].wait()
-    other = Tokens(make().state.documents, there.told)
+    other = Tokens(make().state.storage, there.told)
     assert [token.name for token in other] == ["first", "second"]

@@ -13,13 +13,14 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.controller.access import Role, Tokens
-from ofapp.controller.access.tokens import FILE
+from ofapp.controller.access.tokens import TOKENS
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put, absent
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import Kept, MdbEntry, NotSavedError, State, StaticEntry, keeper
-from ofapp.controller.state.settings import KeptSettings
+from ofapp.controller.state import MdbEntry, NotSavedError, RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state.settings import RunTimeSettings
+from ofapp.controller.state.store import State
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
 from tests.unit.told import Told
@@ -27,7 +28,7 @@ from tests.unit.told import Told
 ENTRY = StaticEntry(7, "02:00:00:00:00:0a", "eth0")
 OTHER = StaticEntry(0, "02:00:00:00:00:0b", "eth1")
 GROUP = MdbEntry(7, "ff05::7", "eth0", "fe80::1", proto="zebra")
-ASKED = Kept((ENTRY,), (GROUP,), asked=True)
+ASKED = RunTimeEntries((ENTRY,), (GROUP,), requested=True)
 SETTINGS = "settings-0000000000000001.json"
 NUMBERS = b'{"version": 1, "filed": {}, "running": {}, "numbers": {"eth0": "one"}}'
 
@@ -73,7 +74,7 @@ class EtcdStore:
 
     def open(self, *bridges: int) -> SharedState:
         state = SharedState(None, self.told, self.client(), self.keys)
-        state.fence(self.switch.tell)
+        state.write_marks(self.switch.tell)
         for bridge in bridges:
             self.claim(state, bridge)
         return state
@@ -103,125 +104,131 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         gateway.close()
 
 
-def kept(state: State, bridge: int = 1) -> Kept | None:
-    static = state.static_entries(bridge)
-    return None if static is None else Kept(static, state.mdb_entries(bridge))
+def kept(state: State, bridge: int = 1) -> RunTimeEntries | None:
+    entries = state.entries.load(bridge)
+    return None if entries is None else RunTimeEntries(entries.static, entries.mdb)
 
 
 class TestEveryStore:
     def test_keeps_entries_for_the_next(self, store: Store) -> None:
         state = store.open(1, 2)
-        state.remember(1, ASKED).wait()
-        state.remember(1, ASKED).wait()
+        state.entries.save(1, ASKED).wait()
+        state.entries.save(1, ASKED).wait()
         again = store.open(1, 2)
-        assert kept(again) == Kept((ENTRY,), (GROUP,))
+        assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
         assert kept(again, 2) is None
-        again.remember(1, Kept(asked=True)).wait()
-        assert kept(store.open(1)) == Kept()
+        again.entries.save(1, RunTimeEntries(requested=True)).wait()
+        assert kept(store.open(1)) == RunTimeEntries()
         last = store.open(1)
-        last.forget(1).wait()
+        last.entries.forget(1).wait()
         assert kept(store.open(1)) is None
         assert not store.told
 
     def test_keeps_settings_for_the_next(self, store: Store) -> None:
-        settings = KeptSettings({}, {"ageing_time": 7, "ports": {"eth0": {}}}, {"eth0": 1})
+        settings = RunTimeSettings({}, {"ageing_time": 7, "ports": {"eth0": {}}}, {"eth0": 1})
         state = store.open(1, 2)
-        state.settings.remember(1, settings).wait()
+        state.settings.save(1, settings).wait()
         again = store.open(1, 2)
-        assert again.settings.get(1) == settings
-        assert again.settings.get(2) is None
-        again.settings.remember(1, None).wait()
-        assert store.open(1).settings.get(1) is None
+        assert again.settings.load(1) == settings
+        assert again.settings.load(2) is None
+        again.settings.forget(1).wait()
+        assert store.open(1).settings.load(1) is None
         assert not store.told
 
     @pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 1}', b'{"version": 9}', NUMBERS])
     def test_sets_aside_what_are_no_settings(self, store: Store, data: bytes) -> None:
         state = store.open(1)
-        state.documents.put(SETTINGS, data, sync=True).wait()
+        state.storage.put(SETTINGS, data, sync=True).wait()
         store.end(state)
         again = store.open(1)
-        assert again.settings.get(1) is None
+        assert again.settings.load(1) is None
         assert store.told.kinds == ["state.damaged"]
         assert "set at run time is lost, and the file holds" in store.told[0].message
         store.end(again)
-        assert store.open(1).settings.get(1) is None
+        assert store.open(1).settings.load(1) is None
         assert store.told.kinds == ["state.damaged"]
 
     def test_of_what_changes_while_it_is_saved_the_last_is_kept(self, store: Store) -> None:
         state = store.open(1)
         entries = [StaticEntry(at, ENTRY.mac, "eth0") for at in range(30)]
-        tickets = [state.remember(1, Kept((entry,), asked=True)) for entry in entries]
+        tickets = [
+            state.entries.save(1, RunTimeEntries((entry,), requested=True)) for entry in entries
+        ]
         for ticket in tickets:
             ticket.wait()
-        assert kept(store.open(1)) == Kept((entries[-1],))
+        assert kept(store.open(1)) == RunTimeEntries((entries[-1],))
 
     def test_keeps_what_protocols_know(self, store: Store) -> None:
         state = store.open(1, 2)
-        state.snapshots.save(1, {"tree": 1})
-        state.snapshots.save(1, {"tree": 2, "age": float("-inf")})
-        state.lacp.save(1, {"lags": []})
+        state.snapshots["stp"].save(1, {"tree": 1})
+        state.snapshots["stp"].save(1, {"tree": 2, "age": float("-inf")})
+        state.snapshots["lacp"].save(1, {"lags": []})
         store.end(state)
         again = store.open(1, 2)
-        assert again.snapshots.load(1) == {"tree": 2, "age": float("-inf")}
-        assert again.lacp.load(1) == {"lags": []}
-        assert again.snapshots.load(2) is None
-        again.snapshots.delete(1)
-        again.lacp.delete(1)
+        assert again.snapshots["stp"].load(1) == {"tree": 2, "age": float("-inf")}
+        assert again.snapshots["lacp"].load(1) == {"lags": []}
+        assert again.snapshots["stp"].load(2) is None
+        again.snapshots["stp"].forget(1)
+        again.snapshots["lacp"].forget(1)
         store.end(again)
         last = store.open(1)
-        assert (last.snapshots.load(1), last.lacp.load(1)) == (None, None)
+        assert (last.snapshots["stp"].load(1), last.snapshots["lacp"].load(1)) == (None, None)
 
     def test_large_ones_too(self, store: Store) -> None:
         state = store.open(1)
         tree = {"ports": [{"number": number, "role": "designated"} for number in range(40_000)]}
-        state.snapshots.save(1, tree)
+        state.snapshots["stp"].save(1, tree)
         store.end(state)
-        assert store.open(1).snapshots.load(1) == tree
+        assert store.open(1).snapshots["stp"].load(1) == tree
 
     def test_what_is_struck_out_counts_from_that_moment_on(self, store: Store) -> None:
         """Whether anything that follows can be written down or not."""
         state = store.open(1)
-        state.snapshots.save(1, {"tree": "old"})
+        state.snapshots["stp"].save(1, {"tree": "old"})
         store.end(state)
-        assert store.open(1).snapshots.load(1) == {"tree": "old"}
+        assert store.open(1).snapshots["stp"].load(1) == {"tree": "old"}
         state = store.open(1)
-        state.snapshots.strike(1, {"behind": {}})  # and it dies, before anything else can run
-        assert store.open(1).snapshots.load(1) in (None, {"behind": {}})
+        state.snapshots["stp"].invalidate(
+            1, {"behind": {}}
+        )  # and it dies, before anything else can run
+        assert store.open(1).snapshots["stp"].load(1) in (None, {"behind": {}})
 
     def test_what_is_struck_out_leaves_what_is_known_then(self, store: Store) -> None:
         state = store.open(1)
-        state.snapshots.save(1, {"tree": "old"})
-        state.snapshots.strike(1, {"behind": {"3": 7}})
+        state.snapshots["stp"].save(1, {"tree": "old"})
+        state.snapshots["stp"].invalidate(1, {"behind": {"3": 7}})
         store.end(state)
         again = store.open(1)
-        assert again.snapshots.load(1) == {"behind": {"3": 7}}
-        again.snapshots.save(1, {"tree": "new"})
+        assert again.snapshots["stp"].load(1) == {"behind": {"3": 7}}
+        again.snapshots["stp"].save(1, {"tree": "new"})
         store.end(again)
-        assert store.open(1).snapshots.load(1) == {"tree": "new"}
+        assert store.open(1).snapshots["stp"].load(1) == {"tree": "new"}
 
     def test_what_is_no_snapshot_is_set_aside_and_told(self, store: Store) -> None:
         state = store.open(1)
-        state.snapshots.save(1, {"tree": 1})
+        state.snapshots["stp"].save(1, {"tree": 1})
         store.end(state)
         again = store.open(1)
-        again.snapshots.refuse(1, "its ports are not a list")
+        again.snapshots["stp"].set_aside(1, "its ports are not a list")
         store.end(again)
         assert store.told.kinds == ["state.damaged"]
-        assert "its ports are not a list; it is bridge-0000000000000001" in store.told[0].message
-        assert store.open(1).snapshots.load(1) is None
+        message = store.told[0].message
+        assert "its ports are not a list; its protocol starts again" in message
+        assert "the file is bridge-0000000000000001" in message
+        assert store.open(1).snapshots["stp"].load(1) is None
 
     def test_keeps_tokens(self, store: Store) -> None:
         state = store.open()
-        tokens = Tokens(state.documents, store.told)
+        tokens = Tokens(state.storage, store.told)
         secret, saved = tokens.create("grafana", Role.VIEWER, "root", 0)
         saved.wait()
-        again = Tokens(store.open().documents, store.told)
+        again = Tokens(store.open().storage, store.told)
         assert again.made
         found = again.find(secret)
         assert found is not None
         assert found.name == "grafana"
         again.revoke("grafana").wait()
-        last = Tokens(store.open().documents, store.told)
+        last = Tokens(store.open().storage, store.told)
         assert last.made
         assert last.find(secret) is None
 
@@ -244,19 +251,19 @@ def document(etcd: FakeEtcd, members: EtcdStore, name: str) -> Any:
 class TestWhoHasLostASwitch:
     def test_overwrites_nothing_of_its_next_owner(self, etcd: FakeEtcd, members: EtcdStore) -> None:
         former = members.open(1)
-        former.remember(1, ASKED).wait()
+        former.entries.save(1, ASKED).wait()
         lost: list[int] = []
         former.on_lost = lost.append
         owner = members.open(1)  # former has been stopped, say, and knows of nothing
-        owner.remember(1, Kept((OTHER,), asked=True)).wait()
-        owner.snapshots.save(1, {"tree": "the owner's"})
+        owner.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
+        owner.snapshots["stp"].save(1, {"tree": "the owner's"})
         owner.finish(5)
         before = dict(etcd.records)
 
-        ticket = former.remember(1, Kept(asked=True))
-        former.snapshots.save(1, {"tree": "stale"})
-        former.lacp.save(1, {})
-        former.snapshots.delete(1)
+        ticket = former.entries.save(1, RunTimeEntries(requested=True))
+        former.snapshots["stp"].save(1, {"tree": "stale"})
+        former.snapshots["lacp"].save(1, {})
+        former.snapshots["stp"].forget(1)
         with pytest.raises(
             NotSavedError, match="does not hold: this member does not have the switch"
         ):
@@ -277,28 +284,28 @@ class TestWhoHasLostASwitch:
         members.claim(former, 1)
         client.cut = True
         with pytest.raises(NotSavedError):
-            former.remember(1, ASKED).wait()
-        former.let_go(1)
+            former.entries.save(1, ASKED).wait()
+        former.release(1)
         owner = members.open(1)
-        owner.remember(1, Kept((OTHER,), asked=True)).wait()
+        owner.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
         client.cut = False
         members.claim(former, 1)
-        assert kept(former) == Kept((OTHER,))
+        assert kept(former) == RunTimeEntries((OTHER,))
         assert members.told.kinds == ["state.unsaved", "state.lost"]
         assert "could not be saved is lost" in members.told[-1].message
         assert former.unsaved is None
-        assert kept(members.open(1)) == Kept((OTHER,))
+        assert kept(members.open(1)) == RunTimeEntries((OTHER,))
 
     def test_lets_go_once_what_it_was_writing_is_there(self, members: EtcdStore) -> None:
         former = members.open(1)
-        former.remember(1, ASKED)
-        former.snapshots.save(1, {"tree": 1})
-        assert former.settled(1)
-        former.let_go(1)
+        former.entries.save(1, ASKED)
+        former.snapshots["stp"].save(1, {"tree": 1})
+        assert former.saved(1)
+        former.release(1)
         assert kept(former) is None
         owner = members.open(1)
-        assert kept(owner) == Kept((ENTRY,), (GROUP,))
-        assert owner.snapshots.load(1) == {"tree": 1}
+        assert kept(owner) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert owner.snapshots["stp"].load(1) == {"tree": 1}
 
 
 class TestEtcdThatIsAway:
@@ -308,18 +315,18 @@ class TestEtcdThatIsAway:
         monkeypatch.setattr(keeper, "RETRY", 0.05)
         client = etcd.client()
         state = SharedState(None, members.told, client, members.keys)
-        state.fence(members.switch.tell)
+        state.write_marks(members.switch.tell)
         members.claim(state, 1)
-        state.snapshots.save(1, {"tree": "old"})
+        state.snapshots["stp"].save(1, {"tree": "old"})
         state.finish(5)
         client.cut = True
         with pytest.raises(NotSavedError, match=r"not saved yet: etcd does not answer.*goes on"):
-            state.remember(1, ASKED).wait()
-        state.snapshots.strike(1, {"behind": {}})
-        state.snapshots.save(1, {"tree": "new"})
+            state.entries.save(1, ASKED).wait()
+        state.snapshots["stp"].invalidate(1, {"behind": {}})
+        state.snapshots["stp"].save(1, {"tree": "new"})
         state.finish(0.2)
         assert members.told.kinds == ["state.unsaved"]
-        assert kept(state) == Kept((ENTRY,), (GROUP,))
+        assert kept(state) == RunTimeEntries((ENTRY,), (GROUP,))
         # Somebody else takes over meanwhile: the old tree is there, but the switch says no.
         assert document(etcd, members, "bridge-0000000000000001.json")["snapshot"] == {
             "tree": "old"
@@ -327,14 +334,14 @@ class TestEtcdThatIsAway:
         other = SharedState(None, members.told, etcd.client(), members.keys)
         term = etcd.records[members.keys.owner(1)].modified
         other.take_over(1, term, members.switch.marks[1])
-        assert other.snapshots.load(1) is None
+        assert other.snapshots["stp"].load(1) is None
 
         client.cut = False
         members.told.wait_for("state.saved")
         assert members.told.kinds == ["state.unsaved", "state.saved"]
         again = members.open(1)
-        assert kept(again) == Kept((ENTRY,), (GROUP,))
-        assert again.snapshots.load(1) == {"tree": "new"}
+        assert kept(again) == RunTimeEntries((ENTRY,), (GROUP,))
+        assert again.snapshots["stp"].load(1) == {"tree": "new"}
 
     def test_that_is_full_says_so(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
@@ -343,11 +350,11 @@ class TestEtcdThatIsAway:
         state = members.open(1)
         etcd.full = True
         with pytest.raises(NotSavedError, match=r"etcd is full|space exceeded") as error:
-            state.remember(1, ASKED).wait()
+            state.entries.save(1, ASKED).wait()
         assert error.value.full
         etcd.full = False
         members.told.wait_for("state.saved")
-        assert kept(members.open(1)) == Kept((ENTRY,), (GROUP,))
+        assert kept(members.open(1)) == RunTimeEntries((ENTRY,), (GROUP,))
 
     def test_that_has_done_what_it_did_not_say_is_not_taken_for_somebody_else(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
@@ -358,17 +365,17 @@ class TestEtcdThatIsAway:
         members.claim(state, 1)
         client.deaf = True
         with pytest.raises(NotSavedError):
-            state.remember(1, ASKED).wait()
+            state.entries.save(1, ASKED).wait()
         client.deaf = False
-        state.remember(1, Kept((OTHER,), asked=True)).wait()
-        assert kept(members.open(1)) == Kept((OTHER,))
+        state.entries.save(1, RunTimeEntries((OTHER,), requested=True)).wait()
+        assert kept(members.open(1)) == RunTimeEntries((OTHER,))
 
 
 def test_a_token_that_one_member_makes_or_revokes_is_known_to_all(members: EtcdStore) -> None:
     here, there = members.open(), members.open()
-    own, other = (Tokens(state.documents, members.told) for state in (here, there))
-    here.heed(FILE, own.reload)
-    there.heed(FILE, other.reload)
+    own, other = (Tokens(state.storage, members.told) for state in (here, there))
+    here.watch(TOKENS, own.reload)
+    there.watch(TOKENS, other.reload)
     secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
     saved.wait()
     assert other.made
@@ -387,9 +394,9 @@ def test_two_who_change_the_tokens_at_once_do_not_undo_each_other(
 ) -> None:
     etcd.delayed = True
     here, there = members.open(), members.open()
-    own, other = (Tokens(state.documents, members.told) for state in (here, there))
-    here.heed(FILE, own.reload)
-    there.heed(FILE, other.reload)
+    own, other = (Tokens(state.storage, members.told) for state in (here, there))
+    here.watch(TOKENS, own.reload)
+    there.watch(TOKENS, other.reload)
     secret, saved = own.create("grafana", Role.VIEWER, "root", 0)
     saved.wait()
     _, unsaved = other.create("backup", Role.ADMIN, "root", 0)
@@ -408,14 +415,14 @@ def test_tokens_that_are_damaged_in_etcd_are_restored_by_who_knows_them(
     etcd: FakeEtcd, members: EtcdStore
 ) -> None:
     state = members.open()
-    tokens = Tokens(state.documents, members.told)
-    state.heed(FILE, tokens.reload)
+    tokens = Tokens(state.storage, members.told)
+    state.watch(TOKENS, tokens.reload)
     secret, ticket = tokens.create("ops", Role.ADMIN, "a test", 0.0)
     ticket.wait()
-    key = members.keys.of(FILE)
+    key = members.keys.of(TOKENS.file())
     etcd.client().put(key, b"x")
     assert tokens.find(secret) is not None
     wait_for(lambda: b"ops" in etcd.records[key].value, "the tokens", sleep=hub.sleep)
     assert etcd.records[f"{key}.damaged"].value == b"x"
     assert tokens.find(secret) is not None
-    assert Tokens(members.open().documents, members.told).find(secret) is not None
+    assert Tokens(members.open().storage, members.told).find(secret) is not None

@@ -13,13 +13,16 @@ from ofapp.controller.cluster.etcd.etcd import Changes, EtcdError, Put, absent
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import Kept, StaticEntry, keeper
+from ofapp.controller.state import RunTimeEntries, StaticEntry, keeper
 from tests.support import etcd_nodes
 from tests.support.etcd_nodes import EtcdNodes
 from tests.support.waiting import wait_for
 
 KEYS = Keys("test")
-ASKED = [Kept((StaticEntry(at, "02:00:00:00:00:0a", "eth0"),), asked=True) for at in range(4)]
+ASKED = [
+    RunTimeEntries((StaticEntry(at, "02:00:00:00:00:0a", "eth0"),), requested=True)
+    for at in range(4)
+]
 
 
 class Member:
@@ -58,13 +61,13 @@ class Member:
         wait_for(tried, "a put", seconds=30, sleep=hub.sleep)
         return revision
 
-    def saves_and_hears(self, kept: Kept) -> None:
+    def saves_and_hears(self, kept: RunTimeEntries) -> None:
         """What is set is saved, now or soon, and what is put is heard of."""
         at = self.put()
         wait_for(lambda: self.heard >= at, "a change", seconds=30, sleep=hub.sleep)
-        ticket = self.state.remember(1, kept)
+        ticket = self.state.entries.save(1, kept)
         wait_for(
-            lambda: not self.state.documents.pending("entries-0000000000000001.json"),
+            lambda: not self.state.storage.pending("entries-0000000000000001.json"),
             "what was set to be saved",
             seconds=30,
             sleep=hub.sleep,
@@ -134,8 +137,8 @@ def test_all_of_etcd_is_gone_and_back(nodes: EtcdNodes, member: Member) -> None:
     member.saves_and_hears(ASKED[0])
     for node in nodes.nodes:
         node.kill()
-    member.state.remember(1, ASKED[1])
-    member.state.snapshots.save(1, {"tree": 1})
+    member.state.entries.save(1, ASKED[1])
+    member.state.snapshots["stp"].save(1, {"tree": 1})
     wait_for(lambda: "state.unsaved" in member.kinds, "that it is told", sleep=hub.sleep)
     for node in nodes.nodes:
         node.start()

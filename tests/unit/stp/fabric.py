@@ -29,7 +29,7 @@ from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
 from ofapp.bridge.switch_restart import begin_anew
 from ofapp.controller.bridges.absentees import Absentees
-from ofapp.controller.state.tree_memory import SETTLING, TreeMemory
+from ofapp.controller.state.protocols import SPANNING_TREE, StateWriter
 from tests.unit.stp.fabric_switch import Cable, Delays, Disk, Session, Switch
 
 FORWARDING = PortState.FORWARDING
@@ -247,7 +247,7 @@ class Fabric:
         self.work_until = self.now
         self.bridges, self.sessions, self.trees = {}, {}, OwnTrees(self.life << 12)
         self.absentees = Absentees(self.bridges, self._apply, self.disk.texts, self.now)
-        self.memory = TreeMemory(self.disk, self.bridges, self.sessions)  # type: ignore[arg-type]
+        self.memory = StateWriter(self.disk, self.bridges, self.sessions)  # type: ignore[arg-type]
         self._keep(self.life)
         for switch in self.switches.values():
             wait = (later or {}).get(switch.number, self.random.uniform(0, spread))
@@ -411,8 +411,8 @@ class Fabric:
 
     def _keep(self, life: int) -> None:
         if self.life == life and self.alive:
-            self.memory.confirm_settled()
-            self.at(self.now + SETTLING, lambda: self.work(lambda: self._keep(life)))
+            self.memory.check()
+            self.at(self.now + SPANNING_TREE.delay, lambda: self.work(lambda: self._keep(life)))
 
     # -- loops -----------------------------------------------------------------------------------
 

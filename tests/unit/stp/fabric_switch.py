@@ -15,6 +15,7 @@ from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.common.portions import AT_ONCE
+from ofapp.controller.state.protocols import SPANNING_TREE
 from ofapp.controller.state.snapshots import encoded
 from ofapp.openflow.switch.audit.grace import grace
 
@@ -68,7 +69,9 @@ class Switch:
 
 
 class Disk:
-    """`ofapp.controller.state.Snapshots` without files."""
+    """A `SnapshotStore` of trees, without files."""
+
+    document = SPANNING_TREE
 
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
@@ -76,7 +79,7 @@ class Disk:
     def save(self, datapath_id: int, document: Any) -> None:
         self.texts[datapath_id] = encoded(document, AT_ONCE)
 
-    strike = save
+    invalidate = save
 
     def load(self, datapath_id: int) -> Any:
         return json.loads(self.texts[datapath_id])
@@ -100,7 +103,7 @@ class Session:
     def apply(self, effects: list[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, Unsettled):
-                self.fabric.memory.handle(self.bridge, effect)
+                self.fabric.memory.invalidate(self.bridge, effect.valid)
         if self.waiting is not None:
             self.waiting += effects
         elif self.writes:

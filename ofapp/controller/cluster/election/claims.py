@@ -30,7 +30,7 @@ from ofapp.controller.cluster.etcd.etcd import (
 )
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.etcd.values import moment
-from ofapp.controller.state.entries import loads
+from ofapp.controller.state.document import loads
 
 MAX_FORMER = 4096
 """Switches whose former owner is remembered."""

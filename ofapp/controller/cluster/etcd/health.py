@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import Etcd, Node
-from ofapp.controller.state.keeper import Tell
+from ofapp.controller.state.keeper import Emit
 
 LOOK = 5.0
 """Seconds between checks."""
@@ -30,7 +30,7 @@ of 2 s ended, and switches had no owner]."""
 class EtcdHealth:
     """nodes: their status at the last check; lease: lifetime of a member's lease in seconds."""
 
-    def __init__(self, etcd: Etcd, tell: Tell, lease: float) -> None:
+    def __init__(self, etcd: Etcd, tell: Emit, lease: float) -> None:
         self.nodes: tuple[Node, ...] = ()
         self._lease = lease
         self._slow = False

@@ -28,7 +28,7 @@ from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.etcd.etcd import Delete, EtcdError, Found, Put, Record, modified
 from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, Copy, GuardedEtcd
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.state.entries import loads
+from ofapp.controller.state.document import loads
 
 LOG = rate_limited(__name__)
 

@@ -15,6 +15,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.controller.cluster.etcd.etcd import Changes, Record
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import SECRET_OCTETS
+from ofapp.controller.state.documents import DOCUMENTS
 
 LOOK = 10.0
 """Seconds between checks of all keys."""
@@ -30,7 +31,11 @@ UNKNOWN = "this version of ofapp has no such key"
 
 _DPID = "[0-9a-f]{16}"
 _MEMBER = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
-_DOCUMENT = rf"state/bridges/{_DPID}/[a-z]+\.json[a-z.]*|state/common/[A-Za-z0-9._-]+"
+_BRIDGE, _COMMON = (
+    "|".join(each.stem or each.name for each in DOCUMENTS if each.per_bridge is per_bridge)
+    for per_bridge in (True, False)
+)
+_DOCUMENT = rf"state/(?:bridges/{_DPID}/(?:{_BRIDGE})|common/(?:{_COMMON}))\.json[a-z.]*"
 _LASTING = rf"{_DOCUMENT}|drained/{_MEMBER}|secret|configuration/current"
 _KEY = re.compile(
     rf"owners/{_DPID}|members/{_MEMBER}|running/{_MEMBER}|bases/{_DPID}"

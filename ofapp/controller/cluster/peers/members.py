@@ -25,7 +25,7 @@ from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Re
 from ofapp.controller.cluster.etcd.values import b64, moment, unbase64
 from ofapp.controller.cluster.peers.identity import Identity
 from ofapp.controller.cluster.peers.registration import Own, Registration
-from ofapp.controller.state.entries import loads
+from ofapp.controller.state.document import loads
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 """Name of a member: at most 63 characters, as a host's name."""

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, Put, Record, modified
-from ofapp.controller.state.entries import loads
+from ofapp.controller.state.document import loads
 
 Tell = Callable[[int | None, Event], None]
 

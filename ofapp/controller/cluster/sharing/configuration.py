@@ -36,8 +36,8 @@ from ofapp.controller.cluster.etcd.etcd import (
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.etcd.values import moment
 from ofapp.controller.configuration.pushed import Member, Outcome, Pushed, PushError, UncertainError
-from ofapp.controller.state.entries import loads
-from ofapp.controller.state.keeper import Tell
+from ofapp.controller.state.document import loads
+from ofapp.controller.state.keeper import Emit
 
 LOG = rate_limited(__name__)
 
@@ -82,7 +82,7 @@ class Takes:
 class SharedConfiguration:
     """`controller.pushed.Sharing`.  own: this member's name; current: in etcd.  EtcdError."""
 
-    def __init__(self, etcd: Etcd, keys: Keys, own: str, tell: Tell) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, own: str, tell: Emit) -> None:
         self._etcd = etcd
         self._keys = keys
         self._tell = tell

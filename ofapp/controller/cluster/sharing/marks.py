@@ -5,21 +5,22 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 
-Tell = Callable[[int, int | None], None]
+Write = Callable[[int, int | None], None]
 
 
-def _nobody(_datapath_id: int, _mark: int | None) -> None:
+def _ignore(_datapath_id: int, _mark: int | None) -> None:
     return
 
 
 class SwitchMarks:
-    """Marks by switch.  tell: set or delete the mark in a connected switch, before later writes."""
+    """Marks by switch.  write: set or delete the mark in a connected switch, before later writes
+    to it."""
 
     def __init__(self) -> None:
-        self.tell: Tell = _nobody
+        self.write: Write = _ignore
         self._marks: dict[int, int] = {}
 
-    def found(self, datapath_id: int, mark: int | None) -> None:
+    def read(self, datapath_id: int, mark: int | None) -> None:
         """Record the mark that the switch had when it was taken over."""
         self._marks.pop(datapath_id, None)
         if mark is not None:
@@ -27,7 +28,7 @@ class SwitchMarks:
 
     def repeat(self, datapath_id: int) -> None:
         """Set the mark again, as the switch reconnected and may not have received the last."""
-        self.tell(datapath_id, self._marks.get(datapath_id))
+        self.write(datapath_id, self._marks.get(datapath_id))
 
     def of(self, datapath_id: int) -> int | None:
         """See `state.marks.Marks`, also for what follows."""
@@ -35,12 +36,12 @@ class SwitchMarks:
 
     def renew(self, datapath_id: int) -> int:
         mark = self._marks[datapath_id] = secrets.randbits(32)
-        self.tell(datapath_id, mark)
+        self.write(datapath_id, mark)
         return mark
 
     def drop(self, datapath_id: int) -> None:
         if self._marks.pop(datapath_id, None) is not None:
-            self.tell(datapath_id, None)
+            self.write(datapath_id, None)
 
 
 class Always:

@@ -13,15 +13,13 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.cluster.sharing.documents import KINDS, SharedDocuments, of_bridge
-from ofapp.controller.state.keeper import Keeper, Tell
+from ofapp.controller.cluster.sharing.storage import EtcdStorage, of_bridge
+from ofapp.controller.state.document import Document
+from ofapp.controller.state.keeper import Emit, Keeper
 from ofapp.controller.state.store import State
 
 FINISHING = 1.0
 """Seconds to finish writing the documents of a switch that is given up."""
-
-SET = {"entries": "static entries", "settings": "settings"}
-"""Kinds of documents with run-time settings, and their names in messages."""
 
 
 class SharedState(State):
@@ -30,13 +28,13 @@ class SharedState(State):
     on_lost: called, in a separate greenlet, when another member has claimed a switch.
     """
 
-    def __init__(self, directory: Path | None, tell: Tell, etcd: Etcd, keys: Keys) -> None:
+    def __init__(self, directory: Path | None, emit: Emit, etcd: Etcd, keys: Keys) -> None:
         self.on_lost: Callable[[int], object] = lambda _datapath_id: None
-        self._heeds: dict[str, Callable[[], object]] = {}
-        self._writer = Keeper(tell, in_threads=False)
-        self._shared = SharedDocuments(etcd, keys, self._writer, self._lost)
+        self._watched: dict[str, Callable[[], object]] = {}
+        self._writer = Keeper(emit, in_threads=False)
+        self._shared = EtcdStorage(etcd, keys, self._writer, self._lost)
         self._shared.read_common()
-        super().__init__(directory, tell, self._shared)
+        super().__init__(directory, emit, self._shared)
         self._watch = etcd.watch(keys.common, self._changed)
 
     def take_over(self, datapath_id: int, term: int, mark: int | None) -> bool:
@@ -50,16 +48,22 @@ class SharedState(State):
         if self._shared.term(datapath_id) == term:
             return True  # another connection of a known bridge
         unsaved = self._shared.take_over(datapath_id, term)
-        counts = unsaved is not None
+        is_current = unsaved is not None
         if unsaved is None:
-            self.let_go(datapath_id)
+            self.release(datapath_id)
             unsaved = self._shared.take_over(datapath_id, term) or set()
-        for kind, name in zip(KINDS, of_bridge(datapath_id), strict=True):
-            if name not in unsaved:
-                self._take_up(kind, datapath_id, self._shared.size(name), mark)
-        return counts
+        for store in self.stores.values():
+            document, name = store.document, store.document.file(datapath_id)
+            if name in unsaved:
+                continue
+            store.release(datapath_id)
+            if document.marked:
+                self._shared.switch_marks.read(datapath_id, mark)
+            if (size := self._shared.size(name)) is not None:
+                store.take_over(datapath_id, size)
+        return is_current
 
-    def settled(self, datapath_id: int, patience: float = FINISHING) -> bool:
+    def saved(self, datapath_id: int, patience: float = FINISHING) -> bool:
         """Whether all documents of a bridge are saved; waits for that up to `patience` seconds."""
         names = of_bridge(datapath_id)
         with hub.Timeout(patience, False):
@@ -68,46 +72,49 @@ class SharedState(State):
             return True
         return False
 
-    def let_go(self, datapath_id: int) -> None:
+    def release(self, datapath_id: int) -> None:
         """See `State`; unsaved documents are lost, which is reported."""
-        lost = self._shared.let_go(datapath_id)
-        super().let_go(datapath_id)
-        named = [words for name, words in SET.items() if f"{name}-{datapath_id:016x}.json" in lost]
-        if named:
+        lost = self._shared.release(datapath_id)
+        super().release(datapath_id)
+        settings = [
+            store.document.setting
+            for store in self.stores.values()
+            if store.document.setting and store.document.file(datapath_id) in lost
+        ]
+        if settings:
             message = (
                 "what was set at run time and could not be saved is lost, as another member took"
-                f" the switch over: {' and '.join(named)}"
+                f" the switch over: {' and '.join(settings)}"
             )
             data = {"documents": lost}
-            self._tell(datapath_id, Event("state.lost", message, Severity.ERROR, data=data))
+            self._emit(datapath_id, Event("state.lost", message, Severity.ERROR, data=data))
 
-    def taken(self, datapath_id: int, term: int) -> None:
+    def claimed(self, datapath_id: int, term: int) -> None:
         """Forget a bridge if another member has claimed its switch in this term."""
         if self._shared.term(datapath_id) not in (None, term):
-            self.let_go(datapath_id)
+            self.release(datapath_id)
 
     def rebase(self, unchanged: Mapping[str, int]) -> None:
         """Forget all claims, and use the revisions of another history of etcd."""
         self._shared.rebase(unchanged)
 
-    def reached(self) -> None:
+    def retry(self) -> None:
         """Write unsaved documents again, as etcd answers."""
         self._writer.retry()
 
     @property
     def unsaved(self) -> str | None:
-        """See `State`."""
+        """See `State`, also for all that follows."""
         return "; ".join(filter(None, (self._writer.unsaved, super().unsaved))) or None
 
-    def fence(self, tell: Callable[[int, int | None], None]) -> None:
-        """See `State`, also for all that follows."""
-        self._shared.tree_marks.tell = tell
+    def write_marks(self, write: Callable[[int, int | None], None]) -> None:
+        self._shared.switch_marks.write = write
 
     def connected(self, datapath_id: int) -> None:
-        self._shared.tree_marks.repeat(datapath_id)
+        self._shared.switch_marks.repeat(datapath_id)
 
-    def heed(self, name: str, changed: Callable[[], object]) -> None:
-        self._heeds[name] = changed
+    def watch(self, document: Document, changed: Callable[[], object]) -> None:
+        self._watched[document.file()] = changed
 
     def finish(self, patience: float) -> None:
         self._watch.cancel()
@@ -116,29 +123,11 @@ class SharedState(State):
 
     # Inside
 
-    def _take_up(self, kind: str, datapath_id: int, size: int | None, mark: int | None) -> None:
-        """Load a document of a bridge from etcd; size: of the document, None if there is none."""
-        match kind:
-            case "entries":
-                self._kept.pop(datapath_id, None)
-                if size is not None:
-                    self._read_one(datapath_id)
-            case "settings":
-                self.settings.let_go(datapath_id)
-                if size is not None:
-                    self.settings.take_up(datapath_id)
-            case "bridge":
-                self._shared.tree_marks.found(datapath_id, mark)
-                if size is not None:
-                    self.snapshots.take_up(datapath_id, size)
-            case "lacp" if size is not None:
-                self.lacp.take_up(datapath_id, size)
-
     def _changed(self, changes: Changes) -> None:
-        for name in self._shared.heed_common(changes):
-            if (heed := self._heeds.get(name)) is not None:
-                heed()
+        for name in self._shared.apply_common(changes):
+            if (changed := self._watched.get(name)) is not None:
+                changed()
 
     def _lost(self, datapath_id: int) -> None:
-        self.let_go(datapath_id)
+        self.release(datapath_id)
         hub.spawn(self.on_lost, datapath_id)

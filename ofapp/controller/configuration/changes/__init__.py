@@ -17,7 +17,7 @@ from ofapp.controller.configuration.changes.multicast import MulticastChanges
 from ofapp.controller.configuration.changes.ports import PortChanges
 from ofapp.controller.configuration.changes.stp import StpChanges
 from ofapp.controller.configuration.reload import Reloader
-from ofapp.controller.state.run_time_entries import KeptEntries
+from ofapp.controller.configuration.run_time_entries import SavedEntries
 
 __all__ = ["RequestedChanges"]
 
@@ -31,7 +31,7 @@ class RequestedChanges:
     def __init__(
         self,
         shared: Shared,
-        entries: KeptEntries,
+        entries: SavedEntries,
         lifetime: Lifetime,
         reloader: Reloader,
     ) -> None:

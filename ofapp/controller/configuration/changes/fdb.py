@@ -10,14 +10,14 @@ from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import format_mac
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.asked import named_port, record_of
+from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.state.keeper import Ticket, done
-from ofapp.controller.state.run_time_entries import KeptEntries
 
 
 class FdbChanges:
     """A ticket ends when the change is on disk; until then it does not count as made."""
 
-    def __init__(self, dispatcher: Dispatcher, entries: KeptEntries) -> None:
+    def __init__(self, dispatcher: Dispatcher, entries: SavedEntries) -> None:
         self._apply = dispatcher.apply
         self._entries = entries
 
@@ -27,7 +27,7 @@ class FdbChanges:
         old = static_entries(bridge).get((vid, mac), "none")
         self._apply(bridge, bridge.add_static(vid, mac, port_name, time.monotonic()))
         record_of(bridge, f"static entry {_named(vid, mac)}: {old} -> {port_name}")
-        return self._entries.keep(bridge, asked=True)
+        return self._entries.save(bridge, requested=True)
 
     def add_extern(self, bridge: Bridge, vid: int, mac: int, port_name: str) -> Ticket:
         """Set an address that does not age but may move, for this process only; InputError."""
@@ -47,7 +47,7 @@ class FdbChanges:
         old = static_entries(bridge).get((vid, mac), "none")
         self._apply(bridge, bridge.remove_static(vid, mac))
         record_of(bridge, f"static entry {_named(vid, mac)}: {old} -> none")
-        return self._entries.keep(bridge, asked=True)
+        return self._entries.save(bridge, requested=True)
 
     def flush(
         self,

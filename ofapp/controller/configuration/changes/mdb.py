@@ -11,14 +11,14 @@ from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry, check_addresses
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.asked import named_port, record_of
+from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.state.keeper import Ticket
-from ofapp.controller.state.run_time_entries import KeptEntries
 
 
 class MdbChanges:
     """A ticket ends when the change is on disk; until then it does not count as made."""
 
-    def __init__(self, dispatcher: Dispatcher, entries: KeptEntries) -> None:
+    def __init__(self, dispatcher: Dispatcher, entries: SavedEntries) -> None:
         self._apply = dispatcher.apply
         self._entries = entries
 
@@ -27,14 +27,14 @@ class MdbChanges:
         named_port(bridge, entry.port)
         self._apply(bridge, bridge.add_permanent(entry, time.monotonic()))
         record_of(bridge, f"permanent entry {_named(entry)}: set")
-        return self._entries.keep(bridge, asked=True)
+        return self._entries.save(bridge, requested=True)
 
     def remove_permanent(self, bridge: Bridge, *entries: PermanentEntry) -> Ticket:
         """Undo `add_permanent`; InputError."""
         for entry in entries:
             self._apply(bridge, bridge.remove_permanent(entry, time.monotonic()))
             record_of(bridge, f"permanent entry {_named(entry)}: removed")
-        return self._entries.keep(bridge, asked=True)
+        return self._entries.save(bridge, requested=True)
 
     def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Make a port a member as if a host had joined: the entry ages; InputError."""

@@ -38,6 +38,7 @@ from ofapp.controller.cluster.etcd.etcd import (
 )
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.marks import Always, SwitchMarks
+from ofapp.controller.state import documents
 from ofapp.controller.state.keeper import ForsakenError, Keeper, Ticket, UnreachedError
 from ofapp.controller.state.marks import Marks
 
@@ -53,8 +54,6 @@ IN_THREAD = 1 << 16
 MOST = 1 << 20
 """Octets of a document as etcd has it."""
 
-KINDS = ("entries", "settings", "bridge", "lacp")
-
 TRIES = 3
 
 NO_TERM = 0
@@ -63,7 +62,7 @@ NO_TERM = 0
 CHANGED = -1
 """A revision that no key has."""
 
-FORSAKEN = "this member does not have the switch any more"
+NOT_OWNER = "this member does not have the switch any more"
 
 _BRIDGES = re.compile(r"[a-z]+-([0-9a-f]{16})\.json")
 _ZLIB = b"\x78"  # no JSON begins so
@@ -81,16 +80,16 @@ class _Ownership:
     term: int
 
 
-class _Held(NamedTuple):
-    """A document as it was read or written last; data: until it is written."""
+class _Version(NamedTuple):
+    """A document as it was read or written last; data: until this member writes it."""
 
     revision: int
     size: int
     data: bytes | None
 
 
-class SharedDocuments:
-    """`state.documents.Documents` in etcd.
+class EtcdStorage:
+    """`state.storage.Storage` in etcd.
 
     lost: called from within a job when another member has claimed a switch.
     """
@@ -100,10 +99,10 @@ class SharedDocuments:
         self._keys = keys
         self._keeper = keeper
         self._lost = lost
-        self._held: dict[str, _Held] = {}
+        self._known: dict[str, _Version] = {}
         self._sent: dict[str, set[bytes]] = {}  # digests of what may have arrived
         self._owned: dict[int, _Ownership] = {}
-        self.tree_marks = SwitchMarks()
+        self.switch_marks = SwitchMarks()
 
     # Ownership
 
@@ -118,17 +117,17 @@ class SharedDocuments:
         names = of_bridge(datapath_id)
         records = {self._keys.name(record.key): record for record in found}
         own = self._owned.get(datapath_id)
-        if own is not None and not all(self._is_own(name, records.get(name)) for name in names):
+        if own is not None and not all(self._is_known(name, records.get(name)) for name in names):
             return None
         unsaved = set() if own is None else set(filter(self.pending, names))
         if own is None:
             self._owned[datapath_id] = _Ownership(term)
         else:
             own.term = term
-        self._hold(record for name, record in records.items() if name in names)
+        self._note(record for name, record in records.items() if name in names)
         return unsaved
 
-    def let_go(self, datapath_id: int) -> list[str]:
+    def release(self, datapath_id: int) -> list[str]:
         """Stop writing documents of a bridge, as another member owns it.
 
         Returns the names of documents that were still to be written.
@@ -136,9 +135,9 @@ class SharedDocuments:
         self._owned.pop(datapath_id, None)
         names = of_bridge(datapath_id)
         for name in names:
-            self._held.pop(name, None)
+            self._known.pop(name, None)
             self._sent.pop(name, None)
-        return self._keeper.forsake(names, FORSAKEN)
+        return self._keeper.forsake(names, NOT_OWNER)
 
     def rebase(self, unchanged: Mapping[str, int]) -> None:
         """Use the revisions of another history of etcd (`history`).
@@ -147,13 +146,13 @@ class SharedDocuments:
         """
         for own in self._owned.values():
             own.term = NO_TERM
-        for name, held in self._held.items():
-            self._held[name] = held._replace(revision=unchanged.get(self._keys.of(name), CHANGED))
+        for name, known in self._known.items():
+            self._known[name] = known._replace(revision=unchanged.get(self._keys.of(name), CHANGED))
 
     def size(self, name: str) -> int | None:
         """Octets of a document; None if there is none."""
-        held = self._held.get(name)
-        return None if held is None else held.size
+        known = self._known.get(name)
+        return None if known is None else known.size
 
     def term(self, datapath_id: int) -> int | None:
         """The revision of this member's claim of the switch; None without a claim."""
@@ -163,42 +162,42 @@ class SharedDocuments:
     def read_common(self) -> None:
         """Read the documents that belong to no bridge; EtcdError."""
         found = self._etcd.range(self._keys.common).records
-        self._hold(record for record in found if self._is_document(record.key))
+        self._note(record for record in found if self._is_document(record.key))
 
-    def heed_common(self, changes: Changes) -> list[str]:
-        """Take over changes by other members; returns the names of the documents that changed."""
-        told = []
+    def apply_common(self, changes: Changes) -> list[str]:
+        """Apply changes by other members; returns the names of the documents that changed."""
+        changed = []
         if changes.whole:
             there = {self._keys.name(change.key) for change in changes.changes}
-            told = [name for name in self._held if _bridge(name) is None and name not in there]
-            for name in told:
-                del self._held[name]
+            changed = [name for name in self._known if _bridge(name) is None and name not in there]
+            for name in changed:
+                del self._known[name]
         for change in changes.changes:
             if not self._is_document(change.key):
                 continue
-            name, held = self._keys.name(change.key), None
+            name, known = self._keys.name(change.key), None
             if change.record is not None:
-                held = self._held.get(name)
-                if held is not None and held.revision >= change.revision:
+                known = self._known.get(name)
+                if known is not None and known.revision >= change.revision:
                     continue
-                self._hold([change.record])
-            elif self._held.pop(name, None) is None:
+                self._note([change.record])
+            elif self._known.pop(name, None) is None:
                 continue
-            told.append(name)
-        return told
+            changed.append(name)
+        return changed
 
-    # As `Documents`
+    # As `Storage`
 
     def names(self) -> list[tuple[str, int]]:
-        """See `state.documents.Documents`, also for all that follows."""
-        return [(name, held.size) for name, held in self._held.items()]
+        """See `state.storage.Storage`, also for all that follows."""
+        return [(name, known.size) for name, known in self._known.items()]
 
     def read(self, name: str, most: int) -> bytes:
-        held = self._held.get(name)
-        if held is None or held.data is None:
+        known = self._known.get(name)
+        if known is None or known.data is None:
             raise FileNotFoundError(errno.ENOENT, "there is none in etcd", name)
         try:
-            data = _unpacked(held.data, most + 1)
+            data = _unpacked(known.data, most + 1)
         except zlib.error as error:
             raise ValueError(f"it is damaged: {error}") from None
         if len(data) > most:
@@ -207,49 +206,50 @@ class SharedDocuments:
 
     def put(self, name: str, data: bytes, sync: bool, first: bool = False) -> Ticket:
         del sync  # a majority of etcd's nodes has synced each write
-        return self._keeper.put(name, partial(self._put, name, data, self._own(name)), first)
+        return self._keeper.put(name, partial(self._put, name, data, self._ownership(name)), first)
 
     def remove(self, name: str) -> Ticket:
-        return self._keeper.put(name, partial(self._write, name, None, self._own(name)))
+        return self._keeper.put(name, partial(self._write, name, None, self._ownership(name)))
 
     def pending(self, name: str) -> bool:
         return self._keeper.pending(name)
 
     def set_aside(self, name: str) -> str:
-        held = self._held.get(name)
+        known = self._known.get(name)
         aside = f"{name}.damaged"
-        if held is None or held.data is None:
+        if known is None or known.data is None:
             raise FileNotFoundError(errno.ENOENT, "there is none in etcd", name)
-        self._keeper.put(aside, partial(self._write, aside, held.data, self._own(name)))
+        self._keeper.put(aside, partial(self._write, aside, known.data, self._ownership(name)))
         self.remove(name)
         return aside
 
     def place(self, name: str) -> str:
         return self._keys.of(name)
 
-    def marks(self, kind: str, slots: int, wanted: Collection[int]) -> Marks:
-        del slots, wanted
-        return self.tree_marks if kind == "bridge" else Always()
+    def marks(self, stem: str, marked: bool, wanted: Collection[int]) -> Marks:
+        del stem, wanted
+        return self.switch_marks if marked else Always()
 
     # Inside
 
-    def _hold(self, records: Iterable[Record]) -> None:
+    def _note(self, records: Iterable[Record]) -> None:
         for record in sorted(records, key=lambda record: record.modified):
             name = self._keys.name(record.key)
-            self._held[name] = _Held(record.modified, len(record.value), record.value)
+            self._known[name] = _Version(record.modified, len(record.value), record.value)
 
     def _is_document(self, key: str) -> bool:
         return self._keys.of(self._keys.name(key)) == key
 
-    def _own(self, name: str) -> _Ownership | None:
+    def _ownership(self, name: str) -> _Ownership | None:
         bridge = _bridge(name)
         return None if bridge is None else self._owned.get(bridge)
 
-    def _is_own(self, name: str, record: Record | None) -> bool:
-        """Whether this is what this member read or wrote last, or has sent."""
-        held = self._held.get(name)
-        known = 0 if held is None else held.revision
-        return known == (0 if record is None else record.modified) or self._has_sent(name, record)
+    def _is_known(self, name: str, record: Record | None) -> bool:
+        """Whether this is the version that this member read or wrote last, or has sent."""
+        known = self._known.get(name)
+        revision = 0 if known is None else known.revision
+        there = 0 if record is None else record.modified
+        return revision == there or self._has_sent(name, record)
 
     def _has_sent(self, name: str, record: Record | None) -> bool:
         return _digest(None if record is None else record.value) in self._sent.get(name, ())
@@ -266,21 +266,21 @@ class SharedDocuments:
     def _write(self, name: str, value: bytes | None, own: _Ownership | None) -> None:
         """Write or delete (value: None) a document under an ownership.  ForsakenError, OSError."""
         for _ in range(TRIES):
-            if _bridge(name) is not None and (own is None or own is not self._own(name)):
-                raise ForsakenError(errno.EPERM, FORSAKEN)
+            if _bridge(name) is not None and (own is None or own is not self._ownership(name)):
+                raise ForsakenError(errno.EPERM, NOT_OWNER)
             term = 0 if own is None else own.term
             outcome = self._transact(name, value, term)
             if not outcome.done:
-                self._learn(name, outcome.records, term, own)
-            elif own is self._own(name):
+                self._explain(name, outcome.records, term, own)
+            elif own is self._ownership(name):
                 self._sent.pop(name, None)
-                self._held.pop(name, None)
+                self._known.pop(name, None)
                 if value is not None:
-                    self._held[name] = _Held(outcome.revision, len(value), None)
+                    self._known[name] = _Version(outcome.revision, len(value), None)
                 return
         raise OSError(errno.EAGAIN, "it changes while it is written", name)
 
-    def _learn(
+    def _explain(
         self, name: str, records: Iterable[Record], term: int, own: _Ownership | None
     ) -> None:
         """Find out why a write in a term failed that was current then.  ForsakenError."""
@@ -295,14 +295,14 @@ class SharedDocuments:
                 own.term = NO_TERM
             elif owner.modified != term:
                 self._lost(bridge)
-                raise ForsakenError(errno.EPERM, FORSAKEN)
-        self._held.pop(name, None)
+                raise ForsakenError(errno.EPERM, NOT_OWNER)
+        self._known.pop(name, None)
         if document is not None:  # our own write, which seemed lost
-            self._held[name] = _Held(document.modified, len(document.value), None)
+            self._known[name] = _Version(document.modified, len(document.value), None)
 
     def _transact(self, name: str, value: bytes | None, term: int) -> Outcome:
-        key, bridge, held = self._keys.of(name), _bridge(name), self._held.get(name)
-        conditions = [modified(key, 0 if held is None else held.revision)]
+        key, bridge, known = self._keys.of(name), _bridge(name), self._known.get(name)
+        conditions = [modified(key, 0 if known is None else known.revision)]
         if bridge is not None:
             conditions.append(modified(self._keys.owner(bridge), term))
         then = Delete(key) if value is None else Put(key, value)
@@ -319,7 +319,9 @@ class SharedDocuments:
 
 def of_bridge(datapath_id: int) -> tuple[str, ...]:
     """Names of the documents of a bridge; documents that were set aside may exist beside them."""
-    return tuple(f"{kind}-{datapath_id:016x}.json" for kind in KINDS)
+    return tuple(
+        document.file(datapath_id) for document in documents.DOCUMENTS if document.per_bridge
+    )
 
 
 def _bridge(name: str) -> int | None:

@@ -1,0 +1,222 @@
+"""What is declared of a stored document, and the store of one kind of document of all bridges.
+
+A declaration stands beside what it stores, and `documents.DOCUMENTS` has one line for each.  Files,
+etcd, takeover, forgetting and the check of etcd's keys iterate over that tuple.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, Severity
+from ofapp.common.portions import Portions
+from ofapp.controller.state.keeper import Emit, Ticket, done
+from ofapp.controller.state.storage import Storage
+
+LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec(Generic[T]):
+    """Form of a value in a document.  decode: ValueError for any other content."""
+
+    encode: Callable[[T], bytes]
+    decode: Callable[[bytes], T]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """Lets a document wait until its state is stable, and its switch has carried everything out.
+
+    unsaved: the revision that is not stored yet, None without one; saved: note that it is stored.
+    """
+
+    unsaved: Callable[[Bridge], Any]
+    saved: Callable[[Bridge, Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Declaration of a stored document.
+
+    name: of the protocol, for protocol state; the document's file is `stem`, by default the name.
+    per_bridge: one for each bridge, else one for the controller; local: never shared in a cluster.
+    synced: on disk before a request is answered; protocol state is only to survive a crash of the
+    process.
+    setting: what a user has set, in words: it is reported when it is lost; empty for the rest.
+    damaged: consequence of an unreadable document, in words.
+    limit: octets.
+    codec: of a value that is kept in memory, too.
+    dump: protocol state of a bridge, as JSON-serialisable data, stored after `StateChanged`.
+    restore: put a value or protocol state into a bridge without ports; gives the reasons why parts
+    start again; ValueError if it is damaged.
+    delay: least seconds between two writes of protocol state.
+    marked: an outdated state would do harm, and is invalidated before the change: by a mark in a
+    file, or in the switch in a cluster.  A switch has one mark, so at most one document has this.
+    revision: lets protocol state wait until it is stable; None: any moment's state will do.
+    store: class of the store, other than `ValueStore` for values and `SnapshotStore` for the rest.
+    """
+
+    name: str
+    stem: str = ""
+    per_bridge: bool = True
+    local: bool = False
+    synced: bool = False
+    setting: str = ""
+    damaged: str = "its protocol starts again"
+    limit: int = 12 << 20
+    codec: Codec[Any] | None = None
+    dump: Callable[[Bridge, Portions], Any] | None = None
+    restore: Callable[[Bridge, Any], Iterable[str]] | None = None
+    delay: float = 0.05
+    marked: bool = False
+    revision: Revision | None = None
+    store: Callable[[Document, Storage, Emit], Store] | None = None
+
+    def file(self, datapath_id: int | None = None) -> str:
+        """File name of the document, of this bridge if it is one of a bridge."""
+        stem = self.stem or self.name
+        return f"{stem}.json" if datapath_id is None else f"{stem}-{datapath_id:016x}.json"
+
+    def bridge(self, file: str) -> int | None:
+        """The bridge of the document with this file name; None for other names."""
+        named = re.fullmatch(rf"{self.stem or self.name}-([0-9a-f]{{16}})\.json", file)
+        return None if named is None else int(named[1], 16)
+
+
+class Store:
+    """Documents of one kind, by datapath id."""
+
+    def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
+        self.document = document
+        self._storage = storage
+        self._emit = emit
+        found = ((document.bridge(name), size) for name, size in storage.names())
+        for datapath_id, size in found:  # the longest unchanged first
+            if datapath_id is not None:
+                self.take_over(datapath_id, size)
+
+    def take_over(self, datapath_id: int, size: int) -> None:
+        """Use the document that another process has written; size: octets."""
+        raise NotImplementedError
+
+    def release(self, datapath_id: int) -> None:
+        """Leave the bridge's document to another controller."""
+        raise NotImplementedError
+
+    def forget(self, datapath_id: int) -> Ticket:
+        """Delete the bridge's document."""
+        raise NotImplementedError
+
+    def load(self, datapath_id: int) -> Any:
+        """The stored value or state; None without a valid one."""
+        raise NotImplementedError
+
+    def restore(self, bridge: Bridge) -> None:
+        """Put what is stored into a new bridge; damaged documents are set aside."""
+        if self.document.restore is None:
+            return
+        stored = self.load(bridge.datapath_id)
+        if stored is None:
+            return
+        try:
+            for why in self.document.restore(bridge, stored):
+                LOG.info(
+                    "%s of %016x starts again: %s", self.document.name, bridge.datapath_id, why
+                )
+        except ValueError as error:
+            self.set_aside(bridge.datapath_id, str(error))
+
+    def set_aside(self, datapath_id: int, why: str) -> None:
+        """Set a damaged document aside, and emit an event."""
+        self.release(datapath_id)
+        name = self.document.file(datapath_id)
+        report_damage(self._storage, self._emit, self.document, name, why, datapath_id)
+
+
+class ValueStore(Store, Generic[T]):
+    """Values that are kept in memory, too; the longest unchanged come first."""
+
+    def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
+        assert document.codec is not None
+        self._codec: Codec[T] = document.codec
+        self._values: dict[int, T] = {}
+        super().__init__(document, storage, emit)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def load(self, datapath_id: int) -> T | None:
+        """See `Store`, also for what follows."""
+        return self._values.get(datapath_id)
+
+    def take_over(self, datapath_id: int, size: int) -> None:
+        del size
+        try:
+            data = self._storage.read(self.document.file(datapath_id), self.document.limit)
+            self._values[datapath_id] = self._codec.decode(data)
+        except (OSError, ValueError) as error:
+            self.set_aside(datapath_id, str(error))
+
+    def release(self, datapath_id: int) -> None:
+        self._values.pop(datapath_id, None)
+
+    def forget(self, datapath_id: int) -> Ticket:
+        name = self.document.file(datapath_id)
+        if self._values.pop(datapath_id, None) is None and not self._storage.pending(name):
+            return done()
+        return self._storage.remove(name)
+
+    def save(self, datapath_id: int, value: T, urgent: bool = True, sync: bool = True) -> Ticket:
+        """Store a value; wait for the ticket until it is saved.
+
+        urgent: write it before others that wait; sync: where the document is synced.
+        """
+        name, old = self.document.file(datapath_id), self._values.pop(datapath_id, None)
+        self._values[datapath_id] = value
+        if old == value and not self._storage.pending(name):
+            return done()
+        data = self._codec.encode(value)
+        return self._storage.put(name, data, sync=sync and self.document.synced, first=urgent)
+
+
+def report_damage(
+    storage: Storage,
+    emit: Emit,
+    document: Document,
+    name: str,
+    why: str,
+    bridge: int | None = None,
+) -> None:
+    """Set a damaged document aside, and emit an event."""
+    message = f"{name} is not what ofapp has saved: {why}; {document.damaged}"
+    try:
+        message += f"; the file is {storage.set_aside(name)} now"
+    except OSError as error:
+        message += f"; it cannot be set aside: {error.strerror}"
+    severity = Severity.ERROR if document.setting else Severity.WARNING
+    emit(bridge, Event("state.damaged", message, severity, data={"file": storage.place(name)}))
+
+
+def loads(data: bytes) -> Any:
+    """JSON from a document with any content; ValueError."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def loaded(data: bytes, version: int) -> dict[str, Any]:
+    """The object in a document of that version; ValueError."""
+    document = loads(data)
+    if not isinstance(document, dict) or document.get("version") != version:
+        raise ValueError(f"it is not a document of version {version}")
+    return document

@@ -1,0 +1,181 @@
+"""Protocol state for the next process or the next owner of a switch, stored when it changes.
+
+LACP's is stored soon after a change.  A process that continues with state that is a moment old may
+use members that their partner has just taken out, or the other way round.  The first exchange of
+LACPDUs corrects that (see `lacp.absence`); no loop can form.
+
+Spanning tree must never resume a tree that a switch or a neighbour does not have: a controller that
+died during a change would continue with a tree that no other bridge uses.  So its state is
+invalidated before the tree changes (only the bridges behind its ports are kept, see `Unsettled`).
+It is stored again once the tree is stable and its switch has carried everything out.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.stp.dump import OtherParametersError
+from ofapp.common import hub
+from ofapp.common.portions import AT_ONCE, PORTION, Portions
+from ofapp.controller.state.document import Document, Revision
+from ofapp.controller.state.snapshots import SnapshotStore, encoded
+
+SHARE = 0.02
+"""Largest share of time for checks: a thousand changing trees are stored later."""
+
+
+def _restore_tree(bridge: Bridge, data: Any) -> Iterable[str]:
+    if bridge.params.stp is None:
+        return ()
+    try:
+        bridge.revive_stp(data)
+    except OtherParametersError as error:
+        return (str(error),)
+    return ()
+
+
+LACP = Document(
+    "lacp",
+    dump=lambda bridge, _portions: bridge.lags.dump(),
+    restore=lambda bridge, data: bridge.lags.revive(data),
+)
+
+SPANNING_TREE = Document(
+    "stp",
+    stem="bridge",
+    dump=lambda bridge, portions: bridge.dump_stp(portions),
+    restore=_restore_tree,
+    marked=True,
+    revision=Revision(
+        unsaved=lambda bridge: bridge.stp.unwritten(),
+        saved=lambda bridge, revision: bridge.stp.written(revision),
+    ),
+)
+
+
+class Confirms(Protocol):
+    """A connected switch."""
+
+    def confirm(self, done: Callable[[], None]) -> bool:
+        """Call `done` once it has carried everything out; False when messages are still queued."""
+
+
+class _Requested(NamedTuple):
+    """A revision whose switch was asked to confirm that all is carried out.
+
+    session: the connection over which it was asked; it may have ended long ago.
+    """
+
+    revision: Any
+    session: weakref.ref[Confirms]
+
+
+class StateWriter:
+    """Writer of one protocol's state; `bridges` and `sessions` are the network's."""
+
+    def __init__(
+        self,
+        store: SnapshotStore,
+        bridges: Mapping[int, Bridge],
+        sessions: Mapping[int, Confirms],
+    ) -> None:
+        self._document = store.document
+        self._store = store
+        self._bridges = bridges
+        self._sessions = sessions
+        self._changed: dict[int, Any] = {}  # and the revision at the last check
+        self._requested: dict[int, _Requested] = {}
+        self._woken = hub.Event()
+
+    def changed(self, bridge: Bridge) -> None:
+        """Note that the state of a bridge has changed."""
+        self._requested.pop(bridge.datapath_id, None)
+        self._changed[bridge.datapath_id] = None
+        self._woken.set()
+
+    def invalidate(self, bridge: Bridge, valid: Any) -> None:
+        """Invalidate the stored state at once, before the effects of its change take place.
+
+        valid: what still holds, stored instead.
+        """
+        self._store.invalidate(bridge.datapath_id, valid)
+        self.changed(bridge)
+
+    def check(self) -> bool:
+        """Store what has changed, or ask for confirmation of what is stable since the last check.
+
+        Gives whether there is more to do: a bridge whose switch is away waits for it.
+        """
+        for datapath_id, (revision, session) in list(self._requested.items()):
+            present = self._sessions.get(datapath_id)
+            if present is not None and present is not session():
+                del self._requested[datapath_id]
+                self._changed[datapath_id] = revision
+        for datapath_id, before in list(self._changed.items()):
+            bridge = self._bridges.get(datapath_id)
+            if bridge is None:
+                del self._changed[datapath_id]
+            elif self._document.revision is None:
+                del self._changed[datapath_id]
+                self._store.save(datapath_id, self._dump(bridge, AT_ONCE))
+            else:
+                self._confirm(bridge, before, self._document.revision.unsaved(bridge))
+        return any(known in self._sessions for known in chain(self._changed, self._requested))
+
+    def _confirm(self, bridge: Bridge, before: Any, now: Any) -> None:
+        """Ask for confirmation if the revision is the same as before."""
+        datapath_id = bridge.datapath_id
+        if now is None:
+            del self._changed[datapath_id]
+        elif before is None or before != now:
+            self._changed[datapath_id] = now
+        else:
+            session = self._sessions.get(datapath_id)
+            if session is not None and session.confirm(partial(self._confirmed, bridge, now)):
+                del self._changed[datapath_id]
+                self._requested[datapath_id] = _Requested(now, weakref.ref(session))
+
+    def _confirmed(self, bridge: Bridge, revision: Any) -> None:
+        self._requested.pop(bridge.datapath_id, None)
+        if len(bridge.ports) <= PORTION:
+            self._write(bridge, revision, AT_ONCE)
+        else:
+            hub.spawn(self._write, bridge, revision, hub.portions())
+
+    def _write(self, bridge: Bridge, revision: Any, portions: Portions) -> None:
+        """Store the state, if it has not changed since.
+
+        That of thousands of ports takes a while, and is not stored if it changes meanwhile.
+        """
+        document = self._document
+        assert document.revision is not None
+        data = None
+        if document.revision.unsaved(bridge) == revision:
+            data = encoded(self._dump(bridge, portions), portions)
+        if self._bridges.get(bridge.datapath_id) is not bridge:
+            return
+        if data is not None and document.revision.unsaved(bridge) == revision:
+            self._store.save(bridge.datapath_id, data)
+            document.revision.saved(bridge, revision)
+        else:
+            self.changed(bridge)
+
+    def _dump(self, bridge: Bridge, portions: Portions) -> Any:
+        assert self._document.dump is not None
+        return self._document.dump(bridge, portions)
+
+    def run(self) -> None:
+        """Store changed state again and again; does not return."""
+        while True:
+            self._woken.wait()
+            self._woken.clear()
+            began = time.monotonic()
+            if self.check():
+                self._woken.set()
+            hub.sleep(max(self._document.delay, (time.monotonic() - began) / SHARE))
