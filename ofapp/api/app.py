@@ -125,13 +125,12 @@ def create_app(
     docs.install(app)
     page.install(app)
     if surface is not None:
-        from ofapp.api.cluster import fan_out as everywhere
-        from ofapp.api.cluster import proxy as elsewhere
+        from ofapp.api.cluster.fan_out import FanOut
+        from ofapp.api.cluster.proxy import Proxy, admit
 
-        gate.member = partial(elsewhere.admit, surface)
+        gate.member = partial(admit, surface)
         network.access.stale = surface.stale
-        names = elsewhere.Elsewhere(app, network, surface)
-        everywhere.Everywhere(app, network, surface, names.datapath_id)
+        FanOut(app, network, surface, Proxy(app, network, surface).datapath_id)
     settings.install(app)
     return app
 

@@ -1,16 +1,23 @@
-"""Decorators that declare the role that a route needs; a route without one is refused."""
+"""Decorators that declare the role that a route needs; a route without one is refused.
+
+They also declare what a route is in a cluster.  Without a declaration, a route with `<dpid>` is
+forwarded to the member that owns the bridge, and any other is answered by the member itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ofapp.controller.access import Role
 
 View = TypeVar("View", bound=Callable[..., object])
+Merging = Literal["bridges", "entries", "events", "forgotten", "found", "map"]
+"""How the answers of all members become one; see `api.cluster.fan_out`."""
 
 _ROLE = "ofapp_role"
 _LOCAL = "ofapp_local"
+_MERGED = "ofapp_merged"
 _OUTLIVES = "ofapp_outlives"
 
 
@@ -31,6 +38,21 @@ def local(view: View) -> View:
 def is_local(view: object) -> bool:
     """Whether a view is answered also without etcd."""
     return getattr(view, _LOCAL, False)
+
+
+def all_members(merging: Merging) -> Callable[[View], View]:
+    """Declare that all members of a cluster are asked, and their answers merged."""
+
+    def declare(view: View) -> View:
+        setattr(view, _MERGED, merging)
+        return view
+
+    return declare
+
+
+def merging_of(view: object) -> Merging | None:
+    """How the answers of all members are merged; None if only one member answers."""
+    return getattr(view, _MERGED, None)
 
 
 def outlives_session(view: View) -> View:

@@ -34,6 +34,7 @@ from ofapp.api.cluster.merging import (
 from ofapp.api.cluster.proxy import as_asked, body_of, from_member
 from ofapp.api.lookup import is_datapath_id
 from ofapp.api.resources.topology import Around, around, link_ends, map_view
+from ofapp.api.roles import Merging, merging_of
 from ofapp.common import hub
 from ofapp.controller.cluster.peers.requests import Reply, Request
 from ofapp.controller.cluster.peers.surface import Surface
@@ -47,18 +48,20 @@ Merge = Callable[[Answers, Claimed], dict[str, Any]]
 _ATTACHED = TypeAdapter(bool)
 AROUND = "/v1/topology/around"
 EVENTS = "/v1/events"
-OF_EVENTS = ("events.latest", "events.stream")
 
 
-class Told(NamedTuple, Generic[T]):
+class Gathered(NamedTuple, Generic[T]):
     """answers: by member; silent: members without an answer and why, as in the API's answer."""
 
     answers: dict[str, T]
     silent: list[dict[str, str]]
 
 
-class Everywhere:
-    """Merges answers of all members.  named: finds the datapath id of a bridge by its name."""
+class FanOut:
+    """Asks all members for routes that declare it (`@all_members`), and merges their answers.
+
+    named: finds the datapath id of a bridge by its name.
+    """
 
     def __init__(
         self,
@@ -71,48 +74,65 @@ class Everywhere:
         self._surface = surface
         self._named = named
         app.before_request(self._name_bridge)
-        for endpoint, merge, asked in (
-            ("bridges.bridges", merge_bridges, as_asked),
-            ("bridges.forget_absent", merge_forgotten, as_asked),
-            ("fdb.whole_fdb", self._merge_entries, as_asked),
-            ("search.search", self._merge_found, as_asked),
-            ("events.latest", self._merge_events, self._events_asked),
-        ):
-            view = cast(View, app.view_functions[endpoint])
-            app.view_functions[endpoint] = self._of_all(view, merge, asked)
-        view = cast(View, app.view_functions["topology.topology"])
-        app.view_functions["topology.topology"] = self._map(view)
+        merges: dict[Merging, Merge] = {
+            "bridges": merge_bridges,
+            "entries": self._merge_entries,
+            "events": self._merge_events,
+            "forgotten": merge_forgotten,
+            "found": self._merge_found,
+        }
+        for endpoint, each in app.view_functions.items():
+            view = cast(View, each)
+            if (merging := merging_of(view)) == "map":
+                app.view_functions[endpoint] = self._map(view)
+            elif merging is not None:
+                app.view_functions[endpoint] = self._merged(view, merging, merges[merging])
 
-    def _of_all(self, view: View, merge: Merge, asked: Callable[[], Request]) -> View:
+    def _merged(self, view: View, merging: Merging, merge: Merge) -> View:
         @wraps(view)
-        def everywhere(*args: Any, **named: Any) -> Response:
+        def merged(*args: Any, **named: Any) -> Response:
             own = view(*args, **named)
-            if from_member() or own.status_code != 200:
+            incomplete = [] if merging in ("events", "forgotten") else self._taking_over()
+            if own.status_code != 200 or (from_member() and not incomplete):
                 return own
-            told = self._ask(asked(), body_of)
-            told.answers[self._surface.members.own] = dict(own.get_json())
-            merged = merge(told.answers, self._claimed) | {"silent": told.silent}
-            if "entries" in merged:
-                return listing("entries", merged.pop("entries"), lambda some: some, merged)
-            return plain(merged)
+            body = {**own.get_json(), "silent": incomplete}
+            if from_member():
+                return plain(body)
+            asked = self._events_asked() if merging == "events" else as_asked()
+            answers, silent = self._gather(asked, body_of)
+            answers[self._surface.members.own] = body
+            silent += [one for each in answers.values() for one in each.get("silent", ())]
+            whole = merge(answers, self._claimed) | {"silent": silent}
+            if "entries" in whole:
+                return listing("entries", whole.pop("entries"), lambda some: some, whole)
+            return plain(whole)
 
-        return everywhere
+        return merged
+
+    def _taking_over(self) -> list[dict[str, str]]:
+        """The bridges of which this member cannot answer all yet, as it has just claimed them."""
+        own, found = self._surface.members.own, []
+        for claim in self._surface.claims.all():
+            bridge = self._network.bridges.get(claim.datapath_id)
+            if claim.member == own and (bridge is None or not bridge.ports.complete):
+                reason = f"it is taking over bridge {claim.datapath_id:016x}"
+                found.append({"member": own, "reason": reason})
+        return found
 
     def _map(self, view: View) -> View:
         @wraps(view)
-        def everywhere(*args: Any, **named: Any) -> Response:
+        def merged(*args: Any, **named: Any) -> Response:
             if from_member():
                 return view(*args, **named)
             known, silent = self._around()
-            drawn = map_view(known)
-            return answer(drawn.model_copy(update={"silent": silent}))
+            return answer(map_view(known).model_copy(update={"silent": silent}))
 
-        return everywhere
+        return merged
 
-    def _ask(self, asked: Request, read: Callable[[Reply], T]) -> Told[T]:
+    def _gather(self, asked: Request, read: Callable[[Reply], T]) -> Gathered[T]:
         """Ask all other members; read: parses a reply."""
         replies, silent = self._surface.peers.ask_all(asked)
-        told: dict[str, T] = {}
+        answers: dict[str, T] = {}
         quiet = dict(silent)
         for reply in replies:
             hub.sleep(0)  # ten thousand entries take some ten milliseconds to read
@@ -121,16 +141,17 @@ class Everywhere:
                 quiet[reply.member] = str(why)
                 continue
             try:
-                told[reply.member] = read(reply)
+                answers[reply.member] = read(reply)
             except ValidationError:
                 quiet[reply.member] = "its answer has the format of another version"
-        return Told(told, [{"member": name, "reason": why} for name, why in sorted(quiet.items())])
+        listed = [{"member": name, "reason": why} for name, why in sorted(quiet.items())]
+        return Gathered(answers, listed)
 
     def _around(self) -> tuple[Sequence[Surroundings], list[dict[str, str]]]:
         """The surroundings of all bridges, and the members that do not answer."""
-        told, silent = self._ask(as_asked(AROUND), _surroundings)
-        told[self._surface.members.own] = around(self._network)
-        return [*merge_around(told, self._claimed).values()], silent
+        answers, silent = self._gather(as_asked(AROUND), _surroundings)
+        answers[self._surface.members.own] = around(self._network)
+        return [*merge_around(answers, self._claimed).values()], silent
 
     def _merge_entries(self, answers: Answers, claimed: Claimed) -> dict[str, Any]:
         """Merge entries; only here ports that lead to another member's bridge are known."""
@@ -178,7 +199,7 @@ class Everywhere:
     def _name_bridge(self) -> None:
         """Replace the bridge's name by its datapath id: names of others' bridges are not known."""
         text = request.args.get("bridge", "")
-        if request.endpoint not in OF_EVENTS or not text or is_datapath_id(text) or from_member():
+        if not text or is_datapath_id(text) or from_member():
             return
         if (datapath_id := self._named(text)) is not None:
             request.args = ImmutableMultiDict({**request.args.to_dict(), "bridge": datapath_id})

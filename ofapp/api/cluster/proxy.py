@@ -1,8 +1,8 @@
 """In a cluster every member answers for every bridge: it forwards requests to the bridge's owner.
 
 A request about one bridge is forwarded to its owner unchanged, with the identity of the caller;
-requests about all bridges are in `api.everywhere`.  Requests of other members are answered locally
-and never forwarded: so there are no loops.
+requests about all bridges are in `api.cluster.fan_out`.  Requests of other members are answered
+locally and never forwarded: so there are no loops.
 
 A member's request is recognized by its listener and by its certificate
 (`controller.cluster.peers.surface`): no client of the API can claim another caller's identity.
@@ -33,19 +33,19 @@ ANSWERED_BY = "Ofapp-Member"
 NAMES = "/v1/cluster/bridges"
 
 _SENT = ("Content-Type", "If-Match")
-_GIVEN_BACK = ("content-type", "retry-after", "allow", "cache-control", "etag")
+_RETURNED = ("content-type", "retry-after", "allow", "cache-control", "etag")
 _SAFE = "/:@!$&'()*+,;=~?"
 
 
-class Elsewhere:
+class Proxy:
     """Forwards requests about a bridge to the member that owns it."""
 
     def __init__(self, app: Flask, network: Network, surface: Surface) -> None:
         self._network = network
         self._surface = surface
-        app.before_request(self._send_on)
+        app.before_request(self._forward)
 
-    def _send_on(self) -> Response | None:
+    def _forward(self) -> Response | None:
         text = (request.view_args or {}).get("dpid")
         if text is None:
             return None
@@ -56,7 +56,7 @@ class Elsewhere:
             what = f"member {owner} owns bridge {text}, not this one"
             raise ProblemError(503, what, headers=AGAIN)
         try:
-            return _given_back(self._ask(owner))
+            return _returned(self._ask(owner))
         except SilentError as error:
             what = f"member {owner} owns bridge {text}, and does not answer: {error.why}"
             raise ProblemError(503, what, headers=AGAIN) from None
@@ -170,9 +170,9 @@ def _target() -> str:
     return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), whole, flags=re.IGNORECASE)
 
 
-def _given_back(reply: Reply) -> Response:
+def _returned(reply: Reply) -> Response:
     answer = Response(reply.body, reply.status)
-    for name in _GIVEN_BACK:
+    for name in _RETURNED:
         if name in reply.headers:
             answer.headers[name] = reply.headers[name]
     answer.headers[ANSWERED_BY] = reply.member

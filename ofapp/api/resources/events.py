@@ -21,7 +21,7 @@ from ofapp.api.http.connections import LASTING, Guest
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
 from ofapp.api.lookup import is_datapath_id, named_bridge
 from ofapp.api.problems import COMMON, documented
-from ofapp.api.roles import local, viewer
+from ofapp.api.roles import all_members, local, viewer
 from ofapp.bridge.event import EventKind, Severity
 from ofapp.controller.access import Access, Caller
 from ofapp.controller.events import EventLog, Interest
@@ -134,6 +134,7 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
     @api.get("", responses={200: EventList, **documented(404, 409)})
     @viewer
     @local
+    @all_members("events")
     def latest(query: Since) -> Response:
         """The last thousand events, oldest first.  Events of severity debug are not stored.
 

@@ -21,7 +21,7 @@ from ofapp.api.lookup import by_number
 from ofapp.api.problems import COMMON
 from ofapp.api.resources.topology import Neighbour, around, map_view
 from ofapp.api.resources.vendors import KNOWN, Vendors
-from ofapp.api.roles import viewer
+from ofapp.api.roles import all_members, viewer
 from ofapp.bridge.answers import fdb_tables, hosts_of_ip, hosts_with_ip, ip_addresses
 from ofapp.bridge.mac import format_mac
 from ofapp.common import hub
@@ -96,6 +96,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("", responses={200: Found})
     @viewer
+    @all_members("found")
     def search(query: SearchQuery) -> Response:
         """Bridges, ports, neighbours and hosts that match; at most 100 of each."""
         text = query.q.casefold()

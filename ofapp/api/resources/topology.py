@@ -1,7 +1,7 @@
 """/v1/topology: the bridges, the links between them, and their neighbours.
 
 In a cluster the members send the surroundings of their bridges to the member that is asked.
-It makes one map of all, as of its local bridges (`api.everywhere`).
+It makes one map of all, as of its local bridges (`api.cluster.fan_out`).
 
 A neighbour's data is not verified: it is text that the neighbour has chosen.
 """
@@ -22,7 +22,7 @@ from ofapp.api.base import DatapathId, NoQuery, PortRef, SilentMembers
 from ofapp.api.problems import COMMON
 from ofapp.api.resources.bridge.lldp import SaidByLldp, moment, said_by
 from ofapp.api.resources.bridge.stp import BridgeId, RoleName, StateName
-from ofapp.api.roles import viewer
+from ofapp.api.roles import all_members, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.mac import format_mac
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, format_bridge_id, format_port_id
@@ -267,6 +267,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("", responses={200: Map})
     @viewer
+    @all_members("map")
     def topology(query: NoQuery) -> Response:
         """The bridges, the links between them, and the neighbours that are none of them."""
         return answer(map_view(around(network)))

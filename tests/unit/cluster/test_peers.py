@@ -172,6 +172,23 @@ def test_who_asks_goes_with_the_request(site: Site) -> None:
     assert event.data["from"] == "127.0.0.1 by way of m1"
 
 
+def test_a_list_names_the_member_that_is_taking_a_bridge_over(site: Site) -> None:
+    """Nothing is missing without a word: its ports are not known yet."""
+    bridge = site.members["m2"].network.bridges[2]
+    bridge.ports.complete = False
+    try:
+        for member in site.members.values():
+            viewer = member.network.access.tokens.create("v", Role.VIEWER, "root", 0.0)[0]
+            for path in ("/v1/bridges", "/v1/fdb", "/v1/search?q=eth"):
+                _, told, _ = member.ask("GET", path, None, viewer)
+                why = {"member": "m2", "reason": f"it is taking over bridge {OTHER}"}
+                assert why in told["silent"], path
+            assert member.ask("GET", f"/v1/bridges/{OTHER}/ports/eth1", None, viewer)[0] == 503
+            member.network.access.tokens.revoke("v")
+    finally:
+        bridge.ports.complete = True
+
+
 def test_a_process_without_a_record_gets_nothing(site: Site) -> None:
     refused = site.members["m1"].surface.refused
     before = refused["insecure"]

@@ -14,7 +14,7 @@ from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, Input, NoQuery, PortRef, SilentMembers
 from ofapp.api.lookup import named_bridge, port_ref
 from ofapp.api.problems import COMMON, UNSAVED, documented, refused
-from ofapp.api.roles import admin, viewer
+from ofapp.api.roles import admin, all_members, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
@@ -180,6 +180,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("", responses={200: BridgeList})
     @viewer
+    @all_members("bridges")
     def bridges(query: NoQuery) -> Response:
         """All bridges, by datapath id."""
         known = sorted(network.bridges.items())
@@ -187,6 +188,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.delete("", responses={200: Forgotten, **UNSAVED})
     @admin
+    @all_members("forgotten")
     def forget_absent(query: AbsentOnly) -> Response:
         """Remove all bridges whose switches are away, with their run-time settings.
 

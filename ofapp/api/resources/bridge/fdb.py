@@ -45,7 +45,7 @@ from ofapp.api.pagination import (
 )
 from ofapp.api.problems import COMMON, UNSAVED, documented, refused
 from ofapp.api.resources.topology import around, link_ends
-from ofapp.api.roles import operator, viewer
+from ofapp.api.roles import all_members, operator, viewer
 from ofapp.bridge.answers import (
     fdb_tables,
     held_addresses,
@@ -264,6 +264,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("/fdb", responses={200: BridgeEntryPage})
     @viewer
+    @all_members("entries")
     def whole_fdb(query: WholeListing) -> Response:
         """The entries of all bridges, by datapath id, VLAN and address."""
         first, after = _position(query)
