@@ -10,7 +10,11 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import reduce
+from operator import itemgetter
+from typing import Any
 
 import click
 import typer
@@ -18,6 +22,11 @@ import typer
 from ofapp.common.printable import printable
 
 WIDTH = 80
+
+Field = str | Callable[[Any], object]
+"""Name of a field (`fdb.learned` in another one), or a function that gives the value."""
+Column = str | tuple[str, Field]
+"""A column: its heading and its field, or a field alone, whose name is the heading."""
 
 
 def say(text: str = "", *, bold: bool = False, err: bool = False) -> None:
@@ -28,6 +37,37 @@ def say(text: str = "", *, bold: bool = False, err: bool = False) -> None:
 def print_json(value: object) -> None:
     """One line of JSON, as `bridge -j` prints it."""
     typer.echo(json.dumps(value, separators=(",", ":")))
+
+
+def show_table(columns: Iterable[Column], items: Iterable[Any], json: bool = False) -> None:
+    """A table with a row for each item; or, with `json`, the items."""
+    if json:
+        print_json([*items])
+        return
+    pairs = [(_heading(one), one) if isinstance(one, str) else one for one in columns]
+    fields = [_getter(field) if isinstance(field, str) else field for _, field in pairs]
+    rows = [[_cell(field(item)) for field in fields] for item in items]
+    print_table([heading for heading, _ in pairs], rows)
+
+
+def _heading(field: str) -> str:
+    return field.rpartition(".")[2].replace("_", " ").upper()
+
+
+def _getter(field: str) -> Callable[[Any], object]:
+    first, *below = map(itemgetter, field.split("."))
+    if not below:
+        return first
+    return lambda item: reduce(lambda at, get: None if at is None else get(at), below, first(item))
+
+
+def _cell(value: object) -> str:
+    """The text of a value: a port's name, a list with commas, `-` for none."""
+    if isinstance(value, dict):
+        value = value["name"]
+    elif isinstance(value, list):
+        value = ",".join(map(str, value))
+    return "-" if value is None or value == "" else str(value)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -108,6 +148,16 @@ def age(seconds: float | None) -> str:
     if whole < 100 * 3600:
         return f"{whole // 3600}h{whole % 3600 // 60:02}m"
     return f"{whole // 86400}d"
+
+
+def local_time(moment: str | None, form: str = "%Y-%m-%d %H:%M:%S") -> str | None:
+    """A time of the API in the local time zone."""
+    return None if moment is None else f"{datetime.fromisoformat(moment).astimezone():{form}}"
+
+
+def tagged(entry: Any) -> int | None:
+    """The VLAN of an entry; None for untagged frames, which the API has as 0."""
+    return entry["vlan"] or None
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], gap: str) -> str:

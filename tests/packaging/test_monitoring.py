@@ -174,7 +174,8 @@ def expressions() -> Iterator[str]:
 
 def of_a_cluster() -> Iterator[str]:
     """The names of what a member tells; tests/cluster has a real one."""
-    surface = SimpleNamespace(
+    source = SimpleNamespace(network=SimpleNamespace(reloader=SimpleNamespace(sharing=None)))
+    source.surface = SimpleNamespace(
         members=SimpleNamespace(all=list),
         claims=SimpleNamespace(all=list, counts={}),
         renewed=lambda: 0.0,
@@ -186,7 +187,7 @@ def of_a_cluster() -> Iterator[str]:
             health=SimpleNamespace(nodes=()),
         ),
     )
-    yield from (family.name for family in metrics_cluster.families(surface, None))  # type: ignore[arg-type]
+    yield from (family.name for family in metrics_cluster.collect(source))  # type: ignore[arg-type]
 
 
 def test_every_metric_is_one_that_there_is() -> None:

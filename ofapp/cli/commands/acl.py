@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, AnyBridgeArgument, ApiOption, JsonOption
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import print_json, print_table, say
+from ofapp.cli.output import Column, local_time, say, show_table
 
 app = typer.Typer(help="Access lists.", no_args_is_help=True)
 
@@ -35,28 +34,16 @@ def show(
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
         found = client.get(path_of(known, "acls"))
         told += [about | acl | {"metered": found["metered"]} for acl in found["acls"]]
-    if json:
-        print_json(told)
-    elif details:
+    if details and not json:
         _print_details(told)
     else:
-        header = ["BRIDGE", "ACL", "#", "RULE", "ACTION", "PACKETS", "BYTES"]
-        print_table(header, [row for acl in told for row in _rows(acl)])
+        rules = told if json else [rule for acl in told for rule in _rules(acl)]
+        show_table(_COLUMNS, rules, json)
 
 
-def _rows(acl: Json) -> list[list[str]]:
-    return [
-        [
-            acl["bridge"],
-            acl["name"],
-            str(position),
-            rule["name"],
-            _action(rule),
-            _number(rule["packets"]),
-            _number(rule["bytes"]),
-        ]
-        for position, rule in enumerate(acl["rules"], 1)
-    ]
+def _rules(acl: Json) -> list[Json]:
+    about = {"bridge": acl["bridge"], "acl": acl["name"]}
+    return [rule | about | {"#": number} for number, rule in enumerate(acl["rules"], 1)]
 
 
 def _print_details(told: list[Json]) -> None:
@@ -67,22 +54,7 @@ def _print_details(told: list[Json]) -> None:
         say(f"{acl['bridge']} {acl['name']}, on {ports}")
         if acl["metered"] is False and any(rule["rate"] for rule in acl["rules"]):
             say("The switch has no meters: rates are not kept.")
-        header = ["#", "RULE", "MATCH", "ACTION", "PACKETS", "BYTES", "OVER RATE", "SINCE"]
-        print_table(header, [_detailed(n, rule) for n, rule in enumerate(acl["rules"], 1)])
-
-
-def _detailed(position: int, rule: Json) -> list[str]:
-    since = rule["since"]
-    return [
-        str(position),
-        "-" if rule["name"] == rule["match"] else rule["name"],
-        rule["match"],
-        _action(rule),
-        _number(rule["packets"]),
-        _number(rule["bytes"]),
-        _number(rule["over_rate"] if rule["rate"] else None),
-        "-" if since is None else f"{datetime.fromisoformat(since).astimezone():%Y-%m-%d %H:%M:%S}",
-    ]
+        show_table(_DETAILED, _rules(acl))
 
 
 def _action(rule: Json) -> str:
@@ -95,5 +67,16 @@ def _action(rule: Json) -> str:
     return said
 
 
-def _number(value: int | None) -> str:
-    return "-" if value is None else str(value)
+_COLUMNS: tuple[Column, ...] = (
+    *("bridge", "acl", "#", ("RULE", "name"), ("ACTION", _action), "packets", "bytes"),
+)
+_DETAILED: tuple[Column, ...] = (
+    "#",
+    ("RULE", lambda rule: None if rule["name"] == rule["match"] else rule["name"]),
+    "match",
+    ("ACTION", _action),
+    "packets",
+    "bytes",
+    ("OVER RATE", lambda rule: rule["over_rate"] if rule["rate"] else None),
+    ("SINCE", lambda rule: local_time(rule["since"])),
+)

@@ -13,9 +13,28 @@ from ofapp.cli.arguments import (
     JsonOption,
 )
 from ofapp.cli.client import Client, Json, path_of, tell_silent
-from ofapp.cli.output import age, print_json, print_table, say
+from ofapp.cli.output import age, say, show_table
 
 app = typer.Typer(help="Bridges.", no_args_is_help=True)
+
+
+def _name(bridge: Json) -> str:
+    former = bridge["former_name"]
+    return str(bridge["name"]) if former is None else f"{bridge['name']} (was {former})"
+
+
+def _state(bridge: Json) -> str:
+    if not bridge["connected"]:
+        return "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
+    if bridge["standby"]:
+        return "standby"
+    return "ready" if bridge["in_line"] else "refusing" if bridge["refused"] else "connected"
+
+
+_COLUMNS = (
+    *(("BRIDGE", _name), "datapath_id", ("STATE", _state)),
+    *("fdb.learned", "fdb.static", "peer"),
+)
 
 
 @app.command("show")
@@ -23,12 +42,7 @@ def show_bridges(
     bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
 ) -> None:
     """Show the bridges, or one."""
-    bridges = Client(api).bridges(bridge)
-    if json:
-        print_json(bridges)
-        return
-    header = ["BRIDGE", "DATAPATH ID", "STATE", "LEARNED", "STATIC", "PEER"]
-    print_table(header, [_bridge_row(known) for known in bridges])
+    show_table(_COLUMNS, Client(api).bridges(bridge), json)
 
 
 @app.command("forget")
@@ -56,19 +70,3 @@ def forget_bridge(
     for known in gone or client.bridges(bridge):
         client.delete(path_of(known))
         say(f"forgot {known['datapath_id']}")
-
-
-def _bridge_row(bridge: Json) -> list[str]:
-    state = "ready" if bridge["in_line"] else "refusing" if bridge["refused"] else "connected"
-    state = "standby" if bridge["standby"] else state
-    if not bridge["connected"]:
-        state = "away" if bridge["away"] is None else f"away {age(bridge['away'])}"
-    former = bridge["former_name"]
-    return [
-        bridge["name"] if former is None else f"{bridge['name']} (was {former})",
-        bridge["datapath_id"],
-        state,
-        str(bridge["fdb"]["learned"]),
-        str(bridge["fdb"]["static"]),
-        bridge["peer"] or "-",
-    ]

@@ -9,7 +9,7 @@ import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
 from ofapp.cli.client import Client, Json
-from ofapp.cli.output import print_json, print_table, say
+from ofapp.cli.output import Column, print_json, say, show_table
 
 app = typer.Typer(help="Several controllers that serve one network.", no_args_is_help=True)
 
@@ -30,11 +30,9 @@ def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None
     renewed = "it has no lease" if age is None else f"renewed {age:.1f} s ago"
     say(f"cluster {cluster['name']}, seen by {cluster['member']} ({renewed}): {cluster['told']}")
     say()
-    header = ["MEMBER", "STATE", "SWITCHES", "LEASE", "ADDRESS", "SINCE"]
-    print_table(header, [_member_row(member) for member in cluster["members"]])
+    show_table(_MEMBERS, cluster["members"])
     say()
-    header = ["DATAPATH ID", "OWNER", "SINCE", "REASON"]
-    print_table(header, [_owner_row(owner) for owner in cluster["bridges"]])
+    show_table(("datapath_id", "owner", "since", "reason"), cluster["bridges"])
     for invalid in cluster.get("invalid", []):
         say(f"{invalid['key']} in etcd is set aside: {invalid['why']}")
 
@@ -60,16 +58,11 @@ def _mark(client: Client, member: str, what: str) -> None:
     client.post(f"/v1/cluster/members/{quote(member, safe='')}/{what}")
 
 
-def _member_row(member: Json) -> list[str]:
-    return [
-        member["name"],
-        member["state"],
-        str(member["bridges"]),
-        "-" if member["lease"] is None else f"{member['lease']:g} s",
-        member["address"] or "-",
-        member["since"],
-    ]
+def _lease(member: Json) -> str | None:
+    return None if member["lease"] is None else f"{member['lease']:g} s"
 
 
-def _owner_row(owner: Json) -> list[str]:
-    return [owner["datapath_id"], owner["owner"], owner["since"], owner["reason"]]
+_MEMBERS: tuple[Column, ...] = (
+    *(("MEMBER", "name"), "state", ("SWITCHES", "bridges"), ("LEASE", _lease)),
+    *("address", "since"),
+)

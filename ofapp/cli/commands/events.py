@@ -11,7 +11,7 @@ import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
 from ofapp.cli.client import Client, Json, tell_silent
-from ofapp.cli.output import print_json, say
+from ofapp.cli.output import local_time, print_json, say
 
 
 def events(
@@ -110,8 +110,7 @@ def _show(event: Json, json: bool) -> None:
     if json:
         print_json(event)
         return
-    told = datetime.fromisoformat(event["time"]).astimezone()
     say(
-        f"{_number(event)} {told:%Y-%m-%d %H:%M:%S} {event['datapath_id'] or '-'}"
+        f"{_number(event)} {local_time(event['time'])} {event['datapath_id'] or '-'}"
         f" {event['severity']} {event['kind']}: {event['message']}"
     )

@@ -23,9 +23,28 @@ from ofapp.cli.arguments import (
     WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table, repeat, say
+from ofapp.cli.output import Column, age, print_json, repeat, say, show_table, tagged
 
 app = typer.Typer(help="Forwarding databases: who is behind which port.", no_args_is_help=True)
+
+_COLUMNS: tuple[Column, ...] = (
+    "mac",
+    ("VLAN", lambda entry: "all" if entry["vlan"] is None else tagged(entry)),
+    "port",
+    ("TYPE", lambda entry: [entry["type"], *entry["flags"]]),
+    ("UPDATED", lambda entry: age(entry["updated"])),
+    ("USED", lambda entry: age(entry["used"])),
+)
+_LEFT = "LEFT", lambda entry: age(entry["seconds_left"])
+_HELD: tuple[Column, ...] = (
+    "mac",
+    ("VLAN", tagged),
+    "port",
+    "elsewhere",
+    "reason",
+    _LEFT,
+    "bridge",
+)
 
 _STATES = {"learned": "", "static": "static", "local": "permanent"}
 
@@ -93,17 +112,12 @@ def _entries(client: Client, bridge: str | None, query: Json) -> list[Json]:
 
 def _print(entries: list[Json], bridges: bool) -> None:
     """IP addresses and bridges only where that says something."""
-    header = ["MAC", "VLAN", "PORT", "TYPE", "UPDATED", "USED"]
-    rows = [_row(entry) for entry in entries]
+    columns = [*_COLUMNS]
     if any(entry["addresses"] for entry in entries):
-        header.append("IP")
-        for row, entry in zip(rows, entries, strict=True):
-            row.append(",".join(entry["addresses"]) or "-")
+        columns.append(("IP", "addresses"))
     if bridges:
-        header.append("BRIDGE")
-        for row, entry in zip(rows, entries, strict=True):
-            row.append(entry["bridge"])
-    print_table(header, rows)
+        columns.append("bridge")
+    show_table(columns, entries)
 
 
 @app.command()
@@ -173,22 +187,7 @@ def held(
         for known in client.bridges(bridge)
         for entry in client.get(path_of(known, "fdb", "held"))["held"]
     ]
-    if json:
-        print_json(found)
-        return
-    rows = [
-        [
-            entry["mac"],
-            str(entry["vlan"] or "-"),
-            entry["port"]["name"],
-            entry["elsewhere"]["name"],
-            entry["reason"],
-            age(entry["seconds_left"]),
-            entry["bridge"],
-        ]
-        for entry in found
-    ]
-    print_table(["MAC", "VLAN", "PORT", "ELSEWHERE", "REASON", "LEFT", "BRIDGE"], rows)
+    show_table(_HELD, found, json)
 
 
 @app.command()
@@ -210,18 +209,6 @@ def _in_order(bridge: str, mac: str) -> tuple[str, str]:
         return bridge, mac
     say("ofapp: BRIDGE comes before MAC, as everywhere; MAC BRIDGE works until 0.4", err=True)
     return mac, bridge
-
-
-def _row(entry: Json) -> list[str]:
-    vlan = entry["vlan"]
-    return [
-        entry["mac"],
-        "all" if vlan is None else str(vlan) if vlan else "-",
-        entry["port"]["name"],
-        ",".join([entry["type"], *entry["flags"]]),
-        age(entry["updated"]),
-        age(entry["used"]),
-    ]
 
 
 def _as_iproute2(entry: Json, statistics: bool) -> Json:

@@ -16,7 +16,7 @@ from ofapp.cli.arguments import (
     WatchOption,
 )
 from ofapp.cli.client import ApiError, Client, Json, path_of
-from ofapp.cli.output import print_json, print_table, repeat, say
+from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
@@ -71,8 +71,7 @@ def _show(told: list[Json], bridge: str | None, json: bool) -> None:
         where = "any bridge" if bridge is None else f"bridge {bridge}"
         say(f"There is no aggregation on {where}; `lags:` in the configuration file makes one.")
         return
-    header = ["BRIDGE", "LAG", "STATE", "MEMBER", "STATE", "PARTNER", "WHY NOT IN USE"]
-    print_table(header, [row for own in told for one in own["lags"] for row in _rows(own, one)])
+    show_table(_COLUMNS, [row for own in told for lag in own["lags"] for row in _rows(own, lag)])
 
 
 def _owners() -> list[type]:
@@ -127,23 +126,20 @@ def _called(lags: list[Json], name: str) -> list[Json]:
     return [lag for lag in lags if lag["name"] == name]
 
 
-def _rows(bridge: Json, lag: Json) -> list[list[str]]:
+def _rows(bridge: Json, lag: Json) -> list[Json]:
     state = "down"
     if lag["up"]:
         state = f"up {lag['speed_mbps']} Mbit/s" if lag["speed_mbps"] else "up"
-    return [
-        [
-            bridge["bridge"],
-            lag["name"],
-            state,
-            member["name"],
-            member["state"],
-            _partner(member["partner"]),
-            member["reason"] or "-",
-        ]
-        for member in lag["members"]
-    ]
+    about = {"bridge": bridge["bridge"], "lag": lag["name"], "lag_state": state}
+    return [member | about for member in lag["members"]]
 
 
-def _partner(partner: Json | None) -> str:
-    return "-" if partner is None else f"{partner['system']} key {partner['key']}"
+def _partner(member: Json) -> str | None:
+    partner = member["partner"]
+    return None if partner is None else f"{partner['system']} key {partner['key']}"
+
+
+_COLUMNS: tuple[Column, ...] = (
+    *("bridge", "lag", ("STATE", "lag_state"), ("MEMBER", "name"), "state"),
+    *(("PARTNER", _partner), ("WHY NOT IN USE", "reason")),
+)

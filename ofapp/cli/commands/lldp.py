@@ -16,7 +16,7 @@ from ofapp.cli.arguments import (
     WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import print_json, print_table, repeat, say
+from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, patch, setting
 
 app = typer.Typer(help="Neighbours by LLDP (IEEE 802.1AB).", no_args_is_help=True)
@@ -25,6 +25,17 @@ CountersOption = Annotated[
     bool, typer.Option("-s", "--statistics", help="Show what each port has counted instead.")
 ]
 _COUNTED = ("sent", "received", "discarded", "ageouts", "too_many", "forged", "stale")
+_COUNTERS: tuple[Column, ...] = (
+    *("bridge", ("PORT", "name")),
+    *((name.upper().replace("_", "-"), f"counters.{name}") for name in _COUNTED),
+)
+_COLUMNS: tuple[Column, ...] = (
+    *("bridge", "port"),
+    ("NEIGHBOUR", lambda neighbour: neighbour["system_name"] or neighbour["chassis_id"]),
+    ("ITS PORT", "port_id"),
+    ("OWN", lambda neighbour: "yes" if neighbour["own"] else None),
+    *("capabilities", ("ADDRESS", "management_addresses")),
+)
 
 
 @app.command()
@@ -55,11 +66,9 @@ def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> N
         )
         return
     if statistics:
-        header = ["BRIDGE", "PORT", *(name.upper().replace("_", "-") for name in _COUNTED)]
-        print_table(header, [row for own in told for row in map(_counts, _of(own))])
+        show_table(_COUNTERS, [port for own in told for port in _of(own)])
         return
-    header = ["BRIDGE", "PORT", "NEIGHBOUR", "ITS PORT", "OWN", "CAPABILITIES", "ADDRESS"]
-    print_table(header, [row for own in told for port in _of(own) for row in _rows(port)])
+    show_table(_COLUMNS, [row for own in told for port in _of(own) for row in _rows(port)])
 
 
 def _of_bridge() -> list[type]:
@@ -103,19 +112,6 @@ def _of(own: Json) -> list[Json]:
     return [port | {"bridge": own["bridge"]} for port in own["ports"]]
 
 
-def _rows(port: Json) -> list[list[str]]:
-    return [
-        [
-            *(port["bridge"], port["name"]),
-            one["system_name"] or one["chassis_id"],
-            one["port_id"],
-            "yes" if one["own"] else "-",
-            ",".join(one["capabilities"]) or "-",
-            ",".join(one["management_addresses"]) or "-",
-        ]
-        for one in port["neighbours"]
-    ]
-
-
-def _counts(port: Json) -> list[str]:
-    return [port["bridge"], port["name"], *(str(port["counters"][name]) for name in _COUNTED)]
+def _rows(port: Json) -> list[Json]:
+    about = {"bridge": port["bridge"], "port": port["name"]}
+    return [neighbour | about for neighbour in port["neighbours"]]

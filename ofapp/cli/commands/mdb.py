@@ -20,7 +20,7 @@ from ofapp.cli.arguments import (
     VlanOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table
+from ofapp.cli.output import Column, age, print_json, show_table, tagged
 
 app = typer.Typer(help="Multicast groups and the ports that get them.", no_args_is_help=True)
 
@@ -91,17 +91,8 @@ def show(
         routers = _routers(client, known, statistics) if details else {}
         print_json([{"mdb": shaped, "router": routers}])
         return
-    header = ["GROUP", "SOURCES", "VLAN", "PORT", "TYPE", "LEFT"]
-    rows = [_row(entry) for entry in found]
-    if details:
-        header.append("HOSTS")
-        for row, entry in zip(rows, found, strict=True):
-            row.append(",".join(entry["hosts"]) or "-")
-    if len(known) > 1:
-        header.append("BRIDGE")
-        for row, entry in zip(rows, found, strict=True):
-            row.append(entry["bridge"])
-    print_table(header, rows)
+    columns = [*_COLUMNS, *(["hosts"] if details else []), *(["bridge"] if len(known) > 1 else [])]
+    show_table(columns, found)
 
 
 @app.command()
@@ -188,18 +179,11 @@ def _path(client: Client, bridge: str, vlan: int, group: str, port: str) -> str:
     return client.path(bridge, "mdb", vlan, group, port)
 
 
-def _row(entry: Json) -> list[str]:
+def _left(entry: Json) -> str:
     timer, sources = entry["timer"], entry["sources"]
     if timer is None and sources and entry["type"] == Type.TEMP:
         timer = max(source["timer"] for source in sources)
-    return [
-        entry["group"],
-        _sources(entry),
-        str(entry["vlan"]) if entry["vlan"] else "-",
-        entry["port"]["name"],
-        entry["type"],
-        age(timer),
-    ]
+    return age(timer)
 
 
 def _sources(entry: Json) -> str:
@@ -210,6 +194,11 @@ def _sources(entry: Json) -> str:
         return ",".join(source["address"] for source in entry["sources"])
     blocked = ",".join(source["address"] for source in entry["sources"] if source["blocked"])
     return f"not {blocked}" if blocked else "all"
+
+
+_COLUMNS: tuple[Column, ...] = (
+    *("group", ("SOURCES", _sources), ("VLAN", tagged), "port", "type", ("LEFT", _left)),
+)
 
 
 def _as_iproute2(entry: Json, details: bool, statistics: bool) -> Iterator[Json]:

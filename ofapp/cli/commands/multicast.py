@@ -15,7 +15,7 @@ from ofapp.cli.arguments import (
     WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table, repeat
+from ofapp.cli.output import Column, age, repeat, show_table, tagged
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
@@ -36,11 +36,7 @@ def show(
 
 def _show(client: Client, bridge: str | None, json: bool) -> None:
     told = [client.get(path_of(known, "multicast")) for known in client.bridges(bridge)]
-    if json:
-        print_json(told)
-        return
-    header = ["BRIDGE", "VLAN", "FAMILY", "GROUPS", "FORWARDING", "QUERIER", "ROUTER PORTS"]
-    print_table(header, [row for status in told for row in _rows(status)])
+    show_table(_COLUMNS, told if json else [row for status in told for row in _rows(status)], json)
 
 
 def _owners() -> list[type]:
@@ -83,28 +79,21 @@ def set_(
     client.patch(client.path(bridge, "multicast", *below), settings(values, given))
 
 
-def _rows(status: Json) -> list[list[str]]:
+def _rows(status: Json) -> list[Json]:
     if not status["enabled"]:
-        return [[status["bridge"], "-", "-", "-", "flood", "off", "-"]]
-    rows = []
-    for vlan in status["vlans"]:
-        for family in ("ipv4", "ipv6"):
-            told = vlan[family]
-            rows.append(
-                [
-                    status["bridge"],
-                    str(vlan["vlan"]) if vlan["vlan"] else "-",
-                    family,
-                    str(told["groups"]),
-                    told["forwarding"],
-                    _querier(told["querier"]),
-                    ",".join(_router(router) for router in told["router_ports"]) or "-",
-                ]
-            )
-    return rows
+        off = {"vlan": None, "family": None, "groups": None, "forwarding": "flood"}
+        return [{"bridge": status["bridge"], **off, "querier": None, "router_ports": []}]
+    return [
+        {"bridge": status["bridge"], "vlan": vlan["vlan"], "family": family, **vlan[family]}
+        for vlan in status["vlans"]
+        for family in ("ipv4", "ipv6")
+    ]
 
 
-def _querier(querier: Json) -> str:
+def _querier(row: Json) -> str:
+    querier = row["querier"]
+    if querier is None:
+        return "off"
     if querier["state"] == "none":
         return "none"
     if querier["state"] == "self":
@@ -113,6 +102,15 @@ def _querier(querier: Json) -> str:
     return f"{querier['address'] or 'unknown'}{where}, {age(querier['timer'])} left"
 
 
-def _router(router: Json) -> str:
-    left = "permanent" if "permanent" in router["reasons"] else age(router["timer"])
-    return f"{router['port']['name']} ({left})"
+def _routers(row: Json) -> list[str]:
+    return [f"{router['port']['name']} ({_left(router)})" for router in row["router_ports"]]
+
+
+def _left(router: Json) -> str:
+    return "permanent" if "permanent" in router["reasons"] else age(router["timer"])
+
+
+_COLUMNS: tuple[Column, ...] = (
+    *("bridge", ("VLAN", tagged), "family", "groups", "forwarding"),
+    *(("QUERIER", _querier), ("ROUTER PORTS", _routers)),
+)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,7 +17,7 @@ from ofapp.cli.arguments import (
     PortArgument,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import print_json, print_table, repeat, short
+from ofapp.cli.output import Column, print_json, repeat, short, show_table
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
@@ -118,27 +120,29 @@ def _ports(client: Client, bridge: str | None, counters: bool) -> list[Json]:
 
 def _print(ports: list[Json], statistics: bool, before: _Taken | None) -> None:
     if not statistics:
-        header = ["BRIDGE", "PORT", "NUMBER", "MAC", "STATE", "LEARNED", "LIMIT"]
-        print_table(header, [_row(port) for port in ports])
+        show_table(_COLUMNS, ports)
         return
-    header = ["BRIDGE", "PORT", "MBIT/S", *(_COUNTED if before is None else _RATES)]
-    print_table(header, [_counted(port, before) for port in ports])
+    headings = _COUNTED if before is None else _RATES
+    counted = (
+        (heading, partial(_counts, names, before))
+        for heading, names in zip(headings, _COUNTED.values(), strict=True)
+    )
+    speed = "MBIT/S", lambda port: port["speed_mbps"] or None
+    show_table(["bridge", ("PORT", "name"), speed, *counted], ports)
 
 
-def _row(port: Json) -> list[str]:
-    return [
-        port["bridge"],
-        port["name"],
-        "LOCAL" if port["local"] else str(port["number"]),
-        port["mac"],
-        _state(port),
-        str(port["learned"]),
-        "-" if port["limit"] is None else str(port["limit"]),
-    ]
+def _number(port: Json) -> object:
+    return "LOCAL" if port["local"] else port["number"]
 
 
-def _state(port: Json) -> str:
+def _state(port: Json) -> object:
     return port["state"] if port["lag"] is None else f"{port['state']} ({port['lag']})"
+
+
+_COLUMNS: tuple[Column, ...] = (
+    *("bridge", ("PORT", "name"), ("NUMBER", _number), "mac", ("STATE", _state)),
+    *("learned", "limit"),
+)
 
 
 def _taken(ports: list[Json]) -> _Taken:
@@ -150,14 +154,9 @@ def _taken(ports: list[Json]) -> _Taken:
     }
 
 
-def _counted(port: Json, before: _Taken | None) -> list[str]:
-    """Counts since the switch began, or what they have grown by a second since `before`."""
-    return [
-        port["bridge"],
-        port["name"],
-        str(port["speed_mbps"] or "-"),
-        *("/".join(_count(port, name, before) for name in names) for names in _COUNTED.values()),
-    ]
+def _counts(names: Sequence[str], before: _Taken | None, port: Json) -> str:
+    """Counts since the switch began, or their increase per second since `before`."""
+    return "/".join(_count(port, name, before) for name in names)
 
 
 def _count(port: Json, name: str, before: _Taken | None) -> str:

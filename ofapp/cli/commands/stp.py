@@ -17,7 +17,7 @@ from ofapp.cli.arguments import (
     WatchOption,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import age, print_json, print_table, repeat, say
+from ofapp.cli.output import Column, age, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, patch, setting
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
@@ -60,8 +60,8 @@ def _show_bridge(status: Json, detail: bool) -> None:
     if status["bridge_id"] is not None:
         _show_pairs(_bridge_pairs(status, detail))
     if not detail:
-        header = ["PORT", "ROLE", "STATE", "COST", "EDGE", "P2P", "DESIGNATED BRIDGE", "ITS PORT"]
-        print_table(header, [_port_row(port, status) for port in status["ports"]])
+        connected = {"connected": status["connected"]}
+        show_table(_COLUMNS, [port | connected for port in status["ports"]])
         return
     for port in status["ports"]:
         say(f"{port['name']} ({port['number']})", bold=True)
@@ -107,19 +107,22 @@ def _change(change: Json) -> str:
     return f"{when}{where}, {change['count']} so far"
 
 
-def _port_row(port: Json, status: Json) -> list[str]:
-    designated = port["designated"] or {"bridge": "-", "port": "-"}
-    state = ": ".join([port["state"], *port["guards"]]) if port["up"] else "down"
-    return [
-        port["name"],
-        port["role"],
-        state if status["connected"] else "away",
-        "-" if port["path_cost"] is None else str(port["path_cost"]),
-        _yes(port["edge"]["oper"]),
-        _yes(port["point_to_point"]["oper"]),
-        designated["bridge"],
-        designated["port"],
-    ]
+def _state(port: Json) -> str:
+    if not port["connected"]:
+        return "away"
+    return ": ".join([port["state"], *port["guards"]]) if port["up"] else "down"
+
+
+_COLUMNS: tuple[Column, ...] = (
+    ("PORT", "name"),
+    "role",
+    ("STATE", _state),
+    ("COST", "path_cost"),
+    ("EDGE", lambda port: _yes(port["edge"]["oper"])),
+    ("P2P", lambda port: _yes(port["point_to_point"]["oper"])),
+    ("DESIGNATED BRIDGE", "designated.bridge"),
+    ("ITS PORT", "designated.port"),
+)
 
 
 def _port_pairs(port: Json) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +12,8 @@ from urllib.parse import quote
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import ApiError, Client, Json
-from ofapp.cli.output import print_json, print_table, say
+from ofapp.cli.client import ApiError, Client
+from ofapp.cli.output import Column, local_time, say, show_table
 
 app = typer.Typer(
     help="Tokens: who may use the API, and in which role.",
@@ -99,22 +98,7 @@ def create(
 @app.command("list")
 def list_(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
     """List the tokens: their roles, and when and from where they were used last."""
-    tokens: list[Json] = Client(api).get("/v1/tokens")["tokens"]
-    if json:
-        print_json(tokens)
-        return
-    rows = [
-        [
-            token["name"],
-            token["role"],
-            _when(token["expires"], "never"),
-            _when(token["used"]),
-            token["used_from"] or "-",
-            token["creator"],
-        ]
-        for token in tokens
-    ]
-    print_table(["NAME", "ROLE", "EXPIRES", "LAST USED", "FROM", "MADE BY"], rows)
+    show_table(_COLUMNS, Client(api).get("/v1/tokens")["tokens"], json)
 
 
 @app.command()
@@ -134,7 +118,12 @@ def _private(path: Path) -> int:
         raise typer.BadParameter(f"--output {path}: {reason}") from None
 
 
-def _when(moment: str | None, otherwise: str = "-") -> str:
-    if moment is None:
-        return otherwise
-    return f"{datetime.fromisoformat(moment).astimezone():%Y-%m-%d %H:%M}"
+def _when(moment: str | None) -> str | None:
+    return local_time(moment, "%Y-%m-%d %H:%M")
+
+
+_COLUMNS: tuple[Column, ...] = (
+    *("name", "role", ("EXPIRES", lambda token: _when(token["expires"]) or "never")),
+    ("LAST USED", lambda token: _when(token["used"])),
+    *(("FROM", "used_from"), ("MADE BY", "creator")),
+)

@@ -6,7 +6,7 @@ import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption, WatchOption
 from ofapp.cli.client import Client, Json, tell_silent
-from ofapp.cli.output import print_json, print_table, repeat, say
+from ofapp.cli.output import Column, print_json, repeat, say, show_table
 
 app = typer.Typer(help="How the bridges hang together.", no_args_is_help=True)
 
@@ -31,25 +31,31 @@ def _show(client: Client, json: bool) -> None:
         print_json(told)
         return
     names = {bridge["datapath_id"]: bridge["name"] for bridge in told["bridges"]}
-    header = ["BRIDGE", "PORT", "STP", "BRIDGE", "PORT", "STP", "SOURCE"]
-    print_table(header, [_link(link, names) for link in told["links"]])
+    show_table(_LINKS, [_link(link, names) for link in told["links"]])
     if told["neighbours"]:
         say()
-        header = ["BRIDGE", "PORT", "NEIGHBOUR", "ITS PORT", "SOURCE"]
-        print_table(header, [_neighbour(one, names) for one in told["neighbours"]])
+        bridge = ("BRIDGE", lambda one: names[one["datapath_id"]])
+        show_table([bridge, *_NEIGHBOURS], told["neighbours"])
 
 
-def _link(link: Json, names: Json) -> list[str]:
-    row = []
-    for end in ("a", "b"):
-        tree = link["stp"][end] or _NO_TREE
-        row += [names[link[end]["datapath_id"]], link[end]["port"]["name"]]
-        row.append(f"{tree['role']} {tree['state']}" if link[end]["connected"] else "away")
-    return [*row, link["source"]]
+def _link(link: Json, names: Json) -> Json:
+    ends = [link[end] | {"stp": link["stp"][end] or _NO_TREE} for end in ("a", "b")]
+    for end in ends:
+        end["bridge"] = names[end["datapath_id"]]
+    return {"a": ends[0], "b": ends[1], "source": link["source"]}
 
 
-def _neighbour(one: Json, names: Json) -> list[str]:
-    at = names[one["datapath_id"]], one["member"] or one["port"]["name"]
-    said = one["lldp"] or {}
-    who = said.get("system_name") or one["chassis_id"]
-    return [*at, who, one["port_id"] or "-", one["source"]]
+def _tree(end: Json) -> str:
+    return f"{end['stp']['role']} {end['stp']['state']}" if end["connected"] else "away"
+
+
+_LINKS: tuple[Column, ...] = (
+    *("a.bridge", "a.port", ("STP", lambda link: _tree(link["a"]))),
+    *("b.bridge", "b.port", ("STP", lambda link: _tree(link["b"]))),
+    "source",
+)
+_NEIGHBOURS: tuple[Column, ...] = (
+    ("PORT", lambda one: one["member"] or one["port"]),
+    ("NEIGHBOUR", lambda one: (one["lldp"] or {}).get("system_name") or one["chassis_id"]),
+    *(("ITS PORT", "port_id"), "source"),
+)

@@ -15,7 +15,7 @@ from ofapp.cli.arguments import (
     VidArgument,
 )
 from ofapp.cli.client import Client, Json, path_of
-from ofapp.cli.output import print_json, print_table
+from ofapp.cli.output import Column, show_table
 
 app = typer.Typer(help="VLANs of ports.", no_args_is_help=True)
 
@@ -31,15 +31,11 @@ def show(
     """Show the VLANs that each port is in."""
     client = Client(api)
     ports = [
-        (known["name"], port)
+        port | {"bridge": known["name"]}
         for known in client.bridges(bridge)
         for port in client.get(path_of(known, "vlans"))["ports"]
     ]
-    if json:
-        print_json([_as_iproute2(*port) for port in ports])
-        return
-    header = ["BRIDGE", "PORT", "MODE", "VLANS", "PVID", "UNTAGGED"]
-    print_table(header, [_row(*port) for port in ports])
+    show_table(_COLUMNS, map(_as_iproute2, ports) if json else ports, json)
 
 
 @app.command()
@@ -76,19 +72,17 @@ def delete(
     client.delete(client.path(bridge, "ports", port, "vlans", vid))
 
 
-def _row(bridge: str, port: Json) -> list[str]:
-    pvid = {None: "-", 0: "untagged"}.get(port["pvid"], str(port["pvid"]))
-    return [
-        bridge,
-        port["port"]["name"],
-        port["mode"] if port["takes_part"] else f"{port['mode']} (no part)",
-        port["vlans"],
-        pvid,
-        ",".join(map(str, port["untagged"])) or "-",
-    ]
+_COLUMNS: tuple[Column, ...] = (
+    "bridge",
+    "port",
+    ("MODE", lambda port: port["mode"] + ("" if port["takes_part"] else " (no part)")),
+    "vlans",
+    ("PVID", lambda port: "untagged" if port["pvid"] == 0 else port["pvid"]),
+    "untagged",
+)
 
 
-def _as_iproute2(bridge: str, port: Json) -> Json:
+def _as_iproute2(port: Json) -> Json:
     """As `bridge -j vlan show` has a port, with its bridge and mode beside that."""
     text = "1-4094" if port["vlans"] == "all" else port["vlans"].replace("none", "")
     apart = {*port["untagged"], port["pvid"]} - {None}
@@ -102,7 +96,7 @@ def _as_iproute2(bridge: str, port: Json) -> Json:
         if flags:
             vlan["flags"] = flags
     name = port["port"]["name"]
-    return {"ifname": name, "vlans": vlans, "master": bridge, "mode": port["mode"]}
+    return {"ifname": name, "vlans": vlans, "master": port["bridge"], "mode": port["mode"]}
 
 
 def _ranges(first: int, last: int, apart: set[int]) -> list[Json]:
