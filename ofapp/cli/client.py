@@ -110,9 +110,12 @@ class Client:
         return found
 
     def bridges_with(self, port: str | None, name: str | None = None) -> list[Json]:
-        """The same that have this port; ApiError when none has.  Without a port, the same."""
+        """The bridges among these that have this port; ApiError when none has.
+
+        Of a bridge that is named the port is not checked: the next request refuses an unknown one.
+        """
         known = self.bridges(name)
-        if port is None:
+        if port is None or name is not None:
             return known
         found = []
         missing: ApiError | None = None

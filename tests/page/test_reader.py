@@ -90,6 +90,16 @@ def test_by_keyboard_alone(page: Browser) -> None:
     assert page.js("return document.activeElement.textContent") == "Take down…"
 
 
+def test_a_slash_begins_another_search(page: Browser) -> None:
+    page.open("#/map")
+    page.type("#search", "left from before")
+    page.js("document.activeElement.blur()")
+    page.keys("/")
+    page.keys("br2", "\n")
+    page.reads("Switches", "0000000000000002")
+    page.type("#search", "")
+
+
 def tab_to(page: Browser, text: str, within: str) -> None:
     """Press Tab until the focus is on what is called so; it is always somewhere that is seen."""
     for _ in range(60):

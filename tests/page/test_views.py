@@ -165,6 +165,15 @@ def test_events_as_they_come_and_filtered(page: Browser, site: Site) -> None:
     page.reads("port.set")
 
 
+def test_what_an_event_means(page: Browser, site: Site) -> None:
+    kinds = site.controller.get("/v1/events/kinds?kind=stp.state")["kinds"]
+    page.open("#/events?kind=stp.state")
+    page.click(".rows button", "stp.state")
+    page.reads(kinds[0]["meaning"], kinds[0]["remedy"] or "Nothing has to be done.")
+    page.click(".about button", "Close")
+    until(lambda: kinds[0]["meaning"] not in page.text, "the explanation to close")
+
+
 def test_what_runs_beside_the_file(page: Browser, site: Site) -> None:
     path = f"/v1/bridges/{BR3}/ports/1"
     site.controller.api("PATCH", path, {"isolated": True})

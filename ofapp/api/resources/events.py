@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
 from ofapp.api.auth import caller, guest
-from ofapp.api.base import BridgeText, Input, NoQuery, SilentMembers
+from ofapp.api.base import BridgeText, Input, SilentMembers
 from ofapp.api.event_kinds import KINDS
 from ofapp.api.http.connections import LASTING, Guest
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
@@ -47,14 +47,23 @@ Start = Annotated[
 ]
 
 
-class EventFilter(Input):
-    """Filter of events; all given fields must match."""
+class KindFilter(Input):
+    """Filter of kinds."""
 
     kind: Kinds | None = Field(
         None,
         description="kinds or their prefixes up to a dot, separated by commas",
         json_schema_extra={"example": "stp,port"},
     )
+    def interest(self, bridge: int | None = None, least: Severity = Severity.DEBUG) -> Interest:
+        """The events that the filter lets through."""
+        kinds = self.kind.split(",") if self.kind else ()
+        return Interest(tuple(kind.rstrip(".") for kind in kinds), bridge, least)
+
+
+class EventFilter(KindFilter):
+    """Filter of events; all given fields must match."""
+
     bridge: BridgeText | None = None
     severity: SeverityName = Field("debug", description="minimum severity")
 
@@ -106,7 +115,7 @@ class EventKindItem(BaseModel):
 
 
 class EventKinds(BaseModel):
-    """All kinds of events."""
+    """Kinds of events."""
 
     kinds: list[EventKindItem]
 
@@ -155,9 +164,11 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
     @api.get("/kinds", responses={200: EventKinds})
     @viewer
     @local
-    def kinds(query: NoQuery) -> Response:
-        """All kinds of events, with their meaning and what to do about them."""
-        return answer(EventKinds(kinds=[_kind(kind, events) for kind in KINDS.values()]))
+    def kinds(query: KindFilter) -> Response:
+        """Kinds of events, with their meaning and what to do about them."""
+        covers = query.interest().covers_kind
+        wanted = [_kind(kind, events) for name, kind in KINDS.items() if covers(name)]
+        return answer(EventKinds(kinds=wanted))
 
     @api.get(
         "/stream",
@@ -239,11 +250,8 @@ def _number(since: str, events: EventLog) -> int:
 
 
 def _interest(network: Network, query: EventFilter) -> Interest:
-    return Interest(
-        tuple(kind.rstrip(".") for kind in query.kind.split(",")) if query.kind else (),
-        None if query.bridge is None else _datapath_id(network, query.bridge),
-        Severity(query.severity),
-    )
+    bridge = None if query.bridge is None else _datapath_id(network, query.bridge)
+    return query.interest(bridge, Severity(query.severity))
 
 
 def _datapath_id(network: Network, text: str) -> int:

@@ -74,12 +74,7 @@ def events(
 
 
 def _show_kinds(client: Client, chosen: str | None, json: bool) -> None:
-    wanted = [f"{one.rstrip('.')}." for one in (chosen or "").split(",") if one]
-    found = [
-        one
-        for one in client.get("/v1/events/kinds")["kinds"]
-        if not wanted or f"{one['kind']}.".startswith(tuple(wanted))
-    ]
+    found = client.get("/v1/events/kinds", {"kind": chosen})["kinds"]
     if json:
         print_json(found)
         return

@@ -72,6 +72,16 @@ def test_events_are_selected(client: Any, network: Network, query: str, kinds: l
     assert [event["kind"] for event in told] == kinds
 
 
+@pytest.mark.parametrize("kinds", ["fdb.held", "stp.", "fdb.held.limit,audit"])
+def test_kinds_are_selected_as_events_are(client: Any, kinds: str) -> None:
+    def named(query: str) -> list[str]:
+        return [one["kind"] for one in client.get(f"/v1/events/kinds{query}").json["kinds"]]
+
+    wanted = tuple(f"{kind.rstrip('.')}." for kind in kinds.split(","))
+    assert named(f"?kind={kinds}") == [own for own in named("") if f"{own}.".startswith(wanted)]
+    assert client.get("/v1/events/kinds?kind=FDB").status_code == 422
+
+
 @pytest.mark.parametrize(
     ("since", "told"),
     [

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
 import { live } from "./live.js";
+import { notify } from "./notices.js";
 import { amend, link } from "./router.js";
 import { Table } from "./table.js";
 import { clock, count } from "./words.js";
@@ -24,7 +25,7 @@ export async function tab(place, { bridge, route, signal }) {
 }
 
 async function events(place, route, signal, names, only) {
-  render(html`${only ? nothing : html`<h1>Events</h1>`}<div class="bar"></div><div class="rows"></div>`, place);
+  render(html`${only ? nothing : html`<h1>Events</h1>`}<div class="bar"></div><div class="about" role="status"></div><div class="rows"></div>`, place);
   let all = []; // newest first
   let halted = false;
   let waiting = [];
@@ -38,7 +39,7 @@ async function events(place, route, signal, names, only) {
       { name: "time", title: "Time", width: 12, kind: "code", cell: (event) => html`<time datetime=${event.time}>${clock(event.time)}</time>` },
       { name: "severity", title: "Severity", width: 10, cell: (event) => html`<span class="severity ${event.severity}"><span aria-hidden="true">${SHAPES[event.severity]}</span> ${event.severity}</span>` },
       ...(only ? [] : [{ name: "bridge", title: "Switch", width: 16, cell: (event) => (event.datapath_id ? html`<a href=${link(["bridge", event.datapath_id])}>${names.get(event.datapath_id) ?? event.datapath_id}</a>` : "") }]),
-      { name: "kind", title: "Kind", width: 22, kind: "code", cell: (event) => event.kind },
+      { name: "kind", title: "Kind", width: 22, kind: "code", cell: (event) => html`<button class="plain" title="What it means" @click=${() => explain(event.kind)}>${event.kind}</button>` },
       { name: "message", title: "What", width: 90, cell: (event) => html`<span title=${event.message}>${event.message}</span>` },
     ],
     empty: "No event fits. What happens from now on appears here.",
@@ -78,6 +79,24 @@ async function events(place, route, signal, names, only) {
         <button type="button" aria-pressed=${halted} @click=${halt}>${halted ? `Go on (${count(waiting.length)} new)` : "Halt"}</button>
       </form>`,
       place.querySelector(".bar"),
+    );
+  }
+
+  // The catalogue's entry of a kind: what it means, and what to do about it.
+  async function explain(kind) {
+    let known;
+    try {
+      const { kinds } = await get(["events", "kinds"], { kind }, signal);
+      known = kinds.find((own) => own.kind === kind);
+    } catch (error) {
+      if (!signal.aborted) notify(error.message, "problem");
+    }
+    if (!known) return;
+    const close = () => render(nothing, place.querySelector(".about"));
+    render(
+      html`<p><code>${kind}</code>: ${known.meaning} ${known.remedy ? html`<b>To do:</b> ${known.remedy}` : "Nothing has to be done."}
+        <button type="button" class="small" @click=${close}>Close</button></p>`,
+      place.querySelector(".about"),
     );
   }
 

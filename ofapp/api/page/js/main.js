@@ -162,6 +162,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
     event.preventDefault();
     document.getElementById("search")?.focus();
+    document.getElementById("search")?.select(); // what is typed replaces the last search
   }
 });
 addEventListener("hashchange", route);
