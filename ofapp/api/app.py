@@ -13,7 +13,7 @@ from flask_openapi3.openapi import OpenAPI
 import ofapp
 from ofapp.api import page, problems
 from ofapp.api.answers import plain
-from ofapp.api.auth import Gate
+from ofapp.api.auth import Authorizer
 from ofapp.api.document import document
 from ofapp.api.http import bodies, transfer
 from ofapp.api.http.request_reader import MAX_BODY
@@ -101,7 +101,7 @@ def create_app(
 
     settings = Settings(network)
     transfer.install(app, settings)
-    gate = Gate(app, network.access, network.audit, local_only)
+    authorizer = Authorizer(app, network.access, network.audit, local_only)
 
     app.before_request(_check_parameters)
     bodies.install(app)
@@ -128,7 +128,7 @@ def create_app(
         from ofapp.api.cluster.fan_out import FanOut
         from ofapp.api.cluster.proxy import Proxy, admit
 
-        gate.member = partial(admit, surface)
+        authorizer.member = partial(admit, surface)
         network.access.stale = surface.stale
         FanOut(app, network, surface, Proxy(app, network, surface).datapath_id)
     settings.install(app)

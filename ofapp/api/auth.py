@@ -12,10 +12,10 @@ from typing import cast
 
 from flask import Flask, Response, g, request
 
-from ofapp.api.http.connections import GUEST, Guest
+from ofapp.api.http.connection_limiter import CONNECTION, Connection
 from ofapp.api.problems import AGAIN, ProblemError
 from ofapp.api.roles import is_for_sessions, is_local, role_of
-from ofapp.controller.access import Access, Caller, Knock, RejectedError, Role, StaleError
+from ofapp.controller.access import Access, Caller, Credentials, RejectedError, Role, StaleError
 from ofapp.controller.audit import Audit
 
 SOCKET = "the socket"
@@ -25,7 +25,7 @@ _CHANGING = ("PUT", "POST", "PATCH", "DELETE")
 _LONGEST = 500
 
 
-class Gate:
+class Authorizer:
     """Checks all requests of an application.  local: served on loopback, so without a DNS name.
 
     member: finds the caller that a member of the cluster acts for; RejectedError.  Without a
@@ -43,7 +43,7 @@ class Gate:
         app.after_request(self._part)
 
     def _admit(self) -> None:
-        own = guest()
+        own = connection()
         if own is not None and own.inside:
             self._admit_member()
         else:
@@ -64,21 +64,21 @@ class Gate:
             self._audit.begin()
 
     def _admit_client(self) -> None:
-        knock = _knock()
-        if self._local and knock.user is None and not self._access.closed:
+        credentials = _credentials()
+        if self._local and credentials.user is None and not self._access.closed:
             _check_host(request.host)
         changing = request.method in _CHANGING
         own = _is_own_page() if changing else None
         try:
-            caller = self._access.identify(knock)
+            caller = self._access.identify(credentials)
         except RejectedError as error:
-            if knock.bearer is not None or self._needed() is not Role.ANYBODY:
+            if credentials.bearer is not None or self._needed() is not Role.ANYBODY:
                 raise _rejection(error) from None
-            caller = Caller("anybody", Role.ANYBODY, knock.address, known=False)
+            caller = Caller("anybody", Role.ANYBODY, credentials.address, known=False)
         except StaleError as error:
             if self._needed() is not Role.ANYBODY:
                 raise ProblemError(503, str(error), headers=AGAIN) from None
-            caller = Caller("anybody", Role.ANYBODY, knock.address, known=False)
+            caller = Caller("anybody", Role.ANYBODY, credentials.address, known=False)
         if changing and caller.session is not None and not own:
             raise ProblemError(403, "a browser's session changes only what its own page asks for")
         self._check_role(caller)
@@ -134,9 +134,9 @@ def caller() -> Caller:
     return cast(Caller, g.caller)
 
 
-def guest() -> Guest | None:
+def connection() -> Connection | None:
     """The connection of the present request; None without a server."""
-    return cast("Guest | None", request.environ.get(GUEST))
+    return cast("Connection | None", request.environ.get(CONNECTION))
 
 
 def cookie_name() -> str:
@@ -150,12 +150,12 @@ def cookie_name() -> str:
     return f"{'__Host-' if request.is_secure else ''}ofapp_session_{port}"
 
 
-def _knock() -> Knock:
-    own = guest()
+def _credentials() -> Credentials:
+    own = connection()
     address = request.remote_addr or "nowhere"
     header = request.headers.get("Authorization")
     scheme, _, secret = ("", "", "") if header is None else header.partition(" ")
-    return Knock(
+    return Credentials(
         peer=address if own is None else own.peer,
         address=address if own is None or own.user is None else SOCKET,
         user=None if own is None else own.user,

@@ -76,7 +76,7 @@ def problem(status: int, detail: str, fields: Fields = ()) -> Response:
     return Response(_text(status, detail, fields), status, content_type=TYPE)
 
 
-def farewell(status: int, detail: str, secure: bool = False) -> bytes:
+def error_response(status: int, detail: str, secure: bool = False) -> bytes:
     """The octets of an error response that closes a connection without a request to answer.
 
     secure: over TLS.

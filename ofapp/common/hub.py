@@ -172,12 +172,12 @@ def send_now(peer: Any, data: bytes) -> int:
         return 0
 
 
-def hang_up(peer: Any, farewell: bytes = b"") -> None:
-    """Close a connection even while others read or write; send `farewell` if that cannot block."""
+def hang_up(peer: Any, response: bytes = b"") -> None:
+    """Close a connection even while others read or write; send `response` if that cannot block."""
     secure = isinstance(peer, ssl.SSLSocket)
     with contextlib.suppress(OSError):
-        if farewell and not secure:
-            peer.fd.send(farewell, socket.MSG_DONTWAIT)
+        if response and not secure:
+            peer.fd.send(response, socket.MSG_DONTWAIT)
     with contextlib.suppress(OSError):
         if secure:  # its own shutdown would remove TLS while another greenlet reads
             _Socket.shutdown(peer, socket.SHUT_RDWR)

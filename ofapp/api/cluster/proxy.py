@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from flask import Flask, Response, request
 
-from ofapp.api.auth import caller, guest
+from ofapp.api.auth import caller, connection
 from ofapp.api.lookup import is_datapath_id
 from ofapp.api.problems import AGAIN, ProblemError, field_problem
 from ofapp.controller.access import Caller as ApiCaller
@@ -129,13 +129,13 @@ def _unserved(name: str) -> ProblemError:
 
 def from_member() -> bool:
     """Whether another member has forwarded this request."""
-    own = guest()
+    own = connection()
     return own is not None and own.inside
 
 
 def admit(surface: Surface) -> ApiCaller:
     """The caller that the member acts for; RejectedError if it is no member."""
-    own = guest()
+    own = connection()
     assert own is not None
     member = surface.member_of(own.certificate())
     if member is None:

@@ -9,9 +9,9 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
 
-from ofapp.api.http.connections import GUEST, Stage
+from ofapp.api.http.connection_limiter import CONNECTION, Stage
 from ofapp.api.http.request_reader import MAX_BODY, HttpRequest, RefusedError, RequestReader
-from ofapp.api.problems import farewell
+from ofapp.api.problems import error_response
 from ofapp.common import hub
 
 _PIECE = 8192  # octets read at a time
@@ -21,30 +21,30 @@ _READ_ALREADY = ("CONTENT_LENGTH", "HTTP_TRANSFER_ENCODING", "HTTP_EXPECT")
 
 
 class Protocol(hub.HttpProtocol):  # type: ignore[misc]
-    """HTTP on one connection; its server's socket is a `Door`."""
+    """HTTP on one connection; its server's socket is a `ConnectionLimiter`."""
 
     def handle(self) -> None:
         """Serve until the connection ends."""
-        door = self.server.socket
-        guest = door.guest(self.client_address)
-        if guest is None:
+        limiter = self.server.socket
+        connection = limiter.connection(self.client_address)
+        if connection is None:
             return
-        self._guest = guest
+        self._connection = connection
         self._reader = RequestReader()
         self.environ: dict[str, Any] = {}
         try:
-            if guest.tls is not None:
-                guest.tls.shake_hands(guest.socket)
+            if connection.tls is not None:
+                connection.tls.shake_hands(connection.socket)
             self._own_address = self.connection.getsockname()
             super().handle()
         except (ssl.SSLError, TimeoutError):  # no TLS, or closed
-            door.counts["insecure"] += guest.stage is Stage.HANDSHAKE
+            limiter.counts["insecure"] += connection.stage is Stage.HANDSHAKE
         except OSError:
-            if guest.stage is not Stage.HANDSHAKE:
+            if connection.stage is not Stage.HANDSHAKE:
                 raise
         finally:
-            door.leave(self.client_address, guest)
-            guest.enter(Stage.IDLE)
+            limiter.leave(self.client_address, connection)
+            connection.enter(Stage.IDLE)
             self._reader.close()
             self.environ.clear()  # a reference cycle: only the garbage collector would free it
 
@@ -54,10 +54,10 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         try:
             request = self._next_request()
         except RefusedError as refused:
-            secure = self._guest.tls is not None
-            self._part(farewell(refused.status, refused.detail, secure))
+            secure = self._connection.tls is not None
+            self._part(error_response(refused.status, refused.detail, secure))
             return
-        if request is None or self._guest.dismissed:
+        if request is None or self._connection.dismissed:
             return
         self.conn_state[2] = hub.HTTP_REQUEST
         self.command, self.path = request.method, request.target
@@ -67,7 +67,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         self.headers = _connection_header(request)
         self.environ = self._environment(request)
         self.application = self.server.app
-        self._guest.enter(Stage.ANSWER, self.environ)
+        self._connection.enter(Stage.ANSWER, self.environ)
         with contextlib.suppress(ConnectionError):  # the client has gone
             self.handle_one_response()
             return
@@ -85,19 +85,19 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
 
     def _next_request(self) -> HttpRequest | None:
         """Read the next request; None if the connection has ended; RefusedError."""
-        reader, guest = self._reader, self._guest
+        reader, connection = self._reader, self._connection
         if reader.waiting:
             hub.sleep(0)  # a client that sends many at once does not block the others
-        guest.enter(Stage.REQUEST if reader.begun else Stage.IDLE)
+        connection.enter(Stage.REQUEST if reader.begun else Stage.IDLE)
         while (request := reader.next()) is None:
             try:
                 data = self.connection.recv(_PIECE)
             except OSError:
                 return None
-            if not data or guest.dismissed:
+            if not data or connection.dismissed:
                 return None
-            if guest.stage is Stage.IDLE:
-                guest.enter(Stage.REQUEST)
+            if connection.stage is Stage.IDLE:
+                connection.enter(Stage.REQUEST)
             reader.feed(data)
             if reader.asks_to_continue():
                 self.wfile.write(_CONTINUE)
@@ -112,7 +112,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         """
         self.wfile.write(words)
         self.wfile.flush()
-        if self._guest.tls is not None:
+        if self._connection.tls is not None:
             return
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
@@ -126,7 +126,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
         own, client = _host_and_port(self._own_address), _host_and_port(self.client_address)
         environ = {
             **self.server.get_environ(),
-            GUEST: self._guest,
+            CONNECTION: self._connection,
             "REQUEST_METHOD": request.method,
             "SCRIPT_NAME": "",
             "RAW_PATH_INFO": path,
@@ -152,7 +152,7 @@ class Protocol(hub.HttpProtocol):  # type: ignore[misc]
             environ.pop(key, None)
         if request.body:
             environ["CONTENT_LENGTH"] = str(len(request.body))
-        if self._guest.tls is not None:
+        if self._connection.tls is not None:
             environ |= {"wsgi.url_scheme": "https", "HTTPS": "on"}
         return environ
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ofapp.api.app import create_app
 from ofapp.api.http import unix_socket as local
-from ofapp.api.http.connections import CONNECTIONS, Door
+from ofapp.api.http.connection_limiter import CONNECTIONS, ConnectionLimiter
 from ofapp.api.http.protocol import Protocol
 from ofapp.api.http.streams import Streams
 from ofapp.api.http.tls import Handshakes, Tls, TlsFiles
@@ -28,7 +28,7 @@ CLIENT_PATIENCE = 30.0
 """Seconds a client may take to read or write the next bytes, or to send the next request."""
 
 GREENLETS = 2 * CONNECTIONS
-"""Some serve connections that `Door` has closed already."""
+"""Some serve connections that the limiter has closed already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,15 @@ class ApiServer:
     ) -> Any:
         """Start a serving greenlet.  refused: counts refusals, for the listener for members only.
 
-        Each listener has a separate `Door`: too many connections to one do not affect the others.
+        Each listener has a separate limiter: too many connections to one do not affect the others.
         """
         self._sockets.append(listening)
-        door = Door(listening, self._tell, self._ended if refused is None else refused, tls)
-        door.inside = refused is not None
+        counts = self._ended if refused is None else refused
+        limiter = ConnectionLimiter(listening, self._tell, counts, tls)
+        limiter.inside = refused is not None
         serving = hub.spawn(
             hub.wsgi_server,
-            door,
+            limiter,
             self._app,
             log=_AccessLog(),
             log_output=LOG.isEnabledFor(logging.DEBUG),
@@ -118,7 +119,7 @@ class ApiServer:
             keepalive=CLIENT_PATIENCE,
             socket_timeout=CLIENT_PATIENCE,
         )
-        self._threads += [serving, hub.spawn(door.watch)]
+        self._threads += [serving, hub.spawn(limiter.watch)]
         return serving
 
     def stop(self) -> None:

@@ -2,7 +2,7 @@
 
 A stream uses a connection without a time limit.  So there are limits by token, by address, and for
 all: no token takes all streams of its address, and no address uses all its connections
-(`door.PEER_CONNECTIONS`) for streams.
+(`connection_limiter.PEER_CONNECTIONS`) for streams.
 """
 
 from __future__ import annotations

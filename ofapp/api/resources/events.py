@@ -14,10 +14,10 @@ from flask_openapi3.models.tag import Tag
 from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer
-from ofapp.api.auth import caller, guest
+from ofapp.api.auth import caller, connection
 from ofapp.api.base import BridgeText, Input, SilentMembers
 from ofapp.api.event_kinds import KINDS
-from ofapp.api.http.connections import LASTING, Guest
+from ofapp.api.http.connection_limiter import LASTING, Connection
 from ofapp.api.http.streams import Beginning, EventItem, Follower, SeverityName, Streams, event_item
 from ofapp.api.lookup import is_datapath_id, named_bridge
 from ofapp.api.problems import COMMON, documented
@@ -55,6 +55,7 @@ class KindFilter(Input):
         description="kinds or their prefixes up to a dot, separated by commas",
         json_schema_extra={"example": "stp,port"},
     )
+
     def interest(self, bridge: int | None = None, least: Severity = Severity.DEBUG) -> Interest:
         """The events that the filter lets through."""
         kinds = self.kind.split(",") if self.kind else ()
@@ -197,7 +198,7 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
         follower = _follower()
         streams.check(events, follower)
         request.environ[LASTING] = True
-        may_go_on = partial(_may_go_on, network.access, caller(), guest())
+        may_go_on = partial(_may_go_on, network.access, caller(), connection())
         return Response(
             streams.follow(events, follower, begin, interest, may_go_on),
             content_type="text/event-stream",
@@ -209,13 +210,13 @@ def blueprint(network: Network, streams: Streams) -> APIBlueprint:
 
 def _follower() -> Follower:
     """Count a stream by token; unknown callers count by address."""
-    own, connection = caller(), guest()
-    peer = own.address if connection is None else connection.peer
+    own, its = caller(), connection()
+    peer = own.address if its is None else its.peer
     return Follower(own.name if own.known else peer, peer)
 
 
-def _may_go_on(access: Access, own: Caller, connection: Guest | None) -> bool:
-    return access.still(own) and not (connection is not None and connection.has_left())
+def _may_go_on(access: Access, own: Caller, its: Connection | None) -> bool:
+    return access.still(own) and not (its is not None and its.has_left())
 
 
 def _beginning(

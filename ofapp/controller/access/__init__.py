@@ -1,12 +1,12 @@
 """Authorization: roles, tokens, sessions of the page, and the rate limit of failed logins.
 
-This package is independent of HTTP: `Knock` has a client's credentials, `Caller` its identity.
+This package is independent of HTTP: a client sends `Credentials`, `Caller` is its identity.
 """
 
 from ofapp.controller.access.access import (
     Access,
     Caller,
-    Knock,
+    Credentials,
     RejectedError,
     Rules,
     StaleError,
@@ -18,7 +18,7 @@ from ofapp.controller.access.tokens import Token, Tokens
 __all__ = [
     "Access",
     "Caller",
-    "Knock",
+    "Credentials",
     "RejectedError",
     "Role",
     "Rules",

@@ -29,7 +29,7 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
-class Knock:
+class Credentials:
     """Credentials of a client.  peer: the address or network to which its failures count;
     address: its own one; bearer, session: its token and its session's key."""
 
@@ -98,20 +98,20 @@ class Access:
         """Whether clients have to authenticate."""
         return self.rules.required or self.tokens.made
 
-    def identify(self, knock: Knock) -> Caller:
+    def identify(self, given: Credentials) -> Caller:
         """Identify a client; RejectedError, StaleError."""
-        if knock.bearer is not None and self.closed:
-            return self._by_token(knock, knock.bearer)
-        if knock.session is not None and (caller := self._by_session(knock, knock.session)):
+        if given.bearer is not None and self.closed:
+            return self._by_token(given, given.bearer)
+        if given.session is not None and (caller := self._by_session(given, given.session)):
             return caller
-        if knock.user is not None and (role := self._role_of(knock.user)):
-            return Caller(_user(knock.user), role, knock.address)
+        if given.user is not None and (role := self._role_of(given.user)):
+            return Caller(_user(given.user), role, given.address)
         if not self.closed:
-            name = "anybody" if knock.user is None else _user(knock.user)
-            return Caller(name, Role.ADMIN, knock.address, known=False)
-        if knock.user is not None:
+            name = "anybody" if given.user is None else _user(given.user)
+            return Caller(name, Role.ADMIN, given.address, known=False)
+        if given.user is not None:
             raise RejectedError(
-                f"{_user(knock.user)} is neither root nor an operator here, and sent no"
+                f"{_user(given.user)} is neither root nor an operator here, and sent no"
                 " token: ofapp --api-token-file, or OFAPP_TOKEN"
             )
         raise RejectedError(
@@ -156,24 +156,24 @@ class Access:
         if why := self.stale():
             raise StaleError(f"it is unknown now whether a token was revoked: {why}")
 
-    def _by_token(self, knock: Knock, secret: str) -> Caller:
+    def _by_token(self, given: Credentials, secret: str) -> Caller:
         self._check_current()
         now = time.monotonic()
         token = self.tokens.find(secret)
-        at_home = token is not None and token.used_from == knock.peer
-        if not at_home and self.failures.limited(knock.peer, now):
+        at_home = token is not None and token.used_from == given.peer
+        if not at_home and self.failures.limited(given.peer, now):
             self.failures.counts["too many failures"] += 1
             raise RejectedError("too many failed logins from there: try again later", EVERY)
         if token is None or token.expired(time.time()):
             if token is None:
-                self.failures.failed(knock.peer, "no such token", now)
+                self.failures.failed(given.peer, "no such token", now)
                 raise RejectedError("there is no such token, or not any more")
-            self.failures.failed(knock.peer, "expired", now)
+            self.failures.failed(given.peer, "expired", now)
             raise RejectedError(f"token {token.name} has expired")
-        self.tokens.note_use(token, knock.peer, time.time())
-        return Caller(f"token {token.name}", token.role, knock.address, token=token)
+        self.tokens.note_use(token, given.peer, time.time())
+        return Caller(f"token {token.name}", token.role, given.address, token=token)
 
-    def _by_session(self, knock: Knock, key: str) -> Caller | None:
+    def _by_session(self, given: Credentials, key: str) -> Caller | None:
         self._check_current()
         session = self.sessions.use(key, time.time())
         if session is None:
@@ -182,8 +182,8 @@ class Access:
         if token is None or token.digest != session.digest or token.expired(time.time()):
             self.sessions.close(key)
             return None
-        self.tokens.note_use(token, knock.peer, time.time())
-        return Caller(f"token {token.name}", token.role, knock.address, token=token, session=key)
+        self.tokens.note_use(token, given.peer, time.time())
+        return Caller(f"token {token.name}", token.role, given.address, token=token, session=key)
 
     def _role_of(self, user: User) -> Role:
         if user.uid in (ROOT, self.rules.own):

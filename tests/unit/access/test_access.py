@@ -12,7 +12,7 @@ import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that
 from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.common import hub
-from ofapp.controller.access import Access, Knock, RejectedError, Role, Rules, Tokens, User
+from ofapp.controller.access import Access, Credentials, RejectedError, Role, Rules, Tokens, User
 from ofapp.controller.access import access as module
 from ofapp.controller.access.failures import BURST, EVERY
 from ofapp.controller.access.sessions import IDLE, LONGEST, OF_TOKEN, Sessions
@@ -57,7 +57,7 @@ class Door:
         return secret
 
     def who(self, peer: str = "192.0.2.1", **brought: Any) -> str:
-        caller = self.access.identify(Knock(peer, peer, **brought))
+        caller = self.access.identify(Credentials(peer, peer, **brought))
         return f"{caller.name}: {caller.role}"
 
     def rejected(self, peer: str = "192.0.2.1", **brought: Any) -> RejectedError:
@@ -114,7 +114,7 @@ def test_over_the_socket_users_and_groups_count(user: User, who: str | None) -> 
 def test_a_token_ends_with_its_time(clock: Clock) -> None:
     door = Door()
     secret = door.make("brief", lifetime=60)
-    caller = door.access.identify(Knock("a", "a", bearer=secret))
+    caller = door.access.identify(Credentials("a", "a", bearer=secret))
     assert door.access.still(caller)
     clock.now += 60
     assert "token brief has expired" in str(door.rejected(bearer=secret))
@@ -125,9 +125,9 @@ def test_a_token_ends_with_its_time(clock: Clock) -> None:
 def test_a_token_is_revoked_at_once_also_for_who_follows_the_events() -> None:
     door = Door()
     secret = door.make("ops", Role.OPERATOR)
-    caller = door.access.identify(Knock("a", "a", bearer=secret))
+    caller = door.access.identify(Credentials("a", "a", bearer=secret))
     session = door.access.log_in(caller)
-    followers = [caller, door.access.identify(Knock("a", "a", session=session))]
+    followers = [caller, door.access.identify(Credentials("a", "a", session=session))]
     assert all(map(door.access.still, followers))
     door.access.tokens.revoke("ops")
     door.make("ops", Role.OPERATOR)  # another one of the same name

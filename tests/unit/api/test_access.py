@@ -9,7 +9,7 @@ import pytest
 from flask import Flask, Response
 
 from ofapp.api.app import create_app
-from ofapp.api.http.connections import GUEST, Guest
+from ofapp.api.http.connection_limiter import CONNECTION, Connection
 from ofapp.api.roles import role_of
 from ofapp.controller.access import Role, User
 from ofapp.controller.network import Network
@@ -138,7 +138,7 @@ def test_while_it_is_open_nobody_makes_a_key_for_later(app: Flask, network: Netw
 
 
 def at_socket(uid: int) -> dict[str, Any]:
-    return {GUEST: Guest(None, f"uid {uid}", User(uid))}
+    return {CONNECTION: Connection(None, f"uid {uid}", User(uid))}
 
 
 def test_root_makes_and_revokes_tokens_over_the_socket(app: Flask, network: Network) -> None:

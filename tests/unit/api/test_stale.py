@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from ofapp.api.app import create_app
 from ofapp.common import hub
-from ofapp.controller.access import Knock, Role
+from ofapp.controller.access import Credentials, Role
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID
 from tests.unit.api.test_access import ENDLESS, bearer, routes, url
@@ -90,7 +90,7 @@ def test_a_stream_of_a_token_ends(network: Network, monkeypatch: pytest.MonkeyPa
     secret = access.tokens.create("ops", Role.ADMIN, "root", 0.0)[0]
     stale = ""
     monkeypatch.setattr(access, "stale", lambda: stale)
-    caller = access.identify(Knock("here", "here", bearer=secret))
+    caller = access.identify(Credentials("here", "here", bearer=secret))
     assert access.still(caller)
     stale = WHY
     assert not access.still(caller)

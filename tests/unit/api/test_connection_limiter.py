@@ -18,8 +18,14 @@ from typing import Any
 import pytest
 from eventlet import patcher
 
-from ofapp.api.http import connections as module
-from ofapp.api.http.connections import CONNECTIONS, PEER_CONNECTIONS, Door, Guest, Stage
+from ofapp.api.http import connection_limiter as module
+from ofapp.api.http.connection_limiter import (
+    CONNECTIONS,
+    PEER_CONNECTIONS,
+    Connection,
+    ConnectionLimiter,
+    Stage,
+)
 from ofapp.api.http.server import ApiServer, Place
 from ofapp.api.problems import Problem
 from ofapp.common import hub
@@ -241,7 +247,7 @@ def test_requests_one_after_the_other_are_answered_one_after_the_other(server: S
 
 
 def test_a_stream_may_take_as_long_as_it_likes() -> None:
-    guest = Guest(None, "192.0.2.1", since=0.0)
+    guest = Connection(None, "192.0.2.1", since=0.0)
     assert guest.late(31.0)
     guest.enter(Stage.ANSWER, {})
     assert guest.late(time.monotonic() + 61)
@@ -311,7 +317,7 @@ def test_a_listener_that_is_closed_ends() -> None:
 
     listening: Any = SimpleNamespace(accept=accept)
     with pytest.raises(OSError, match="closed"):
-        Door(listening, EventLog().tell, Counter()).accept()
+        ConnectionLimiter(listening, EventLog().tell, Counter()).accept()
 
 
 def test_who_was_served_leaves_next_to_nothing_to_the_garbage_collector(server: Server) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from ofapp.api.http import unix_socket as local
 from ofapp.api.http.tls import Handshakes
-from ofapp.api.problems import farewell
+from ofapp.api.problems import error_response
 from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.access import User
@@ -31,16 +31,16 @@ CONNECTIONS = 128
 PEER_CONNECTIONS = 64
 """Most connections of one address, or one IPv6 /64, so that one peer cannot take all."""
 
-GUEST = "ofapp.guest"
-"""Key in a request's environment: the connection (`Guest`) that it arrived on."""
+CONNECTION = "ofapp.connection"
+"""Key in a request's environment: the connection (`Connection`) that it arrived on."""
 
 LASTING = "ofapp.lasting"
 """Key in a request's environment: its answer has no deadline, as it is a stream."""
 
 _CLOSED = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 _LOOK = 1.0  # seconds between checks for late connections
-_LATE = farewell(408, "the request did not arrive in time")
-_FULL = farewell(503, "there are too many connections to the API")
+_LATE = error_response(408, "the request did not arrive in time")
+_FULL = error_response(503, "there are too many connections to the API")
 
 
 class Stage(Enum):
@@ -53,7 +53,7 @@ class Stage(Enum):
 
 
 @dataclass(eq=False)
-class Guest:
+class Connection:
     """A connection; since: when its stage began, monotonic; user: peer on a UNIX socket.
 
     inside: it was accepted by the listener for the cluster's members.
@@ -86,13 +86,13 @@ class Guest:
         """Whether the client has closed the connection, as far as is known without reading."""
         return hub.has_left(self.socket)
 
-    def dismiss(self, farewell: bytes) -> None:
+    def dismiss(self, response: bytes) -> None:
         """Close the connection, also while a greenlet reads or writes it."""
         self.dismissed = True
-        hub.hang_up(self.socket, b"" if self.stage is Stage.ANSWER else farewell)
+        hub.hang_up(self.socket, b"" if self.stage is Stage.ANSWER else response)
 
 
-class Door:
+class ConnectionLimiter:
     """A listening socket, as eventlet's server uses one.
 
     counts: counts closed connections as `late`, `displaced`, `refused` or `insecure`.
@@ -113,7 +113,7 @@ class Door:
         self._listening = listening
         self._served = 0
         self._tell = tell
-        self._guests: dict[Any, Guest] = {}  # by address and port
+        self._connections: dict[Any, Connection] = {}  # by address and port
         self._trouble: dict[str, str] = {}  # event kinds that are not cleared yet
 
     def __getattr__(self, name: str) -> Any:
@@ -133,38 +133,38 @@ class Door:
                 continue
             self._clear("api.starved", "connections are accepted again")
             try:
-                address, guest = self._received(client, address)
+                address, connection = self._received(client, address)
             except OSError:  # closed already
                 client.close()
                 continue
-            guest.inside = self.inside
-            if self._make_room(guest.peer):
-                self._guests[address] = guest
-                return guest.socket, address
+            connection.inside = self.inside
+            if self._make_room(connection.peer):
+                self._connections[address] = connection
+                return connection.socket, address
             self.counts["refused"] += 1
-            guest.dismiss(_FULL)
-            guest.socket.close()
+            connection.dismiss(_FULL)
+            connection.socket.close()
 
-    def _received(self, client: Any, address: Any) -> tuple[Any, Guest]:
+    def _received(self, client: Any, address: Any) -> tuple[Any, Connection]:
         """The connection and its address; UNIX peers all have `""`, so they get a unique one."""
         if client.family == socket.AF_UNIX:
             user = local.user(client)
             self._served += 1
-            return (f"uid {user.uid}", self._served), Guest(client, f"uid {user.uid}", user)
+            return (f"uid {user.uid}", self._served), Connection(client, f"uid {user.uid}", user)
         peer = _peer(address[0])
         if self.tls is None:
-            return address, Guest(client, peer)
-        return address, Guest(self.tls.wrap(client), peer, tls=self.tls, stage=Stage.HANDSHAKE)
+            return address, Connection(client, peer)
+        return address, Connection(self.tls.wrap(client), peer, tls=self.tls, stage=Stage.HANDSHAKE)
 
-    def guest(self, address: Any) -> Guest | None:
+    def connection(self, address: Any) -> Connection | None:
         """The connection from that address; None when it has been closed already."""
-        return self._guests.get(address)
+        return self._connections.get(address)
 
-    def leave(self, address: Any, guest: Guest) -> None:
+    def leave(self, address: Any, connection: Connection) -> None:
         """Remove a connection, unless a newer one from the same address has replaced it."""
-        if self._guests.get(address) is guest:
-            del self._guests[address]
-        if len(self._guests) <= PEER_CONNECTIONS // 2:
+        if self._connections.get(address) is connection:
+            del self._connections[address]
+        if len(self._connections) <= PEER_CONNECTIONS // 2:
             self._clear("api.crowded", "the API accepts more connections again")
 
     def watch(self) -> None:
@@ -172,30 +172,31 @@ class Door:
         while True:
             hub.sleep(_LOOK)
             now = time.monotonic()
-            for guest in [guest for guest in self._guests.values() if guest.late(now)]:
+            late = [own for own in self._connections.values() if own.late(now)]
+            for connection in late:
                 self.counts["late"] += 1
-                guest.dismiss(b"" if guest.stage is Stage.IDLE else _LATE)
+                connection.dismiss(b"" if connection.stage is Stage.IDLE else _LATE)
 
     def _make_room(self, peer: str) -> bool:
-        by_peer = Counter(guest.peer for guest in self._guests.values())
+        by_peer = Counter(connection.peer for connection in self._connections.values())
         if by_peer[peer] >= PEER_CONNECTIONS:
-            crowd = [at for at, guest in self._guests.items() if guest.peer == peer]
+            crowd = [at for at, connection in self._connections.items() if connection.peer == peer]
             what = f"{peer} has {PEER_CONNECTIONS} connections to the API, the most of one peer"
-        elif len(self._guests) >= CONNECTIONS:
-            crowd = [*self._guests]
+        elif len(self._connections) >= CONNECTIONS:
+            crowd = [*self._connections]
             what = f"the API has {CONNECTIONS} connections, the maximum"
         else:
             return True
         self._warn("api.crowded", f"{what}: those that wait for a request the longest are closed")
-        waiting = [at for at in crowd if self._guests[at].stage is not Stage.ANSWER]
+        waiting = [at for at in crowd if self._connections[at].stage is not Stage.ANSWER]
         if not waiting:
             return False
 
         def rank(at: Any) -> tuple[int, float]:
-            return -by_peer[self._guests[at].peer], self._guests[at].since
+            return -by_peer[self._connections[at].peer], self._connections[at].since
 
         self.counts["displaced"] += 1
-        self._guests.pop(min(waiting, key=rank)).dismiss(_FULL)
+        self._connections.pop(min(waiting, key=rank)).dismiss(_FULL)
         return True
 
     def _warn(self, kind: str, message: str) -> None:
