@@ -16,7 +16,7 @@ from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
-from ofapp.openflow.switch.audit.program import Changes
+from ofapp.openflow.switch.program import Changes
 
 Changed = Callable[[], Changes | None]
 """Waits until all messages are sent to a switch, and gives the changes there, as `plan` does."""

@@ -1,4 +1,4 @@
-"""A switch that is connected, as the code that manages it sees it."""
+"""A switch that is connected, as the code that compares it with its bridge sees it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from dataclasses import dataclass
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
+from ofapp.openflow.switch.queue.delivery import DeliveryQueue
 from ofapp.openflow.wire.channel import Channel
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedSwitch:
-    """channel: to it; bridge: what it is to be; apply: carries effects out."""
+    """A connected switch.  It is passed as an argument and never kept: it leads to the session.
+
+    bridge: what it is to be; installed: what it is believed to hold; queue: what is to be sent.
+    apply: carries effects out; drain: waits until more may be sent, RequestError.
+    """
 
     channel: Channel
     bridge: Bridge
+    installed: Installed
+    encoder: Encoder
+    queue: DeliveryQueue
     apply: Callable[[list[Effect]], None]
+    drain: Callable[[], None]

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
 from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.fdb.learning import Sample
@@ -23,29 +26,28 @@ from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.common import hub
 from ofapp.common.portions import Portions
-from ofapp.common.weakly import weakly
 from ofapp.openflow.model.traps import SIGHTING, TRAP_RENEWAL, TRAPS, Trap
-from ofapp.openflow.switch.audit.program import Changes, Program
 from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.counters.rates import LearningWatch
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.mastership.standby import Standby
 from ofapp.openflow.switch.phase import Phase, Transition, after
 from ofapp.openflow.switch.port_status import handle_port_news
-from ofapp.openflow.switch.queue.delivery import Delivery, Writing
+from ofapp.openflow.switch.program import Changes, Program, difference
+from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, Way, grace
 from ofapp.openflow.switch.queue.learn_queue import LearnQueue
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.flow_control import FlowControl
 from ofapp.openflow.wire.main_thread import MAIN_THREADS
 from ofapp.openflow.wire.messages.flow_removed import Expired
 from ofapp.openflow.wire.messages.portdesc import read_port_status
 from ofapp.openflow.wire.refusals import Refusal
-from ofapp.openflow.wire.requests import answers
-
-CROWDED = 256
-"""Ports from which on all that a bridge wants of its switch is worked out in portions."""
+from ofapp.openflow.wire.requests import PATIENCE, RequestError, answers, ask_once
 
 
 class NoticeHandler(Protocol):
@@ -74,8 +76,26 @@ class SwitchStatus:
     acl: AclCounters
 
 
+class Turn:
+    """The connection's turn at the main thread of its ovs-vswitchd (see `main_thread`).
+
+    came: whether it has come since it was last used; wake: set then.
+    """
+
+    def __init__(self, wake: hub.Event) -> None:
+        self.came = False
+        self._wake = wake
+
+    def __call__(self) -> None:
+        self.came = True
+        self._wake.set()
+
+
 class Session:
     """The shell around one `Bridge` for the life of one connection.
+
+    Its parts are asked and call nothing here: none of them leads back to the session, so that all
+    is freed when the connection ends.
 
     ownership: whether this controller may be master of the switch.
     adopt_static: take the bridge's static entries, which no other place has, from the switch.
@@ -100,16 +120,18 @@ class Session:
         self._handle = handle
         self._ownership = ownership
         self._standby = Standby(ownership)
-        writing = Writing(weakly(self._write), weakly(self._reprogramming), weakly(self._crowded))
-        thread = MAIN_THREADS.of(channel.address)
-        ready = weakly(self._catch_up)
-        self._delivery = Delivery(channel, bridge.addresses, writing, ready, thread)
-        switch = ConnectedSwitch(channel, bridge, weakly(self.apply))
-        self._upkeep = Upkeep(switch, self._delivery, adopt_static)
-        self._learn_queue = LearnQueue(self._delivery.window, weakly(self._learn))
+        self._wake = hub.Event()
+        self._turn = Turn(self._wake)
+        self._flow = FlowControl(MAIN_THREADS.of(channel.address), self._turn)
+        self._queue = DeliveryQueue(bridge, self._flow)
+        self._learn_queue = LearnQueue(self._flow)
+        self._installed = Installed()
+        self._encoder = Encoder(bridge, self._installed)
+        self._upkeep = Upkeep(channel, bridge, adopt_static)
+        self._opened = hub.Event()  # more may be sent
+        self._passed = hub.Event()  # what waited was sent
         self._learning_watch = LearningWatch(bridge.is_edge)
         self._learned: dict[int, int] = {}  # by port, at the beginning of the next load
-        self._wake = hub.Event()
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
 
@@ -127,7 +149,7 @@ class Session:
             self.in_line,
             self._standby.owner,
             upkeep.refusals.words,
-            upkeep.metered,
+            self._installed.metered,
             upkeep.counters.drops,
             {**upkeep.held_back, "learning": self._learn_queue.dropped},
             upkeep.counters.acl,
@@ -136,7 +158,7 @@ class Session:
     def ask_acl_counters(self) -> None:
         """Poll these counters alone; when the switch is silent they stay as they are."""
         if self.in_line:
-            self._upkeep.ask_acl_counters()
+            self.apply(self._upkeep.ask_acl_counters(self._installed.metered))
 
     def alive(self, patience: float) -> bool:
         """Whether the switch answers within `patience` seconds."""
@@ -162,7 +184,10 @@ class Session:
 
     def plan(self, params: BridgeParams) -> Changes:
         """What other parameters would change in the switch, except what protocols do then."""
-        return self._upkeep.plan(params)
+        portions = hub.portions()
+        before = self._installed.program.copy()
+        desired = self.bridge.desired_as_of_now(params)(portions)
+        return difference(before, self._installed.wanted(desired, portions), portions)
 
     # Its life
 
@@ -185,13 +210,13 @@ class Session:
             self._ownership.release()
         self.channel.listener = None
         self._advance(Transition.ENDED)
-        self._delivery.end()
+        self._end_sending()
         self.bridge.pause(time.monotonic())
         for thread in self._threads:
             hub.kill(thread)
         # What is large need not wait for the garbage collector's next look at everything.
         self._threads.clear()
-        self._upkeep.writer.holds(Program())
+        self._installed.holds(Program())
 
     def _advance(self, transition: Transition) -> bool:
         """Advance the connection's phase; gives whether it has changed."""
@@ -219,20 +244,32 @@ class Session:
         self.channel.close()  # the switch comes again, and finds who it is then
 
     def _keep_in_line(self) -> None:
-        self._upkeep.run(self._programmed, self._checked)
+        for transition in self._upkeep.run(self._switch()):
+            if transition is Transition.PROGRAMMED:
+                self._programmed()
+            else:
+                self._checked()
+
+    def _put_back(self) -> None:
+        self._upkeep.put_back(self._switch())
+
+    def _switch(self) -> ConnectedSwitch:
+        parts = self._installed, self._encoder, self._queue
+        return ConnectedSwitch(self.channel, self.bridge, *parts, self.apply, self._drain)
 
     def _programmed(self) -> None:
         """Protocols run as soon as their frames can come and go; a large FDB may take seconds."""
+        self._send(self._queue.open())
         if self._advance(Transition.PROGRAMMED):
-            unsent = self._delivery.take_unsent()
+            unsent = self._queue.take_unsent()
             now = time.monotonic()
             lags = self.bridge.go_on_lags(now)
             self.apply([Barrier(), *unsent, *lags, *self.bridge.go_on_stp(now)])
             self._renew_traps()
-            self._threads += map(self._spawn, (self._tick, self._upkeep.put_back))
+            self._threads += map(self._spawn, (self._run, self._put_back))
 
     def _renew_traps(self) -> None:
-        for portion in self._upkeep.writer.trap_bpdus():
+        for portion in self._encoder.trap_bpdus():
             self.channel.send(portion)
             self.channel.turn()
 
@@ -240,7 +277,7 @@ class Session:
         self._advance(Transition.CHECKED)
         self._learn_queue.opened = True
         self._catch_up()
-        self._delivery.await_barrier()
+        self._await_barrier()
         if self._upkeep.refusals.in_line and self._advance(Transition.SOUND):
             self._emit(Event("bridge.ready", "the switch is in line"))
             self._handle(self.bridge, InLine())
@@ -256,7 +293,7 @@ class Session:
                 self._handle(self.bridge, effect)  # type: ignore[arg-type]
             elif type(effect) is LookAgain:
                 self._upkeep.check_soon()
-        self._delivery.send(effects)
+        self._deliver(effects)
         self._wake_in_time()
 
     def _wake_in_time(self) -> None:
@@ -265,38 +302,128 @@ class Session:
             self._wake.set()
 
     def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
-        """Carry a change out, see `Upkeep.reconfigure`."""
-        return self._upkeep.reconfigure(effects)
+        """Carry a change out; gives a function for what that changed in the switch, whose state is
+        then checked.
+
+        What has to wait for the switch (a barrier) is not in it.  For a bridge of thousands of
+        ports it is computed in portions, and other changes made meanwhile are in it, too.
+        """
+        if not effects:
+            return Changes
+        before = self._installed.program.copy()
+        if self._queue.way is not Way.SHUT and used_lists(self.bridge.params):
+            self._upkeep.counters.save_acls()
+        self.apply(effects)
+        self._upkeep.check_soon()
+        if self._queue.crowded:
+            return partial(self._changed_since, before)
+        changes = difference(before, self._installed.program)
+        return lambda: changes
+
+    def _changed_since(self, before: Program) -> Changes:
+        self._await_barrier()
+        return difference(before, self._installed.program.copy(), hub.portions())
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
-        return self._delivery.confirm(done)
+        if self._queue.way is not Way.OPEN:
+            return False
+        self._ask_barrier(done)
+        return True
 
     def carried_out(self, patience: float) -> bool:
         """Wait until the switch has carried out all; False when it does not answer in time."""
         done = hub.Event()
-        self._delivery.await_barrier(patience)
+        self._await_barrier(patience)
         return self.confirm(done.set) and done.wait(patience)
 
-    def _write(self, effects: list[Effect]) -> bytes:
-        """Encode the effects that are sent now."""
-        writer = self._upkeep.reconciler.writer
-        messages = writer.write(effects)
-        if bpdus := writer.take_bpdus():
+    # Sending
+
+    def _deliver(self, effects: list[Effect]) -> None:
+        """Send effects to the switch, now or when it is ready for them."""
+        try:
+            self._send(self._queue.put(effects))
+        except OverrunError as error:
+            self._end_sending()
+            self.channel.fail(error)
+
+    def _send(self, batch: Batch | None) -> None:
+        """Send a batch, and ask the switch for what the next one waits for."""
+        if batch is None:
+            return
+        messages = self._encoder.encode(batch.effects)
+        if bpdus := self._encoder.take_bpdus():
             self.bridge.bpdus_left(bpdus, time.monotonic())
             self._wake_in_time()
-        return messages
+        self.channel.send(messages)
+        if batch.then is Way.BARRIER:
+            sent = time.monotonic()
+            self._ask_barrier(lambda: self._on_barrier(time.monotonic() - sent), urgent=True)
+        elif batch.then is Way.WORK:
+            hub.watch(self.channel.fail, self._reprogram, self._encoder.reprogramming())
+        elif self._flow.sent(len(messages)):
+            asked = time.monotonic()
+            mark = self._flow.mark(asked)
+            self._ask_barrier(lambda: self._on_answer(mark, asked))
 
-    def _reprogramming(self) -> Callable[[], bytes]:
-        return partial(self._upkeep.reconciler.writer.reprogramming(), Portions(self._rest))
+    def _on_barrier(self, answered: float) -> None:
+        """The switch has carried out what closes ports; others hear of it when it has effect."""
+        hub.spawn_after(grace(answered), self._done, Way.BARRIER)
+
+    def _reprogram(self, make: Callable[[Portions], bytes]) -> None:
+        """Bring the switch in line as a whole, in portions between which others have their turn."""
+        messages = make(Portions(self._rest))
+        if self._queue.way is Way.WORK:
+            self.channel.send(messages)
+            self._done(Way.WORK)
 
     def _rest(self) -> None:
         if self.phase is Phase.ENDED:
             raise hub.GreenletExit
         self.channel.turn()
 
-    def _crowded(self) -> bool:
-        return len(self.bridge.ports) > CROWDED
+    def _done(self, what: Way) -> None:
+        self._send(self._queue.done(what))
+        self._passed.set()
+
+    def _on_answer(self, mark: int, asked: float) -> None:
+        """The switch has carried out what was sent up to a mark."""
+        self._flow.answered(mark, asked, time.monotonic())
+        if self._flow.is_open:
+            self._opened.set()
+            self._catch_up()
+
+    def _use_turn(self) -> None:
+        """Go on, after other bridges of the same ovs-vswitchd were served."""
+        self.channel.turn()
+        if self._queue.way is not Way.ENDED:
+            self._opened.set()
+            self._catch_up()
+        self._flow.unused(time.monotonic())
+
+    def _await_barrier(self, patience: float = PATIENCE) -> None:
+        """Let what waits for a barrier have its turn: what is asked next is done at once then."""
+        if self._queue.waits:
+            self._passed.clear()
+            self._passed.wait(patience)
+
+    def _drain(self) -> None:
+        """Wait until the switch has answered enough for more to be sent; RequestError."""
+        self.channel.drained()
+        while not self._flow.is_open:
+            self._flow.wait()
+            self._opened.clear()
+            if not self._opened.wait(PATIENCE) and not self.channel.behind:
+                raise RequestError(f"no answer to a barrier within {PATIENCE:.0f} s")
+
+    def _ask_barrier(self, passed: Callable[[], None], urgent: bool = False) -> None:
+        request = parser.OFPBarrierRequest(self.channel)
+        ask_once(self.channel, request, lambda _reply: passed(), urgent)
+
+    def _end_sending(self) -> None:
+        self._queue.end()
+        self._flow.end(time.monotonic())
+        self._passed.set()
 
     def _emit(self, event: Event) -> None:
         self._handle(self.bridge, event)
@@ -313,7 +440,14 @@ class Session:
             self.apply(effects)
         if self._learn_queue.quiet:
             self._learned = self.bridge.addresses.by_port()
-        self._learn_queue.take_in(self._upkeep.admit(samples), time.monotonic())
+        now = time.monotonic()
+        if not self._installed.metered:
+            samples = self._upkeep.policer.admit(samples, now)
+        self._learn(self._learn_queue.put(samples, now))
+        while self._learn_queue and self._flow.is_open:  # what is known already sends nothing
+            self._learn(self._learn_queue.take(now))
+        if self._learn_queue:
+            self._flow.wait()
 
     def on_sampled(self, frames: list[tuple[int, bytes]]) -> None:
         """Read IP addresses from some of the frames by which addresses were seen."""
@@ -321,30 +455,41 @@ class Session:
             self.apply(effects)
 
     def _learn(self, samples: list[Sample]) -> None:
+        if not samples:
+            return
         effects = self.bridge.addresses.learn(samples, time.monotonic())
         if len(effects) == 1 and type(effects[0]) is InstallEntry:
-            self._delivery.send(effects)  # a host that comes alone, and nothing else follows
+            self._deliver(effects)  # a host that comes alone, and nothing else follows
         elif effects:
             self.apply(effects)
 
     def _catch_up(self) -> None:
-        """Learn what was held back and remove what was put off, as far as the window allows."""
-        window, removals = self._delivery.window, self._delivery.removals
+        """Learn what was held back and remove what was put off, as far as the switch takes it."""
+        deletes = self._queue.deletes
         self._learn_queue.answered()
-        while window.is_open and (self._learn_queue or removals):
-            if removals:
-                self.apply(removals.take(window.hosts))
-            self._learn_queue.learn_some(time.monotonic())
-        if self._learn_queue or removals:
-            window.wait()
+        while self._flow.is_open and (self._learn_queue or deletes):
+            if deletes:
+                self.apply(deletes.take(self._flow.hosts))
+            self._learn(self._learn_queue.take(time.monotonic()))
+        if self._learn_queue or deletes:
+            self._flow.wait()
 
     def on_deleted(self) -> None:
-        """A flow of ours is gone."""
-        self._upkeep.deleted()
+        """A flow of ours is gone: whether this controller did it is known by how many are to go."""
+        if self._installed.removed:
+            self._installed.removed -= 1
+        else:
+            self._upkeep.deleted()
 
     def on_refused(self, refusal: Refusal) -> None:
-        """The switch refused something."""
-        self._upkeep.refused(refusal)
+        """The switch refused something.
+
+        A bundle is refused as a whole, so addresses are sent one by one for a while.
+        """
+        if refusal.learned:
+            self._installed.bundles = False
+        if events := self._upkeep.refused(refusal):
+            self.apply(events)
         if refusal.holds:
             self._advance(Transition.REFUSED)
 
@@ -379,11 +524,14 @@ class Session:
 
     # What happens by itself
 
-    def _tick(self) -> None:
+    def _run(self) -> None:
         while True:
             self._ticks = due = self.bridge.next_wakeup()
             self._wake.wait(None if due is None else max(due - time.monotonic(), 0))
             self._wake.clear()
+            if self._turn.came:
+                self._turn.came = False
+                hub.watch(self.channel.fail, self._use_turn)
             due, now = self.bridge.next_wakeup(), time.monotonic()
             if due is not None and due <= now:
                 self.apply(self.bridge.tick(now))

@@ -6,7 +6,7 @@ sent queues behind them, in its socket and in ours: hellos of spanning tree were
 they delay nothing else, until it has answered.
 
 What waited goes at once then.  A portion costs a switch a fixed time, and some for
-each address (see `openflow.switch.encode.writer.MANY`); both are estimated from its answers.  A
+each address (see `openflow.switch.encode.encoder.MANY`); both are estimated from its answers.  A
 portion is what it does in `PATIENCE`, or in as much time as it needs for any portion, which is half
 its speed at least: on a busy machine, or with very many addresses, smaller ones would take as long.
 Where other bridges of the same ovs-vswitchd wait for their turn (`main_thread`), what a portion

@@ -88,10 +88,7 @@ class MainThread:
             portion = next(iter(self._waiting))
             del self._waiting[portion]
             self._under_way[portion] = now
-            try:
-                portion.ready()
-            except ReferenceError:  # the connection is gone: it must not end another one's
-                del self._under_way[portion]
+            portion.ready()
 
 
 class MainThreads:

@@ -17,7 +17,8 @@ from ofapp.bridge.ports import port as ports_module
 from ofapp.bridge.ports.port import LOCAL_PORT, SURE, Port, PortRoom
 from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
 from tests.unit.effort import calls
 
 FEW, MANY = 20, 120  # the many are still one portion of those that are due together
@@ -30,26 +31,27 @@ class Switch:
         own = {"p*": PortParams(vlans=trunk()), "p1": PortParams(vlans=access(7))} if aware else {}
         params = BridgeParams(stp=stp.BridgeParams(), multicast=multicast.Params(), ports=own)
         self.bridge = Bridge(1, params)
-        self.writer = EffectWriter(self.bridge, metered=True)
+        self.installed = Installed(metered=True)
+        self.writer = Encoder(self.bridge, self.installed)
         numbers = range(1, ports + 1)
         self.ports = [Port(number, f"p{number}", number, True, 1000) for number in numbers]
         self.ports.append(Port(LOCAL_PORT, "br0", 0x020000000001, True))
 
     def connect(self) -> None:
-        self.writer.write(self.bridge.set_ports(self.ports, 0.0))
+        self.writer.encode(self.bridge.set_ports(self.ports, 0.0))
 
     def add(self) -> None:
-        self.writer.write(self.bridge.put_ports(reversed(self.ports), 0.0))
+        self.writer.encode(self.bridge.put_ports(reversed(self.ports), 0.0))
 
     def open(self) -> None:
         while (due := self.bridge.next_wakeup()) is not None and due < 5.0:
-            self.writer.write(self.bridge.tick(due))
+            self.writer.encode(self.bridge.tick(due))
 
     def remove(self) -> None:
-        self.writer.write(self.bridge.remove_ports(range(1, len(self.ports)), 9.0))
+        self.writer.encode(self.bridge.remove_ports(range(1, len(self.ports)), 9.0))
 
     def look(self) -> None:
-        self.writer.wanted()
+        self.installed.wanted(self.bridge.desired())
 
 
 def effort(switch: Switch, *works: str) -> float:

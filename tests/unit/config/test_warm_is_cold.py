@@ -11,7 +11,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.openflow.pipeline.entries import GroupNumbers
-from ofapp.openflow.switch.audit.program import Program, difference, program
+from ofapp.openflow.switch.program import Program, difference, program
 from tests.unit.config.configs import PORTS, bridges
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking such examples takes minutes

@@ -18,7 +18,8 @@ from ofapp.openflow.model.flow import Group, Output, PopTag, Resubmit, SetRegist
 from ofapp.openflow.model.rule import Register
 from ofapp.openflow.pipeline.chain import chained, parts_of, ports_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP, VLAN_GROUPS
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.messages import messages
 
@@ -88,10 +89,10 @@ def test_one_port_more_changes_its_part_alone() -> None:
 # Through the writer
 
 
-def writer() -> EffectWriter:
+def writer() -> Encoder:
     made = Bridge(1, BridgeParams())
     made.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2)], 0.0)
-    return EffectWriter(made, metered=False)
+    return Encoder(made, Installed())
 
 
 def sent(data: bytes) -> list[tuple[int, int]]:
@@ -101,13 +102,13 @@ def sent(data: bytes) -> list[tuple[int, int]]:
     ]
 
 
-def flood(writer: EffectWriter, ports: int) -> list[tuple[int, int]]:
+def flood(writer: Encoder, ports: int) -> list[tuple[int, int]]:
     """Tell of that many open ports."""
     bridge = writer._bridge
     for port in range(len(bridge.ports) + 1, ports + 1):
         bridge.ports.put(Port(port, f"p{port}", port, True))
     bridge.policies_anew(0.0)
-    return sent(writer.write([SetFlood(frozenset(range(1, ports + 1)))]))
+    return sent(writer.encode([SetFlood(frozenset(range(1, ports + 1)))]))
 
 
 def test_parts_come_before_and_go_after_what_leads_to_them() -> None:
@@ -120,17 +121,17 @@ def test_parts_come_before_and_go_after_what_leads_to_them() -> None:
     whole, *gone = flood(switch, 2000)
     assert whole == (1, FLOOD_GROUP)
     assert sorted(gone) == sorted((2, number) for _, number in parts)
-    assert switch.installed.groups == {FLOOD_GROUP: plain(FLOOD_GROUP, range(1, 2001))}
+    assert switch._installed.program.groups == {FLOOD_GROUP: plain(FLOOD_GROUP, range(1, 2001))}
 
 
 def test_a_multicast_entry_goes_with_its_parts() -> None:
     switch = writer()
     members = frozenset(range(1, 3001))
-    put = sent(switch.write([SetGroup(0, b"\xef\1\1\1", None, members)]))
+    put = sent(switch.encode([SetGroup(0, b"\xef\1\1\1", None, members)]))
     assert put[-1] == (0, ENTRY_GROUPS)
-    gone = sent(switch.write([RemoveGroup(0, b"\xef\1\1\1", None)]))
+    gone = sent(switch.encode([RemoveGroup(0, b"\xef\1\1\1", None)]))
     assert sorted(number for _, number in gone) == sorted(number for _, number in put)
-    assert not switch.installed.groups
+    assert not switch._installed.program.groups
 
 
 def test_a_frame_for_thousands_of_ports_is_several_messages() -> None:

@@ -31,7 +31,7 @@ from ofapp.openflow.model.flow import (
 )
 from ofapp.openflow.model.rule import Register
 from ofapp.openflow.pipeline.entries import GroupNumbers
-from ofapp.openflow.switch.audit.program import program
+from ofapp.openflow.switch.program import program
 from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.guarded import guarded
 

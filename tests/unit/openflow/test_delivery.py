@@ -2,242 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame, SetFlood
+from ofapp.bridge.effects import Barrier, Effect, RemoveDestination, Reprogram, SendFrame, SetFlood
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.common import hub
 from ofapp.openflow.switch.queue import delivery as module
-from ofapp.openflow.switch.queue.delivery import Delivery, Way, Writing
+from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, Way
+from ofapp.openflow.wire.flow_control import MARK, FlowControl
 
 FRAME = SendFrame(frozenset({1}), b"frame")
 FIRST, SECOND, THIRD = (SetFlood(frozenset({number})) for number in (1, 2, 3))
 
 
 class Switch:
-    """What a delivery asks of a channel; it answers a barrier when it is told to."""
+    """A switch behind a queue; it does what a batch asks for when `answer` is called."""
 
     def __init__(self) -> None:
+        self.flow = FlowControl()
+        self.queue: Any = DeliveryQueue(Bridge(1, BridgeParams()), self.flow)
         self.written: list[Effect] = []
-        self.replies: dict[int, Callable[[bytes], None]] = {}
-        self.failed: list[str] = []
-        self.crowded = False
-        self.worked_out = hub.Event()
+        self.then = Way.OPEN
 
-    def fail(self, error: Exception) -> None:
-        self.failed.append(str(error))
+    def put(self, *effects: Effect) -> None:
+        self._take(self.queue.put([*effects]))
 
-    def set_xid(self, message: Any) -> int:
-        message.set_xid(len(self.replies) + 1)
-        return len(self.replies) + 1
-
-    def request(
-        self, xid: int, _data: bytes, on_reply: Callable[[bytes], None], _urgent: bool = False
-    ) -> None:
-        self.replies[xid] = on_reply
-
-    def end_request(self, xid: int) -> None:
-        del self.replies[xid]
-
-    def send(self, _data: bytes) -> None:
-        pass
-
-    def write(self, effects: list[Effect]) -> bytes:
-        self.written += effects
-        return b""
-
-    def reprogramming(self) -> Callable[[], bytes]:
-        def work() -> bytes:
-            self.worked_out.wait()
-            self.worked_out.clear()
-            return self.write([Reprogram()])
-
-        return work
-
-    def work_out(self) -> None:
-        """The program is made."""
-        self.worked_out.set()
-        hub.sleep(0)
-        hub.sleep(0)
+    def open(self) -> None:
+        self._take(self.queue.open())
 
     def answer(self) -> None:
-        for reply in list(self.replies.values()):
-            reply(b"")
+        """It has carried out the last batch and what that asked for."""
+        self._take(self.queue.done(self.then))
+
+    def _take(self, batch: Batch | None) -> None:
+        if batch is not None:
+            self.written += batch.effects
+            self.then = batch.then
 
 
 @pytest.fixture
-def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
-    monkeypatch.setattr(hub, "spawn_after", lambda _seconds, function: function())
-    monkeypatch.setattr(module.parser, "OFPBarrierRequest", lambda _channel: Message())
-    monkeypatch.setattr("ofapp.openflow.wire.messages.codec.serialize", lambda _message: b"")
+def switch() -> Switch:
     return Switch()
 
 
-class Message:
-    def set_xid(self, xid: int) -> None:
-        self.xid = xid
-
-
-@pytest.fixture
-def delivery(switch: Any) -> Delivery:
-    writing = Writing(switch.write, switch.reprogramming, lambda: switch.crowded)
-    return Delivery(switch, Bridge(1, BridgeParams()).addresses, writing, lambda: None)
-
-
-def test_what_is_wanted_while_a_switch_is_told_all_comes_after_it_and_frames_later_still(
-    delivery: Delivery, switch: Switch
+def test_what_is_wanted_while_a_switch_is_programmed_comes_after_it_and_frames_later_still(
+    switch: Switch,
 ) -> None:
-    delivery.send([FIRST])
-    with delivery.held():
-        delivery.send([SECOND, FRAME])
-        delivery.send([THIRD])
+    switch.put(FIRST)
+    with switch.queue.held():
+        switch.put(SECOND, FRAME)
+        switch.put(THIRD)
         assert switch.written == []
-    assert (switch.written, delivery.take_unsent()) == ([SECOND, THIRD], [FRAME])
-    with delivery.held():  # a switch that was told before is told as ever
-        delivery.send([FIRST])
+    switch.open()
+    assert (switch.written, switch.queue.take_unsent()) == ([SECOND, THIRD], [FRAME])
+    with switch.queue.held():  # a switch that was programmed before gets effects as ever
+        switch.put(FIRST)
         assert switch.written == [SECOND, THIRD, FIRST]
+    switch.open()
 
 
-def test_a_switch_that_could_not_be_told_all_is_told_all_again(
-    delivery: Delivery, switch: Switch
-) -> None:
+def test_a_switch_that_could_not_be_programmed_is_programmed_again(switch: Switch) -> None:
     def fail() -> None:
-        with delivery.held():
-            delivery.send([FIRST, FRAME])
+        with switch.queue.held():
+            switch.put(FIRST, FRAME)
             raise ValueError("malformed")
 
     with pytest.raises(ValueError, match="malformed"):
         fail()
-    assert delivery.way is Way.SHUT
-    with delivery.held():
-        delivery.send([SECOND])
-    assert (switch.written, delivery.take_unsent()) == ([SECOND], [FRAME])
+    assert switch.queue.way is Way.SHUT
+    with switch.queue.held():
+        switch.put(SECOND)
+    switch.open()
+    assert (switch.written, switch.queue.take_unsent()) == ([SECOND], [FRAME])
 
 
-def test_until_it_is_open_only_frames_are_kept(delivery: Delivery, switch: Switch) -> None:
-    delivery.send([FIRST, FRAME])
-    assert not delivery.confirm(lambda: None)
-    delivery.open()
-    assert (delivery.take_unsent(), delivery.take_unsent(), switch.written) == ([FRAME], [], [])
-    delivery.send([SECOND])
+def test_until_it_is_open_only_frames_are_kept(switch: Switch) -> None:
+    switch.put(FIRST, FRAME)
+    switch.open()
+    queue = switch.queue
+    assert (queue.take_unsent(), queue.take_unsent(), switch.written) == ([FRAME], [], [])
+    switch.put(SECOND)
     assert switch.written == [SECOND]
 
 
-def test_what_is_behind_a_barrier_waits_in_order(delivery: Delivery, switch: Switch) -> None:
-    delivery.open()
-    delivery.send([FIRST, Barrier(), SECOND])
-    delivery.send([THIRD])
-    assert (delivery.way, switch.written) == (Way.BARRIER, [FIRST])
-    assert not delivery.confirm(lambda: None)
+def test_what_is_behind_a_barrier_waits_in_order(switch: Switch) -> None:
+    switch.open()
+    switch.put(FIRST, Barrier(), SECOND)
+    switch.put(THIRD)
+    assert (switch.queue.way, switch.written) == (Way.BARRIER, [FIRST])
     switch.answer()
-    assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND, THIRD])
+    assert (switch.queue.way, switch.written) == (Way.OPEN, [FIRST, SECOND, THIRD])
 
 
-def test_who_waits_for_a_barrier_goes_on_when_it_is_answered(
-    switch: Switch, delivery: Delivery
-) -> None:
-    delivery.await_barrier()  # there is none
-    delivery.open()
-    delivery.send([Barrier(), SECOND])
-    passed: list[bool] = []
-    waiting = hub.spawn(lambda: passed.append(delivery.await_barrier() is None))
-    hub.sleep(0)
-    assert not passed
+def test_a_barrier_behind_a_barrier(switch: Switch) -> None:
+    switch.open()
+    switch.put(Barrier(), FIRST, Barrier(), SECOND)
     switch.answer()
-    waiting.wait()
-    assert passed
-    assert switch.written == [SECOND]
-
-
-def test_a_barrier_behind_a_barrier(delivery: Delivery, switch: Switch) -> None:
-    delivery.open()
-    delivery.send([Barrier(), FIRST, Barrier(), SECOND])
+    assert (switch.queue.way, switch.written) == (Way.BARRIER, [FIRST])
     switch.answer()
-    assert (delivery.way, switch.written) == (Way.BARRIER, [FIRST])
+    assert (switch.queue.way, switch.written) == (Way.OPEN, [FIRST, SECOND])
+
+
+def test_deletes_that_can_wait_do_so_while_the_switch_is_busy(switch: Switch) -> None:
+    switch.open()
+    gone = RemoveDestination(0, 0x02000000000A, 5)
+    switch.put(gone)
+    switch.flow.sent(MARK)
+    mark = switch.flow.mark()
+    switch.put(gone, FIRST)
+    assert (switch.written, len(switch.queue.deletes)) == ([gone, FIRST], 1)
+    switch.flow.answered(mark, 0.0, 0.01)
+    assert switch.queue.deletes.take(9) == [gone]
+
+
+def test_what_waits_when_the_connection_ends_is_not_sent(switch: Switch) -> None:
+    switch.open()
+    switch.put(Barrier(), FIRST)
+    switch.queue.end()
     switch.answer()
-    assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND])
+    switch.open()
+    switch.put(SECOND)
+    assert (switch.queue.way, switch.written) == (Way.ENDED, [])
 
 
-def test_what_waits_when_the_connection_ends_is_not_sent(
-    delivery: Delivery, switch: Switch
-) -> None:
-    delivery.open()
-    delivery.send([Barrier(), FIRST])
-    delivery.end()
-    switch.answer()
-    delivery.open()
-    delivery.send([SECOND])
-    assert (delivery.way, switch.written) == (Way.ENDED, [])
-
-
-def test_a_switch_confirms_what_it_was_told(delivery: Delivery, switch: Switch) -> None:
-    done: list[str] = []
-    delivery.open()
-    delivery.send([FIRST])
-    assert delivery.confirm(lambda: done.append("done"))
-    assert done == []
-    switch.answer()
-    assert done == ["done"]
-
-
-def test_a_switch_whose_bridge_changes_faster_than_it_confirms_is_let_go(
-    delivery: Delivery, switch: Switch, monkeypatch: pytest.MonkeyPatch
+def test_a_bridge_that_changes_faster_than_its_switch_confirms_is_refused(
+    switch: Switch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_WAITING", 4)
-    delivery.open()
-    delivery.send([FIRST, Barrier()])
+    switch.open()
+    switch.put(FIRST, Barrier())
     for _ in range(4):
-        delivery.send([SECOND])
-    assert (delivery.way, switch.failed) == (Way.BARRIER, [])
-    delivery.send([THIRD])
-    assert delivery.way is Way.ENDED
-    assert len(switch.failed) == 1
-    delivery.send([THIRD])
+        switch.put(SECOND)
+    assert switch.queue.way is Way.BARRIER
+    with pytest.raises(OverrunError):
+        switch.put(THIRD)
+    assert switch.queue.way is Way.ENDED
+    switch.put(THIRD)
     switch.answer()
     assert switch.written == [FIRST]
 
 
 class TestReprogramming:
-    """A switch of so many ports that what it is to hold is worked out in portions."""
+    """A switch of so many ports that its program is computed in portions."""
 
     @pytest.fixture(autouse=True)
-    def _crowded(self, delivery: Delivery, switch: Switch) -> None:
-        switch.crowded = True
-        delivery.open()
+    def _crowded(self, switch: Switch, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "CROWDED", -1)
+        switch.open()
 
-    def test_what_comes_after_it_waits_and_it_is_done_once(
-        self, delivery: Delivery, switch: Switch
-    ) -> None:
-        delivery.send([FIRST, Reprogram(), SECOND, Reprogram()])
-        delivery.send([Reprogram(), THIRD])
-        hub.sleep(0)
-        assert (delivery.way, switch.written) == (Way.WORK, [FIRST])
-        assert not delivery.confirm(lambda: None)
-        switch.work_out()
-        assert delivery.way is Way.WORK, "ports have changed again since it was begun"
-        switch.work_out()
-        assert delivery.way is Way.OPEN
-        assert switch.written == [FIRST, Reprogram(), SECOND, Reprogram(), THIRD]
-
-    def test_it_is_done_when_nothing_waits_for_a_barrier_any_more(
-        self, delivery: Delivery, switch: Switch
-    ) -> None:
-        delivery.send([FIRST, Reprogram(), Barrier(), SECOND])
-        assert (delivery.way, switch.written) == (Way.BARRIER, [FIRST])
+    def test_what_comes_after_it_waits_and_it_is_done_once(self, switch: Switch) -> None:
+        switch.put(FIRST, Reprogram(), SECOND, Reprogram())
+        switch.put(Reprogram(), THIRD)
+        assert (switch.queue.way, switch.written) == (Way.WORK, [FIRST])
         switch.answer()
-        assert (delivery.way, switch.written) == (Way.WORK, [FIRST, SECOND])
-        switch.work_out()
-        assert (delivery.way, switch.written) == (Way.OPEN, [FIRST, SECOND, Reprogram()])
+        assert switch.queue.way is Way.WORK, "ports have changed again since it was begun"
+        switch.answer()
+        assert switch.queue.way is Way.OPEN
+        assert switch.written == [FIRST, SECOND, THIRD]
 
-    def test_a_connection_may_end_meanwhile(self, delivery: Delivery, switch: Switch) -> None:
-        delivery.send([Reprogram(), FIRST])
-        delivery.end()
-        switch.work_out()
-        delivery.send([SECOND])
-        assert delivery.way is Way.ENDED
-        assert FIRST not in switch.written
-        assert SECOND not in switch.written
+    def test_it_is_done_when_nothing_waits_for_a_barrier_any_more(self, switch: Switch) -> None:
+        switch.put(FIRST, Reprogram(), Barrier(), SECOND)
+        assert (switch.queue.way, switch.written) == (Way.BARRIER, [FIRST])
+        switch.answer()
+        assert (switch.queue.way, switch.written) == (Way.WORK, [FIRST, SECOND])
+        switch.answer()
+        assert (switch.queue.way, switch.written) == (Way.OPEN, [FIRST, SECOND])
+
+    def test_a_connection_may_end_meanwhile(self, switch: Switch) -> None:
+        switch.put(Reprogram(), FIRST)
+        switch.queue.end()
+        switch.answer()
+        switch.put(SECOND)
+        assert switch.queue.way is Way.ENDED
+        assert switch.written == []

@@ -1,7 +1,7 @@
 """How long to wait until a switch forwards as it says that it does."""
 
 from ofapp.bridge.effects import Barrier, Effect, Reprogram, SetFlood
-from ofapp.openflow.switch.audit.grace import LEAST, MOST, grace, until_barrier
+from ofapp.openflow.switch.queue.delivery import LEAST, MOST, grace, until_barrier
 
 
 def test_a_switch_that_answers_late_gets_longer() -> None:

@@ -16,26 +16,32 @@ class Switch:
     def __init__(self) -> None:
         self.window = FlowControl()
         self.now = 100.0
-        self.intake = LearnQueue(self.window, self.learn)
+        self.intake = LearnQueue(self.window)
         self.intake.opened = True
         self.batches: list[list[Sample]] = []
         self.new = True
 
     def learn(self, samples: list[Sample]) -> None:
+        if not samples:
+            return
         self.batches.append(samples)
         if self.new and self.window.sent(HOST * len(samples)):
             self.window.mark()
 
     def see(self, samples: list[Sample]) -> None:
         """Sightings have come."""
-        self.intake.take_in(samples, self.now)
+        self.learn(self.intake.put(samples, self.now))
+        self.learn_more()
 
     def answer(self) -> None:
         """All it was told is done."""
         self.window.answered(self.window.mark(), 0.0, 0.01)
         self.intake.answered()
+        self.learn_more()
+
+    def learn_more(self) -> None:
         while self.intake and self.window.is_open:
-            self.intake.learn_some(self.now)
+            self.learn(self.intake.take(self.now))
 
 
 @pytest.fixture
@@ -97,7 +103,7 @@ def test_nothing_is_learned_before_the_switch_is_ready(switch: Switch) -> None:
     switch.intake.opened = False
     switch.see(flood(0, 9))
     switch.intake.answered()
-    switch.intake.learn_some(switch.now)
+    assert switch.intake.take(switch.now) == []
     assert switch.batches == []
     switch.intake.opened = True
     switch.answer()

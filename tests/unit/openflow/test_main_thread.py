@@ -116,19 +116,6 @@ def test_a_connection_that_ends_or_has_nothing_to_send_hands_its_turn_on() -> No
     assert turns == ["second", "third"]
 
 
-def test_a_connection_that_is_gone_does_not_end_another_one() -> None:
-    def gone() -> None:
-        raise ReferenceError
-
-    thread = MainThread()
-    turns: list[str] = []
-    (first, *_) = _fill(thread)
-    FlowControl(thread, gone).wait()
-    FlowControl(thread, lambda: turns.append("next")).wait()
-    first.end(10.1)
-    assert turns == ["next"]
-
-
 def test_connections_from_one_address_share_a_thread_as_long_as_there_are_any() -> None:
     threads = MainThreads()
     one = threads.of(("10.0.0.1", 4711))

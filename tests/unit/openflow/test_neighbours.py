@@ -23,12 +23,14 @@ class Bed:
         self.learned: dict[Sample, float] = {}
         self._any, self._each = any_, each
         self._window = FlowControl()
-        self._intake = LearnQueue(self._window, self._learn)
+        self._intake = LearnQueue(self._window)
         self._intake.opened = True
         self._free = 0.0  # when the switch has done all that it was told
         self._answers: deque[tuple[float, int, float]] = deque()
 
     def _learn(self, samples: list[Sample]) -> None:
+        if not samples:
+            return
         self._free = max(self._free, self.now) + self._any + self._each * len(samples)
         self.learned.update(dict.fromkeys(samples, self._free))
         if self._window.sent(HOST * len(samples)):
@@ -36,15 +38,19 @@ class Bed:
 
     def see(self, samples: list[Sample]) -> None:
         """They arrive, and time passes until the next read."""
-        self._intake.take_in(samples, self.now)
+        self._learn(self._intake.put(samples, self.now))
+        self._learn_more()
         end = self.now + CHUNK
         while self._answers and self._answers[0][0] <= end:
             self.now, mark, asked = self._answers.popleft()
             self._window.answered(mark, asked, self.now)
             self._intake.answered()
-            while self._intake and self._window.is_open:
-                self._intake.learn_some(self.now)
+            self._learn_more()
         self.now = end
+
+    def _learn_more(self) -> None:
+        while self._intake and self._window.is_open:
+            self._learn(self._intake.take(self.now))
 
     def delays(self, flood: int) -> list[float]:
         """Of hosts on the quiet port, one in 50 ms, beside so many new ones a second."""

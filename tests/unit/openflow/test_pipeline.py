@@ -32,7 +32,8 @@ from ofapp.openflow.pipeline.multicast import snooping_flows
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
 from ofapp.openflow.pipeline.tables import PIPELINE, PipelineError, check
 from ofapp.openflow.switch.audit import comparison
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from tests.unit.openflow.guarded import guarded
@@ -119,12 +120,12 @@ class TestTraps:
         assert trap_seconds(made.desired_port(LOCAL_PORT).hello_time) == 0
         traps = [f for f in flows.desired_flows(made.desired(), True) if f.feature == BPDU.feature]
         assert [flow.hard_timeout for flow in traps] == [seconds]
-        assert [*EffectWriter(made, True).trap_bpdus()] == [codec.add_flow(traps[0])]
+        assert [*Encoder(made, Installed(True)).trap_bpdus()] == [codec.add_flow(traps[0])]
 
     def test_without_spanning_tree_nothing_is_trapped(self) -> None:
         made = bridge()
         assert trap_seconds(made.desired_port(1).hello_time) == 0
-        assert [*EffectWriter(made, True).trap_bpdus()] == []
+        assert [*Encoder(made, Installed(True)).trap_bpdus()] == []
 
 
 class TestDeclaration:

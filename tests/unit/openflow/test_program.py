@@ -17,8 +17,9 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.vlan import access, trunk
 from ofapp.openflow.pipeline.entries import GroupNumbers
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP, PORT_GROUPS, VLAN_GROUPS
-from ofapp.openflow.switch.audit.program import Program, difference, program
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
+from ofapp.openflow.switch.program import Program, difference, program
 from ofapp.openflow.wire.messages import bundle
 from tests.unit.openflow.messages import messages
 
@@ -65,39 +66,43 @@ def test_a_policy_leads_through_the_ports_own_group() -> None:
 def test_what_blocks_is_written_as_it_was_then_and_not_as_it_is_now(ports: frozenset[int]) -> None:
     """The bridge may be ahead: a port that opens later is not in a set that is written before."""
     made = bridge()
-    writer = EffectWriter(made, metered=True)
-    writer.holds(held(made))
-    writer.write([SetFlood(ports)])
+    installed = Installed(metered=True)
+    writer = Encoder(made, installed)
+    installed.holds(held(made))
+    writer.encode([SetFlood(ports)])
     flooded = (
-        writer.installed.groups[VLAN_GROUPS | 10].ports | writer.installed.groups[FLOOD_GROUP].ports
+        installed.program.groups[VLAN_GROUPS | 10].ports
+        | installed.program.groups[FLOOD_GROUP].ports
     )
     assert flooded == ports & {1, 3}
 
 
 def test_a_port_touches_the_flood_sets_that_it_is_in() -> None:
     made = bridge()
-    writer = EffectWriter(made, metered=True)
-    writer.holds(held(made))
+    installed = Installed(metered=True)
+    writer = Encoder(made, installed)
+    installed.holds(held(made))
     everybody = frozenset({1, 2, 3, LOCAL_PORT})
-    writer.write([SetFlood(everybody)])
-    written = writer.write([SetFlood(everybody - {1})])
+    writer.encode([SetFlood(everybody)])
+    written = writer.encode([SetFlood(everybody - {1})])
     (message,) = messages(written)
     assert struct.unpack_from("!I", message, 12) == (VLAN_GROUPS | 10,)
 
 
 def test_a_change_is_one_bundle() -> None:
     made = bridge()
-    writer = EffectWriter(made, metered=True)
-    writer.holds(held(made))
+    installed = Installed(metered=True)
+    writer = Encoder(made, installed)
+    installed.holds(held(made))
     made.params = BridgeParams(ports={**PORTS, "p1": PortParams(vlans=access(20))})
     made.set_policies(1.0)
-    sent = messages(writer.write([Reprogram()]))
+    sent = messages(writer.encode([Reprogram()]))
     kinds = [struct.unpack_from("!I", message, 12)[0] for message in sent]
     assert (kinds[0], kinds[-1]) == (2300, 2300)
     assert set(kinds[1:-1]) == {2301}
     numbers = {struct.unpack_from("!I", message, 16)[0] for message in sent}
     assert len(numbers) == 1
-    assert writer.write([Reprogram()]) == b""
+    assert writer.encode([Reprogram()]) == b""
 
 
 def test_one_message_needs_no_bundle() -> None:

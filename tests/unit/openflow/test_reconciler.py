@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,11 +24,12 @@ from ofapp.common.portions import PORTION, Portions
 from ofapp.openflow.model.flow import Flow, Group
 from ofapp.openflow.pipeline import flows as pipeline
 from ofapp.openflow.pipeline.entries import GroupNumbers
-from ofapp.openflow.switch.audit import comparison, reconciler, upkeep
-from ofapp.openflow.switch.audit.program import program
+from ofapp.openflow.switch.audit import comparison, reconciler
 from ofapp.openflow.switch.audit.reconciler import MOST_LATE, Reconciler
-from ofapp.openflow.switch.connected import ConnectedSwitch
-from ofapp.openflow.switch.queue.delivery import Delivery, Way, Writing
+from ofapp.openflow.switch.program import program
+from ofapp.openflow.switch.queue import delivery
+from ofapp.openflow.switch.queue.delivery import Way
+from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.messages import bundle, codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from tests.unit.openflow.messages import messages
@@ -47,6 +47,7 @@ class Switch:
 
     dead = False
     ofproto = ofp
+    address = "a test"
 
     def __init__(self) -> None:
         self.flows: dict[tuple[int, int, bytes], bytes] = {}
@@ -122,34 +123,32 @@ class Setting:
         self.switch: Any = Switch()
         self.bridge = Bridge(1, BridgeParams())
         self.bridge.set_ports([port(n, n % 5 != 0) for n in range(1, ports + 1)], 0.0)
-        self.crowded = False
-        writing = Writing(self._write, self._reprogramming, lambda: self.crowded)
-        self.delivery = Delivery(self.switch, self.bridge.addresses, writing, ready=lambda: None)
-        self.connected = ConnectedSwitch(self.switch, self.bridge, self.delivery.send)
-        counters: Any = SimpleNamespace(take_flows=lambda _flows: None)
-        self.reconciler = Reconciler(self.connected, counters, self.delivery)
+        self.session = Session(self.switch, self.bridge, lambda _bridge, _notice: None, OWN, False)
+        self.installed, self.queue = self.session._installed, self.session._queue
 
     def look(self) -> None:
         """Bring it in line."""
-        self.reconciler.reconcile(adopt_static=False)
+        counters: Any = SimpleNamespace(take_flows=lambda _flows: [])
+        Reconciler(self.session._switch(), counters).reconcile(adopt_static=False)
+        self.session._send(self.queue.open())
+
+    def send(self, effects: list[Effect]) -> None:
+        self.session.apply(effects)
 
     def put(self, number: int, up: bool) -> None:
         """A port's link comes or goes."""
-        self.delivery.send(self.bridge.put_ports([port(number, up)], 1.0))
+        self.send(self.bridge.put_ports([port(number, up)], 1.0))
 
     def assert_in_line(self) -> None:
         """The switch holds what the bridge wants now, and it is known that it does."""
         wanted = program(self.bridge.desired(), False, GroupNumbers())
         assert set(self.switch.flows.values()) == set(map(codec.add_flow, wanted.flows.values()))
         assert self.switch.group_stats() == wanted.groups
-        assert self.reconciler.writer.installed == wanted
+        assert self.installed.program == wanted
 
-    def _write(self, effects: list[Effect]) -> bytes:
-        return self.reconciler.writer.write(effects)
 
-    def _reprogramming(self) -> Callable[[], bytes]:
-        portions = Portions(self.switch.turn)
-        return partial(self.reconciler.writer.reprogramming(), portions)
+OWN: Any = None
+"""The session is not started."""
 
 
 def port(number: int, up: bool) -> Port:
@@ -224,24 +223,26 @@ def test_what_changes_meanwhile_is_not_lost(turn: int, known: bool) -> None:
 
 @pytest.mark.parametrize("turns", [1, 3, 40], ids="each {}".format)
 @pytest.mark.parametrize("known", [False, True], ids=["first", "again"])
-def test_a_bridge_of_many_ports_changes_as_a_whole_in_portions(known: bool, turns: int) -> None:
+def test_a_bridge_of_many_ports_changes_as_a_whole_in_portions(
+    known: bool, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Begun while it is looked at, whichever of the two is done first."""
     setting = Setting(FEW)
-    setting.crowded = True
+    monkeypatch.setattr(delivery, "CROWDED", 0)
     if known:
         setting.look()
 
     def change(at: int) -> None:
         if at == before + 5:
             ports = {f"p{n}": PortParams(vlans=access(7)) for n in range(1, FEW)}
-            setting.delivery.send(setting.bridge.set_params(BridgeParams(ports=ports), 1.0))
+            setting.send(setting.bridge.set_params(BridgeParams(ports=ports), 1.0))
             setting.put(7, up=False)
         elif at % turns == 0:
             others_turn(0)
 
     before, setting.switch.meanwhile = setting.switch.turns, change
     setting.look()
-    while setting.delivery.waits:
+    while setting.queue.waits:
         others_turn(0)
     assert setting.switch.failed is None
     setting.assert_in_line()
@@ -257,7 +258,7 @@ def test_a_bridge_that_changes_as_a_whole_is_looked_at_once_more(known: bool) ->
     def change(at: int) -> None:
         if at == before + 5:
             ports = {f"p{n}": PortParams(vlans=access(7)) for n in range(1, FEW)}
-            setting.delivery.send(setting.bridge.set_params(BridgeParams(ports=ports), 1.0))
+            setting.send(setting.bridge.set_params(BridgeParams(ports=ports), 1.0))
 
     before, setting.switch.meanwhile = setting.switch.turns, change
     setting.look()
@@ -279,13 +280,13 @@ def test_a_bridge_that_never_rests_is_brought_in_line_all_the_same() -> None:
     for flow in before[::3]:
         del setting.switch.flows[flow]
     setting.look()
-    own = {comparison.identity(flow) for flow in setting.reconciler.writer.installed.flows.values()}
+    own = {comparison.identity(flow) for flow in setting.installed.program.flows.values()}
     touched = {flow for n in (1, 2, 3) for flow in _of_port(setting, n)}
     assert own - set(setting.switch.flows) <= touched
 
 
 def _of_port(setting: Setting, number: int) -> set[tuple[int, int, bytes]]:
-    flows: list[Flow] = setting.reconciler.writer.installed.flows.of_port(number)
+    flows: list[Flow] = setting.installed.program.flows.of_port(number)
     return set(map(comparison.identity, flows))
 
 
@@ -297,16 +298,14 @@ def test_a_configuration_for_many_ports_is_foreseen_done_and_counted_in_portions
     monkeypatch.setattr(ofapp.common.hub, "portions", lambda: Portions(lambda: rests.append(None)))
     setting = Setting(FEW)
     setting.look()
-    setting.crowded = True
-    upkept = upkeep.Upkeep(setting.connected, setting.delivery, adopt_static=False)
-    upkept.reconciler = setting.reconciler
+    monkeypatch.setattr(delivery, "CROWDED", 0)
     params = BridgeParams(ports={f"p{n}": PortParams(vlans=access(7)) for n in range(1, FEW)})
-    foreseen = upkept.plan(params)
+    foreseen = setting.session.plan(params)
     assert len(rests) > 3 * FEW / PORTION
     rests.clear()
     turns = setting.switch.turns
-    changed = upkept.reconfigure(setting.bridge.set_params(params, 1.0))
-    assert setting.delivery.way is Way.WORK
+    changed = setting.session.reconfigure(setting.bridge.set_params(params, 1.0))
+    assert setting.queue.way is Way.WORK
     assert changed().counts() == foreseen.counts()
     assert setting.switch.turns - turns > FEW / PORTION
     assert len(rests) > FEW / PORTION

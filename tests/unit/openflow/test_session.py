@@ -1,43 +1,241 @@
-"""The life of a session, as far as it needs no switch."""
+"""A session over a list in place of a channel: what is sent, and when."""
 
 from __future__ import annotations
 
 import gc
 import weakref
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import ofapp.common.hub  # noqa: F401
+import pytest
+
+from ofapp.common import hub
 
 # isort: split
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame
+from ofapp.bridge.event import Event
+from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.port import Port
+from ofapp.openflow.model.flow import Meter
 from ofapp.openflow.switch.mastership.ownership import LeasedOwnership
+from ofapp.openflow.switch.program import Program
+from ofapp.openflow.switch.queue import delivery
 from ofapp.openflow.switch.session import Session
+from tests.unit.openflow.messages import messages
+
+FRAMES = (b"one", b"two", b"three")
+FIRST, SECOND, THIRD = (SendFrame(frozenset({1}), name) for name in FRAMES)
 
 
-class Silent:
-    """A connection on which nothing is said."""
+class Recorder(list[bytes]):
+    """A channel that records the messages sent; it answers barriers when `answer` is called."""
+
+    ofproto = ofp
+    address = ("192.0.2.1", 4711)
+    dead = behind = False
+    send_q = object()
 
     def __init__(self) -> None:
+        super().__init__()
         self.counters: Counter[str] = Counter()
         self.listener: Any = None
-        self.id = 1
-        self.address = ("192.0.2.1", 4711)
+        self.failed: list[str] = []
+        self._xid = 0
+        self._asked: dict[int, Callable[[bytes], None]] = {}
+
+    def send(self, data: bytes) -> None:
+        self += messages(data)
+
+    def set_xid(self, message: Any) -> int:
+        self._xid += 1
+        message.set_xid(self._xid)
+        return self._xid
+
+    def request(
+        self, xid: int, data: bytes, on_reply: Callable[[bytes], None], _urgent: bool = False
+    ) -> None:
+        self._asked[xid] = on_reply
+        self.send(data)
+
+    def end_request(self, xid: int) -> None:
+        self._asked.pop(xid, None)
+
+    def answer(self) -> None:
+        """The switch has carried out all."""
+        for reply in list(self._asked.values()):
+            reply(b"")
+
+    def turn(self) -> None:
+        pass
+
+    def drained(self) -> None:
+        pass
+
+    def fail(self, error: Exception) -> None:
+        self.failed.append(str(error))
+
+    def kinds(self) -> list[int]:
+        """The types of the messages sent since this was called last."""
+        found = [message[1] for message in self]
+        self.clear()
+        return found
+
+    def frames(self) -> list[bytes]:
+        """The frames sent since this was called last."""
+        names = [name for message in self for name in FRAMES if name in message]
+        self.clear()
+        return names
 
 
-def test_one_that_is_over_is_not_left_to_the_garbage_collector() -> None:
-    channel: Any = Silent()
+@pytest.fixture(autouse=True)
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "spawn_after", lambda _seconds, function, *given: function(*given))
+
+
+@pytest.fixture
+def channel() -> Any:
+    return Recorder()
+
+
+@pytest.fixture
+def session(channel: Any) -> Iterator[Session]:
+    """A session whose switch is programmed and takes new hosts."""
+    made = start(channel)
+    yield made
+    made.stop()
+
+
+def start(channel: Any, handled: list[Any] | None = None) -> Session:
     bridge = Bridge(1, BridgeParams())
-    session = Session(
-        channel, bridge, lambda _bridge, _notice: None, LeasedOwnership(channel, 1), False
-    )
-    channel.listener = session
-    gone = weakref.ref(session), weakref.ref(session._delivery), weakref.ref(session._upkeep)
+    bridge.set_ports([Port(number, f"p{number}", number, True) for number in (1, 2)], 0.0)
+
+    def handle(_bridge: Bridge, notice: Any) -> None:
+        if handled is not None:
+            handled.append(notice)
+
+    made = Session(channel, bridge, handle, LeasedOwnership(channel, 1), False)
+    channel.listener = made
+    made._installed.metered = True
+    made._send(made._queue.open())
+    made._learn_queue.opened = True
+    return made
+
+
+def hosts(first: int, count: int, port: int = 1) -> list[Sample]:
+    return [(port, 0, 0x020000000000 + number) for number in range(first, first + count)]
+
+
+def test_a_new_host_is_two_flows_at_once(session: Session, channel: Recorder) -> None:
+    session.on_learned(hosts(1, 1), [])
+    assert channel.kinds() == [ofp.OFPT_FLOW_MOD] * 2
+    session.on_learned(hosts(1, 1), [])
+    assert channel.kinds() == []
+
+
+def test_hosts_that_come_while_the_switch_is_busy_go_together_when_it_has_answered(
+    session: Session, channel: Recorder
+) -> None:
+    session.on_learned(hosts(1, 200), [])
+    assert channel.kinds()[-1] == ofp.OFPT_BARRIER_REQUEST
+    session.on_learned(hosts(1001, 20), [])
+    session.on_learned(hosts(1021, 20), [])
+    assert channel.kinds() == []
+    assert len(session.bridge.addresses) == 200
+    channel.answer()
+    assert channel.kinds() != []
+    assert len(session.bridge.addresses) == 240
+
+
+def test_what_is_behind_a_barrier_goes_when_the_switch_has_answered_it(
+    session: Session, channel: Recorder
+) -> None:
+    session.apply([FIRST, Barrier(), SECOND])
+    session.apply([THIRD])
+    assert not session.confirm(lambda: None)
+    assert channel.frames() == [b"one"]
+    channel.answer()
+    assert channel.frames() == [b"two", b"three"]
+
+
+def test_who_waits_for_a_barrier_goes_on_when_it_is_answered(
+    session: Session, channel: Recorder
+) -> None:
+    assert session._await_barrier() is None  # type: ignore[func-returns-value]  # there is none
+    session.apply([Barrier(), SECOND])
+    passed: list[bool] = []
+    waiting = hub.spawn(lambda: passed.append(session.carried_out(5.0)))
+    hub.sleep(0)
+    assert not passed
+    channel.answer()
+    hub.sleep(0)
+    channel.answer()
+    waiting.wait()
+    assert passed == [True]
+    assert channel.frames() == [b"two"]
+
+
+def test_a_switch_confirms_what_it_was_sent(session: Session, channel: Recorder) -> None:
+    done: list[str] = []
+    session.apply([FIRST])
+    assert session.confirm(lambda: done.append("done"))
+    assert done == []
+    channel.answer()
+    assert done == ["done"]
+
+
+def test_a_switch_whose_bridge_changes_faster_than_it_confirms_is_disconnected(
+    session: Session, channel: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "MOST_WAITING", 4)
+    session.apply([FIRST, Barrier()])
+    session.apply([SECOND] * 4)
+    assert channel.failed == []
+    session.apply([THIRD])
+    assert len(channel.failed) == 1
+    channel.answer()
+    assert channel.frames() == [b"one"]
+
+
+def test_a_program_that_is_computed_in_portions_holds_later_effects_back(
+    session: Session, channel: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "CROWDED", 0)
+    session.apply([FIRST, Reprogram(), SECOND])
+    assert channel.frames() == [b"one"]
+    while session._queue.waits:
+        hub.sleep(0)
+    assert [message[1] for message in channel][-1] == ofp.OFPT_PACKET_OUT
+    assert len(channel) > 1
+    assert channel.frames() == [b"two"]
+
+
+def test_events_are_handled_and_not_sent(channel: Any) -> None:
+    handled: list[Effect] = []
+    session = start(channel, handled)
+    event = Event("bridge.ready", "the switch is in line")
+    session.apply([event, FIRST])
+    assert (handled, channel.frames()) == ([event], [b"one"])
+    session.stop()
+
+
+def test_one_that_has_ended_is_not_left_to_the_garbage_collector(channel: Any) -> None:
+    session = start(channel)
+    session.on_learned(hosts(1, 200), [])
+    session.apply([Barrier(), FIRST])
+    program = Program(meters={1: Meter(1, 1)})
+    session._installed.holds(program)
+    gone = [*map(weakref.ref, (session, session._queue, session._upkeep, session._flow, program))]
+    del program
     gc.disable()
     try:
         session.stop()
+        channel._asked.clear()  # as `Channel.serve` does in the end
         del session
-        assert [part() for part in gone] == [None] * 3
+        assert [part() for part in gone] == [None] * 5
     finally:
         gc.enable()

@@ -15,7 +15,8 @@ from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.tables import check
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 from tests.unit.openflow.guarded import HELD, guarded
 
@@ -37,12 +38,13 @@ class Switch:
 
     def __init__(self) -> None:
         self.bridge = guarded()
-        self.writer = EffectWriter(self.bridge, True)
-        self.writer.installed = self.writer.wanted()
+        self.installed = Installed(True)
+        self.writer = Encoder(self.bridge, self.installed)
+        self.installed.program = self.installed.wanted(self.bridge.desired())
 
     def apply(self, effects: list[Effect]) -> bytes:
-        written = self.writer.write(effects)
-        assert self.writer.installed.flows == self.writer.wanted().flows
+        written = self.writer.encode(effects)
+        assert self.installed.program.flows == self.installed.wanted(self.bridge.desired()).flows
         return written
 
 
@@ -91,9 +93,9 @@ def test_a_sticky_address_is_of_a_kind_of_its_own_but_deleted_like_any() -> None
     ordinary, sticky = (flows.learned_flows(1, 0, HELD, 5, age) for age in (300, None))
     assert (sticky[1].idle_timeout, sticky[1].notify_removal) == (0, False)
     assert {flow.feature for flow in sticky} == {Feature.STICKY}
-    writer = EffectWriter(guarded(), True)
-    assert codec.add_flow(sticky[1])[8:] in writer.write([InstallSticky(1, 0, HELD, 5, 0)])
-    assert codec.add_flow(ordinary[1])[8:] in writer.write([InstallEntry(1, 0, HELD, 5, 0)])
+    writer = Encoder(guarded(), Installed(True))
+    assert codec.add_flow(sticky[1])[8:] in writer.encode([InstallSticky(1, 0, HELD, 5, 0)])
+    assert codec.add_flow(ordinary[1])[8:] in writer.encode([InstallEntry(1, 0, HELD, 5, 0)])
     cookie, mask = _cookie(codec.delete_flow(ordinary[0]))
     assert make_cookie(Feature.STICKY, 5) & mask == cookie & mask
     assert make_cookie(Feature.STICKY, 6) & mask != cookie & mask
@@ -101,9 +103,9 @@ def test_a_sticky_address_is_of_a_kind_of_its_own_but_deleted_like_any() -> None
 
 
 def test_a_flush_takes_sticky_ones_only_when_told() -> None:
-    writer = EffectWriter(guarded(), True)
+    writer = Encoder(guarded(), Installed(True))
     for sticky in (False, True):
-        cookie, mask = _cookie(writer.write([Flush(1, sticky=sticky)]))
+        cookie, mask = _cookie(writer.encode([Flush(1, sticky=sticky)]))
         assert make_cookie(Feature.LEARNED, 9) & mask == cookie & mask
         assert (make_cookie(Feature.STICKY, 9) & mask == cookie & mask) is sticky
         assert make_cookie(Feature.STATIC, 9) & mask != cookie & mask

@@ -27,8 +27,11 @@ from ofapp.openflow.switch.audit import sweeper
 from ofapp.openflow.switch.audit.sweep import Occasion
 from ofapp.openflow.switch.audit.sweeper import Sweeper
 from ofapp.openflow.switch.connected import ConnectedSwitch
+from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.encode.learned import LearnedWriter
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.installed import Installed
+from ofapp.openflow.switch.queue.delivery import DeliveryQueue
+from ofapp.openflow.wire.flow_control import FlowControl
 
 EXACT = (1 << 64) - 1
 MANY = 2_000  # hosts: more than fit one look, as it is set here
@@ -152,9 +155,17 @@ class Setup:
         """A controller that knows nothing."""
         self.bridge = Bridge(1, BridgeParams(fdb_max_learned=1_000_000))
         self.bridge.put_port(Port(1, "p1", 0x02FF00000001, True, 10_000, True), 0.0)
-        self.writer = EffectWriter(self.bridge, metered=False)
-        connected = ConnectedSwitch(self.switch, self.bridge, self.switch.hold)  # type: ignore[arg-type]
-        self.sweeper = Sweeper(connected, lambda: None)
+        installed = Installed()
+        connected = ConnectedSwitch(
+            self.switch,  # type: ignore[arg-type]
+            self.bridge,
+            installed,
+            Encoder(self.bridge, installed),
+            DeliveryQueue(self.bridge, FlowControl()),
+            self.switch.hold,
+            lambda: None,
+        )
+        self.sweeper = Sweeper(connected)
 
     def learn(self, first: int, count: int) -> None:
         samples = [(1, 0, 0x020000000000 + mac) for mac in range(first, first + count)]
@@ -164,7 +175,7 @@ class Setup:
     def look(self, occasion: Occasion = Occasion.ROUTINE) -> int:
         """Look once; gives how many flows the switch came by."""
         before = self.switch.visited
-        self.sweeper.sweep(occasion, self.writer)
+        self.sweeper.sweep(occasion)
         return self.switch.visited - before
 
     def take_out(self, table: int, mac: int) -> None:

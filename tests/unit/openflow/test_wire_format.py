@@ -29,7 +29,7 @@ from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
 from ofapp.openflow.pipeline.tables import PIPELINE, check
-from ofapp.openflow.switch.encode.writer import EffectWriter
+from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 
 GOLDEN = Path(__file__).parent / "wire_format.txt"
@@ -91,7 +91,7 @@ def dump(flow: Flow) -> str:
 
 
 def program(bridge: Bridge, desired: Desired, metered: bool) -> Iterator[str]:
-    wanted = EffectWriter(bridge, metered).wanted(desired)
+    wanted = Installed(metered).wanted(desired)
     yield from map(dump, wanted.flows.values())
     for group in wanted.groups.values():
         yield f"group {group.id:#x} {codec.put_group(group, False).hex()}"

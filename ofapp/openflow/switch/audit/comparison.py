@@ -17,7 +17,7 @@ from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.pipeline.acl import is_rule_meter
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.group_numbers import is_our_group
-from ofapp.openflow.switch.audit.program import Changes, Program, work_on
+from ofapp.openflow.switch.program import Changes, Program, work_on
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 from ofapp.openflow.wire.messages.oxm import sorted_match

@@ -33,12 +33,11 @@ from ofapp.openflow.switch.audit.comparison import (
     subjects,
     superfluous,
 )
-from ofapp.openflow.switch.audit.program import difference, program
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.drops import Counters
-from ofapp.openflow.switch.encode.writer import EffectWriter
 from ofapp.openflow.switch.port_status import arrive
-from ofapp.openflow.switch.queue.delivery import Delivery, Way
+from ofapp.openflow.switch.program import difference, program
+from ofapp.openflow.switch.queue.delivery import Way
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_entry, read_flow_stats
 from ofapp.openflow.wire.messages.groups import ask_groups, ask_meters, has_meters
 from ofapp.openflow.wire.messages.portdesc import ask_ports
@@ -58,37 +57,36 @@ class OvertakenError(RequestError):
     """A switch's answer is outdated already."""
 
 
+def prepare(switch: ConnectedSwitch) -> None:
+    """Ask a switch for what must be known first, such as meters."""
+    switch.installed.forget()
+    try:
+        switch.installed.metered = has_meters(switch.channel)
+    except RequestError as error:
+        LOG.info("bridge %s has no meters: %s", switch.bridge.name, error)
+        switch.installed.metered = False
+
+
 class Reconciler:
     """Keeps one switch in line with its bridge, but for learned addresses (see `sweeper`).
 
-    counters: gets what the flows have counted; delivery: is opened once the switch holds what
-    effects build on.
-    metered: the switch has meters.
+    counters: gets what the flows have counted.
     """
 
-    def __init__(self, switch: ConnectedSwitch, counters: Counters, delivery: Delivery) -> None:
-        self.writer = EffectWriter(switch.bridge, metered=False)
-        self.metered = False
+    def __init__(self, switch: ConnectedSwitch, counters: Counters) -> None:
         self._channel = switch.channel
         self._bridge = switch.bridge
+        self._installed = switch.installed
+        self._queue = switch.queue
         self._apply = switch.apply
         self._counters = counters
-        self._delivery = delivery
-
-    def prepare(self) -> None:
-        """Ask the switch for what must be known first, such as meters; RequestError."""
-        try:
-            self.metered = has_meters(self._channel)
-        except RequestError as error:
-            LOG.info("bridge %s has no meters: %s", self._bridge.name, error)
-            self.metered = False
-        self.writer = EffectWriter(self._bridge, self.metered)
 
     def reconcile(self, adopt_static: bool) -> bool:
         """Ask for all but the learned addresses, and put right what differs.
 
         adopt_static: take the bridge's static entries, which no other place has, from the switch.
-        Gives whether the switch had anything of ours before.  RequestError, ValueError.
+        Gives whether the switch had anything of ours before; effects may be sent then
+        (`DeliveryQueue.open`).  RequestError, ValueError.
 
         It is asked once more when other changes were sent meanwhile, or wait for its barrier
         reply: to take what it had then for what it has would leave ports open for good whose
@@ -103,18 +101,18 @@ class Reconciler:
 
     def _reconcile(self, adopt_static: bool) -> bool:
         """`reconcile`, once; OvertakenError."""
-        first = self._delivery.way is Way.SHUT
+        first = self._queue.way is Way.SHUT
         believed = self._bridge.stp.states() if first else None
         ask_ports(self._channel, self._take_ports)
-        before = self.writer.installed.copy()
+        before = self._installed.program.copy()
         requests = fixed_requests(self._channel, thorough=first)
         answers = bodies(self._channel, *requests)
         every = (flow for body in answers for flow in read_flow_stats(body))
         flows = [flow for flow in every if flow.table != TableId.OWNER]
         groups = ask_groups(self._channel)
-        meters = ask_meters(self._channel) if self.metered else {}
-        self._counters.take_flows(flows)
-        changed = self._delivery.waits or self.writer.installed != before
+        meters = ask_meters(self._channel) if self._installed.metered else {}
+        self._apply(self._counters.take_flows(flows))
+        changed = self._queue.waits or self._installed.program != before
         if changed and not first:
             raise OvertakenError("the bridge changes faster than its switch can be compared")
         if believed is not None and not self._bridge.stp.settled_on(
@@ -128,11 +126,11 @@ class Reconciler:
             adopt_static_entries(self._bridge, flows, self._apply)
         if first:
             entries = dict(filter(None, map(read_entry, flows)))
-            self.writer.entries = GroupNumbers(entries)
+            self._installed.entries = GroupNumbers(entries)
             adopt_groups(self._bridge, entries, ports_of(groups), self._apply)
             adopt_held(self._bridge, flows, self._apply)
         self._bridge.ports.complete = True
-        with self._delivery.held():
+        with self._queue.held():
             changes = self._send(flows, groups, meters)
         if not first:
             self._bridge.addresses.count("mended", changes)
@@ -147,17 +145,17 @@ class Reconciler:
         The comparison takes a while, in portions.  What is sent to the switch meanwhile is newer
         than what is found, and stays.
         """
-        writer, before = self.writer, self.writer.installed.copy()
+        installed, before = self._installed, self._installed.program.copy()
         portions = Portions(self._rest)
         desired = self._bridge.desired_as_of_now()(portions)
-        writer.removed = 0
-        numbers = {key: writer.entries.of(key) for key in desired_entries(desired.entries)}
+        installed.removed = 0
+        numbers = {key: installed.entries.of(key) for key in desired_entries(desired.entries)}
         entries = [entry_flow(key, number) for key, number in portions.of(numbers.items())]
-        wanted = program(desired, self.metered, GroupNumbers(numbers), portions)
+        wanted = program(desired, installed.metered, GroupNumbers(numbers), portions)
         puts = put_groups_and_meters(wanted, groups, meters, portions)
         changes = flow_changes(chain(entries, wanted.flows.values()), flows, portions)
         changes |= superfluous(wanted, groups, meters)
-        late = difference(before, writer.installed)
+        late = difference(before, installed.program)
         if len(late) > MOST_LATE:
             raise OvertakenError(
                 "the bridge changes faster than it can be compared with its switch"
@@ -173,7 +171,7 @@ class Reconciler:
             changes.pop(key, None)
         wanted.take_in(late)
         self._channel.send(b"".join([*puts.values(), *changes.values()]))
-        writer.holds(wanted)
+        installed.holds(wanted)
         return len(changes)
 
     def _take_ports(self, ports: list[Port]) -> None:

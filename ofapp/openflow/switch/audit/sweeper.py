@@ -9,7 +9,7 @@ through one part of the whole, too, and in time through all of it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3_parser as parser
@@ -21,7 +21,6 @@ from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie
 from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.pace import Pace
-from ofapp.openflow.switch.encode.writer import EffectWriter
 from ofapp.openflow.wire.messages.codec import delete_raw
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats, read_half
 from ofapp.openflow.wire.questions import KIND_MASK, LARGE, LEARNED, flow_count, flow_request
@@ -39,29 +38,24 @@ _STICKY = make_cookie(Feature.STICKY) >> 32
 
 
 class Sweeper:
-    """Looks at one switch again and again, for the life of a connection.
+    """Sweeps of one switch, for the life of a connection."""
 
-    ready: waits until more may be sent to the switch.
-    """
-
-    def __init__(self, switch: ConnectedSwitch, ready: Callable[[], None]) -> None:
+    def __init__(self, switch: ConnectedSwitch) -> None:
         self._channel = switch.channel
         self._bridge = switch.bridge
         self._addresses = switch.bridge.addresses
+        self._installed = switch.installed
+        self._encoder = switch.encoder
         self._apply = switch.apply
-        self._ready = ready
+        self._drain = switch.drain
         self._pace = Pace()
         self._number = 0
         self._part = 0
 
-    def sweep(self, occasion: Occasion, writer: EffectWriter) -> None:
-        """Look at all learned addresses, and mend what differs; RequestError, ValueError.
-
-        writer: what knows how flows should look, and which others the tables hold.
-        """
-        self._writer = writer
+    def sweep(self, occasion: Occasion) -> None:
+        """Look at all learned addresses, and mend what differs; RequestError, ValueError."""
         back = self._addresses.back()
-        others = sum(flow.table in LARGE for flow in writer.installed.flows.values())
+        others = sum(flow.table in LARGE for flow in self._installed.program.flows.values())
         there = flow_count(self._channel) - others
         if there > SMALL and occasion is Occasion.ROUTINE:
             self._sweep_cohorts()
@@ -155,14 +149,14 @@ class Sweeper:
             mac = half.source or half.destination
             seen = half.port, half.vid, mac, serial, flow.packets, now
             effects += look(*seen, sticky=kind == _STICKY)
-            if half.destination and not self._writer.leads_right(half, flow.instructions):
+            if half.destination and not self._encoder.leads_right(half, flow.instructions):
                 effects += sweep.redirected(InstallDestination(half.port, half.vid, mac, serial))
         self._repair(effects)
 
     def _repair(self, effects: list[Effect]) -> None:
         if effects:
             self._apply(effects)
-            self._ready()
+            self._drain()
         hub.sleep(0)
 
     def _delete(self, flow: FlowStats) -> None:

@@ -11,14 +11,17 @@ from typing import Any
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.event import Event
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.lag import MEMBER
 from ofapp.openflow.pipeline.tables import PIPELINE
-from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.one_sided import OneSided
 from ofapp.openflow.switch.counters.rates import RateWatch
+from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
 from ofapp.openflow.wire.questions import feature_request
 from ofapp.openflow.wire.requests import ask, bodies, parsed
@@ -34,35 +37,31 @@ class Counters:
     drops: frames the pipeline has dropped, by rule; acl: counters of the rules of access lists.
     """
 
-    def __init__(self, switch: ConnectedSwitch) -> None:
+    def __init__(self, channel: Channel, bridge: Bridge) -> None:
         self.drops: Counter[str] = Counter()
-        self.acl = AclCounters(switch.bridge)
-        self._channel = switch.channel
-        self._bridge = switch.bridge
-        self._apply = switch.apply
-        self._one_sided = OneSided(switch.bridge)
+        self.acl = AclCounters(bridge)
+        self._channel = channel
+        self._bridge = bridge
+        self._one_sided = OneSided(bridge)
         self._locked = RateWatch(
             "port.locked", "frames", "were dropped: only its static addresses may send"
         )
 
-    def take_flows(self, flows: list[FlowStats]) -> None:
-        """All flows that the switch has of ours, but for learned addresses."""
-        self._count_drops(flows)
-        self._count_members(flows)
+    def take_flows(self, flows: list[FlowStats]) -> list[Effect]:
+        """Count all flows that the switch has of ours, but for learned addresses; gives events."""
         self.acl.see_flows(flows, time.time())
+        return [*self._count_drops(flows), *self._count_members(flows)]
 
-    def ask_meters(self) -> list[Any]:
-        """All meters of the switch (os-ken's OFPMeterStats); RequestError."""
+    def ask_meters(self) -> tuple[list[Any], list[Effect]]:
+        """All meters of the switch (os-ken's OFPMeterStats), and events; RequestError."""
         request = parser.OFPMeterStatsRequest(self._channel, 0, ofp.OFPM_ALL)
         stats = parsed(self._channel, request)
-        self._apply([*self.acl.see_meters(stats, time.time())])
-        return stats
+        return stats, [*self.acl.see_meters(stats, time.time())]
 
-    def ask_acls(self, metered: bool) -> None:
-        """The counters of access lists as they are now; RequestError, ValueError."""
+    def ask_acls(self, metered: bool) -> list[Effect]:
+        """Poll the counters of access lists; gives events.  RequestError, ValueError."""
         self._take_acls(list(bodies(self._channel, self._acl_request())))
-        if metered:
-            self.ask_meters()
+        return self.ask_meters()[1] if metered else []
 
     def save_acls(self) -> None:
         """Ask without waiting, before the next message, which may reset the counters."""
@@ -82,15 +81,15 @@ class Counters:
         flows = [flow for part in parts for flow in read_flow_stats(part)]
         self.acl.see_flows(flows, time.time())
 
-    def _count_members(self, flows: list[FlowStats]) -> None:
+    def _count_members(self, flows: list[FlowStats]) -> Iterable[Event]:
         heard = {
             _in_port(flow): flow.packets
             for flow in flows
             if (flow.table, flow.priority) == (TableId.ADMISSION, MEMBER)
         }
-        self._apply([*self._one_sided.observe(heard, time.monotonic())])
+        return self._one_sided.observe(heard, time.monotonic())
 
-    def _count_drops(self, flows: list[FlowStats]) -> None:
+    def _count_drops(self, flows: list[FlowStats]) -> Iterable[Event]:
         """A rule that leads nowhere drops; its flow's counter says how often."""
         dropping: dict[tuple[int, int], str] = {
             (table.id, rule.priority): rule.name
@@ -107,7 +106,7 @@ class Counters:
             if name == "locked":
                 locked[_in_port(flow)] = flow.packets
         self.drops = drops
-        self._apply([*self._locked.observe(locked)])
+        return self._locked.observe(locked)
 
 
 def _in_port(flow: FlowStats) -> int:

@@ -8,7 +8,7 @@ first sightings does not wait for the others, as long as they are few.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from operator import itemgetter
 
 from ofapp.bridge.fdb.backlog import Backlog
@@ -26,22 +26,25 @@ _port = itemgetter(0)
 class LearnQueue:
     """Sightings of one switch that wait to be learned.
 
-    window: what the switch takes; learn: called with the sightings that are next.
+    flow: how much the switch takes.
     opened: whether the switch is ready for any; seen: how many came by each port since this was
     taken.
     """
 
-    def __init__(self, window: FlowControl, learn: Callable[[list[Sample]], None]) -> None:
+    def __init__(self, flow: FlowControl) -> None:
         self.opened = False
         self.seen: Counter[int] = Counter()
-        self._window = window
-        self._learn = learn
+        self._flow = flow
         self._backlog = Backlog()
         self._served: set[int] = set()
 
     def __len__(self) -> int:
         """How many wait for the switch's answers."""
         return len(self._backlog) if self.opened else 0
+
+    def __bool__(self) -> bool:
+        """Whether some wait for the switch's answers."""
+        return self.opened and bool(self._backlog)
 
     @property
     def quiet(self) -> bool:
@@ -53,10 +56,13 @@ class LearnQueue:
         """How many sightings were never learned, by port."""
         return self._backlog.dropped
 
-    def take_in(self, samples: list[Sample], now: float) -> None:
-        """They were seen, in this order."""
+    def put(self, samples: list[Sample], now: float) -> list[Sample]:
+        """Take sightings in, in their order, and give those that are to be learned at once.
+
+        After them, while the flow control is open, `take` gives more.
+        """
         if not samples:
-            return
+            return []
         if len(samples) < FEW:
             for port, _, _ in samples:
                 self.seen[port] += 1
@@ -64,35 +70,34 @@ class LearnQueue:
             self.seen.update(map(_port, samples))
         if not self.opened:
             self._backlog.put(samples, now)
-        elif not self._window.is_open:
-            self._backlog.put(self._without_few(samples), now)
-            self._window.wait()
-        elif self._backlog or len(samples) > self._window.hosts:
+            return []
+        if not self._flow.is_open:
+            few = self._few(samples)
+            self._backlog.put((one for one in samples if one[0] not in few), now)
+            self._flow.wait()
+            return [one for one in samples if one[0] in few]
+        if self._backlog or len(samples) > self._flow.hosts:
             self._backlog.put(samples, now)
-            while self._backlog and self._window.is_open:  # what is known already sends nothing
-                self.learn_some(now)
-        else:
-            self._learn(samples)
+            return []
+        return samples
 
     def answered(self) -> None:
         """The switch has carried something out."""
         self._served.clear()
 
-    def learn_some(self, now: float) -> None:
-        """Pass on as many of the waiting sightings as may go at once."""
+    def take(self, now: float) -> list[Sample]:
+        """As many of the waiting sightings as may go at once."""
         self._backlog.expire(now)
-        if self.opened and self._backlog:
-            self._learn(self._backlog.take(self._window.hosts))
+        return self._backlog.take(self._flow.hosts) if self else []
 
-    def _without_few(self, samples: list[Sample]) -> list[Sample]:
-        """Learn those of ports that are not waiting for their turn; gives the others."""
+    def _few(self, samples: list[Sample]) -> set[int]:
+        """Ports whose sightings do not wait for the switch's answer."""
         few = {
             port
             for port, count in Counter(map(_port, samples)).items()
             if count <= FEW and port not in self._backlog and port not in self._served
         }
-        if not few or len(self._served) + len(few) > PORTS_AT_ONCE:
-            return samples
+        if len(self._served) + len(few) > PORTS_AT_ONCE:
+            return set()
         self._served |= few
-        self._learn([sample for sample in samples if sample[0] in few])
-        return [sample for sample in samples if sample[0] not in few]
+        return few

@@ -1,18 +1,17 @@
 """Effects of the core to OpenFlow messages, for one switch.
 
-It remembers what the switch holds, but for learned addresses, so that any change of the bridge is
-the smallest change of the switch.
+What the switch holds already is known (`installed`), so that any change of the bridge is the
+smallest change of the switch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import (
     NOTICES,
     Barrier,
@@ -43,7 +42,7 @@ from ofapp.bridge.multicast import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.common.portions import AT_ONCE, PORTION, Portions
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import Flow, Group, Match, Meter, vlan
+from ofapp.openflow.model.flow import Flow, Match, vlan
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.traps import (
     BPDU,
@@ -55,13 +54,13 @@ from ofapp.openflow.model.traps import (
     trap_seconds,
 )
 from ofapp.openflow.pipeline import flows, meters
-from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.egress import entry_groups
-from ofapp.openflow.pipeline.entries import GroupNumbers, Key, entry_of, key_of
+from ofapp.openflow.pipeline.entries import Key, entry_of, key_of
 from ofapp.openflow.pipeline.flood import flood_groups
 from ofapp.openflow.pipeline.group_numbers import port_group
-from ofapp.openflow.switch.audit.program import Program, difference, program
 from ofapp.openflow.switch.encode.learned import LearnedWriter
+from ofapp.openflow.switch.installed import Installed
+from ofapp.openflow.switch.program import difference
 from ofapp.openflow.wire.messages import bundle, codec
 from ofapp.openflow.wire.messages.oxm import AddressMatch
 
@@ -80,42 +79,28 @@ _OPENED, _COMMITTED = bundle.frame(bundle.LEARNED)
 _Writers = dict[type[Effect], Callable[[Any], bytes]]
 
 
-class EffectWriter:
-    """installed: what the switch holds, as far as was sent; metered: whether it has meters.
+class Encoder:
+    """Encoder of the effects of `bridge`, for a switch that holds what is `installed`."""
 
-    entries: which group belongs to which multicast entry there.
-    bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
-    removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
-    """
-
-    def __init__(self, bridge: Bridge, metered: bool) -> None:
-        self.installed = Program()
-        self.entries = GroupNumbers()
-        self.bundles = True
-        self.removed = 0
-        self._flooded: frozenset[int] | None = None
-        self._bpdus: list[tuple[int, int]] = []
+    def __init__(self, bridge: Bridge, installed: Installed) -> None:
         self._bridge = bridge
-        self._metered = metered
+        self._installed = installed
+        self._bpdus: list[tuple[int, int]] = []
         self._renew()
-
-    def holds(self, program: Program) -> None:
-        """Take this as what the switch was found to hold."""
-        self.installed, self._flooded = program, None
-
-    def wanted(self, desired: Desired | None = None, portions: Portions = AT_ONCE) -> Program:
-        """What the switch should hold, for its bridge as it is or as given."""
-        return program(desired or self._bridge.desired(), self._metered, self.entries, portions)
 
     def leads_right(self, half: AddressMatch, instructions: bytes) -> bool:
         """Whether a destination half that a switch holds does what one of today would do."""
         return instructions == self._learned.instructions(half.port, half.vid)
 
-    def write(self, effects: list[Effect]) -> bytes:
+    def encode(self, effects: list[Effect]) -> bytes:
         """The messages of all effects, in their order; events have no message."""
         if self._learned.port_policies is not self._bridge.port_policies:
             self._renew()
-        if len(effects) >= MANY and self.bundles and self._parts.keys() >= set(map(type, effects)):
+        if (
+            len(effects) >= MANY
+            and self._installed.bundles
+            and self._parts.keys() >= set(map(type, effects))
+        ):
             parts = self._parts
             return b"".join(
                 [_OPENED, *[parts[type(effect)](effect) for effect in effects], _COMMITTED]
@@ -140,44 +125,6 @@ class EffectWriter:
         self._single = _writers(self._learned, self._sticky)
         bundled = (LearnedWriter(age, policies, bundled=True) for age in (ageing_time, None))
         self._parts = _writers(*bundled)
-
-    def _put_groups(self, groups: Iterable[Group]) -> bytes:
-        """Groups after their parts; parts that nothing leads to any more go."""
-        messages: list[bytes] = []
-        for group in groups:
-            have = self.installed.groups.get(group.id)
-            if have != group:
-                self.installed.groups[group.id] = group
-                messages.append(codec.put_group(group, have is not None))
-                messages += map(self._drop_group, parts_of(have) - parts_of(group))
-        return b"".join(messages)
-
-    def _drop_group(self, number: int) -> bytes:
-        parts = parts_of(self.installed.groups.pop(number, None))
-        return b"".join([codec.delete_group(number), *map(self._drop_group, parts)])
-
-    def _put_meter(self, meter: Meter) -> bytes:
-        have = self.installed.meters.get(meter.id)
-        if have == meter:
-            return b""
-        self.installed.meters[meter.id] = meter
-        return codec.make_meter(meter) if have is None else codec.put_meter(meter, exists=True)
-
-    def _drop_meter(self, number: int) -> bytes:
-        known = self.installed.meters.pop(number, None)
-        return b"" if known is None else codec.delete_meter(number)
-
-    def _put(self, flow: Flow) -> bytes:
-        if self.installed.flows.get(flow.identity) == flow and not flow.hard_timeout:
-            return b""
-        self.installed.flows.put(flow)
-        return codec.add_flow(flow)
-
-    def _take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
-        if not self.installed.flows.take_out(flow):
-            return b""
-        self.removed += 1
-        return codec.delete_flow(flow, any_serial)
 
     def _message(self, effect: Effect) -> bytes:
         if write := self._single.get(type(effect)):
@@ -210,7 +157,7 @@ class EffectWriter:
             case PutStatic():
                 return self._put_static(effect)
             case RemoveStatic(mac, vid):
-                return b"".join(map(self._take_out, self._installed_static(mac, vid)))
+                return b"".join(map(self._installed.take_out, self._installed_static(mac, vid)))
             case Flush():
                 return self._flush(effect)
             case SetGate():
@@ -218,9 +165,11 @@ class EffectWriter:
             case SetRate(port):
                 return self._set_rate(port)
             case HoldDown():
-                return self._put(flows.hold_flow(effect))
+                return self._installed.put(flows.hold_flow(effect))
             case LetGo(vid, mac):
-                return self._take_out(flows.hold_flow(HoldDown(vid, mac, 0, 0, 0)), any_serial=True)
+                return self._installed.take_out(
+                    flows.hold_flow(HoldDown(vid, mac, 0, 0, 0)), any_serial=True
+                )
             case _:
                 raise TypeError(f"{effect!r} has no message")
 
@@ -232,72 +181,82 @@ class EffectWriter:
         trapping = iter([*self._bridge.trapping()])
         while portion := [*islice(trapping, PORTION)]:
             yield b"".join(
-                _trap(port, trap_seconds(hello_time), self._metered) for port, hello_time in portion
+                _trap(port, trap_seconds(hello_time), self._installed.metered)
+                for port, hello_time in portion
             )
 
     def reprogramming(self) -> Callable[[Portions], bytes]:
         """A function that gives the messages that make the switch what its bridge wants now.
 
-        It works in portions, between which `write` must not be called.  `holds` may be: then the
-        program is compared with what the switch was found to hold.
+        It works in portions, between which `encode` must not be called.  `Installed.holds` may be:
+        then the program is compared with what the switch was found to hold.
         """
         make = self._bridge.desired_as_of_now()
+        installed = self._installed
 
         def reprogram(portions: Portions) -> bytes:
             desired = make(portions)
-            wanted = self.wanted(desired, portions)
-            installed = None
-            while installed is not self.installed:
-                installed = self.installed
-                changes = difference(installed, wanted, portions)
+            wanted = installed.wanted(desired, portions)
+            before = None
+            while before is not installed.program:
+                before = installed.program
+                changes = difference(before, wanted, portions)
                 messages = changes.messages(portions)
-            self.installed, self._flooded = wanted, desired.flooded
-            self.removed += len(changes.flows_removed)
+            installed.program, installed.flooded = wanted, desired.flooded
+            installed.removed += len(changes.flows_removed)
             return messages
 
         return reprogram
 
     def _set_flood(self, ports: frozenset[int]) -> bytes:
         """These ports, and no others that open later: what blocks must come first."""
-        touched = None if self._flooded is None else self._flooded ^ ports
-        self._flooded = ports
-        return self._put_groups(flood_groups(self._bridge.port_policies, ports, touched))
+        touched = None if self._installed.flooded is None else self._installed.flooded ^ ports
+        self._installed.flooded = ports
+        return self._installed.put_groups(flood_groups(self._bridge.port_policies, ports, touched))
 
     def _set_state(self, port: int, state: PortState) -> bytes:
         """Delete before adding, from the outermost table on, so that no frame is half-way in."""
         desired = self._bridge.desired_port(port, state)
-        wanted = [*flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._metered)]
+        wanted = [
+            *flows.port_flows(desired, tuple(self._bridge.static_on(port)), self._installed.metered)
+        ]
         kept = {flow.identity for flow in wanted}
-        messages = [self._take_out(flow) for flow in self._on(port) if flow.identity not in kept]
-        if self._metered:
-            messages += map(self._put_meter, meters.port_meters(desired))
-        return b"".join([*messages, *map(self._put, wanted)])
+        messages = [
+            self._installed.take_out(flow) for flow in self._on(port) if flow.identity not in kept
+        ]
+        if self._installed.metered:
+            messages += map(self._installed.put_meter, meters.port_meters(desired))
+        return b"".join([*messages, *map(self._installed.put, wanted)])
 
     def _close(self, port: int) -> bytes:
-        messages = [*map(self._take_out, self._on(port))]
-        messages += [self._drop_meter(meters.meter_id(port, kind)) for kind in OF_PORTS]
+        messages = [*map(self._installed.take_out, self._on(port))]
+        messages += [self._installed.drop_meter(meters.meter_id(port, kind)) for kind in OF_PORTS]
         return b"".join(messages)
 
     def _on(self, port: int) -> list[Flow]:
         """A port's own flows, and not those that are of the switch's port of that number."""
         flows = (
-            flow for flow in self.installed.flows.of_port(port) if flow.feature not in _OF_SWITCH
+            flow
+            for flow in self._installed.program.flows.of_port(port)
+            if flow.feature not in _OF_SWITCH
         )
         return sorted(flows, key=lambda flow: (flow.table, flow.priority))
 
     def _set_entry(self, key: Key, ports: frozenset[int] | None) -> bytes:
         """The group before the flow that leads to it, and after it on the way out."""
         if ports is not None:
-            number = self.entries.of(key)
-            known = number in self.installed.groups
-            message = self._put_groups(
+            number = self._installed.entries.of(key)
+            known = number in self._installed.program.groups
+            message = self._installed.put_groups(
                 entry_groups(self._bridge.port_policies, number, key.vid, ports)
             )
             return message if known else message + codec.add_flow(flows.entry_flow(key, number))
-        released = self.entries.release(key)
+        released = self._installed.entries.release(key)
         if released is None:
             return b""
-        return codec.delete_flow(flows.entry_flow(key, released)) + self._drop_group(released)
+        return codec.delete_flow(flows.entry_flow(key, released)) + self._installed.drop_group(
+            released
+        )
 
     def _put_static(self, static: PutStatic) -> bytes:
         wanted = [*flows.static_flows(self._bridge.port_policies, static)]
@@ -309,45 +268,52 @@ class EffectWriter:
             for flow in self._installed_static(static.mac, static.vid)
             if flow.identity not in kept
         ]
-        return b"".join([*map(self._put, wanted), *map(self._take_out, old)])
+        return b"".join([*map(self._installed.put, wanted), *map(self._installed.take_out, old)])
 
     def _set_gate(self, gate: SetGate) -> bytes:
         messages = []
         for port in self._bridge.active_ports() if gate.port is None else [gate.port]:
-            flow = flows.gate_flow(port, gate.vid, self._metered)
+            flow = flows.gate_flow(port, gate.vid, self._installed.metered)
             desired = self._bridge.desired_port(port)
             full = desired.full if gate.vid is None else gate.vid in desired.full_vlans
             wanted = full and desired.forwards
-            messages.append(self._put(flow) if wanted else self._take_out(flow))
+            messages.append(self._installed.put(flow) if wanted else self._installed.take_out(flow))
         return b"".join(messages)
 
     def _set_lag(self, lag: DesiredLag) -> bytes:
         """Delete before adding: no frame of a former member enters any more."""
-        wanted = [*flows.lag_flows(lag, self._metered)]
+        wanted = [*flows.lag_flows(lag, self._installed.metered)]
         kept = {flow.identity for flow in wanted}
         old = [
             flow
-            for flow in self.installed.flows.values()
+            for flow in self._installed.program.flows.values()
             if flow.feature in (Feature.LAG, LACP.feature) and flow.serial == lag.number
         ]
         gone = [flow for flow in old if flow.identity not in kept]
-        messages = [*map(self._take_out, gone)]
-        if self._metered:
-            messages += map(self._drop_meter, meters.metered_by(gone))
+        messages = [*map(self._installed.take_out, gone)]
+        if self._installed.metered:
+            messages += map(self._installed.drop_meter, meters.metered_by(gone))
             traps = (meters.trap_meter(LACP, place) for place in lacp_places(lag))
-            messages += map(self._put_meter, traps)
-        return b"".join([*messages, *map(self._put, wanted)])
+            messages += map(self._installed.put_meter, traps)
+        return b"".join([*messages, *map(self._installed.put, wanted)])
 
     def _set_trap(self, kind: str, port: int, on: bool) -> bytes:
         trap, place = _TRAPS[kind], Place(port)
-        flow, meter = flows.trap_flow(trap, place, self._metered), meters.trap_meter(trap, place)
+        flow, meter = (
+            flows.trap_flow(trap, place, self._installed.metered),
+            meters.trap_meter(trap, place),
+        )
         if on:
-            return (self._put_meter(meter) if self._metered else b"") + self._put(flow)
-        return self._take_out(flow) + self._drop_meter(meter.id)
+            return (
+                self._installed.put_meter(meter) if self._installed.metered else b""
+            ) + self._installed.put(flow)
+        return self._installed.take_out(flow) + self._installed.drop_meter(meter.id)
 
     def _set_rate(self, port: int) -> bytes:
         meter = meters.sighting_meter(self._bridge.desired_port(port))
-        return self._put_meter(meter) if meter.id in self.installed.meters else b""
+        return (
+            self._installed.put_meter(meter) if meter.id in self._installed.program.meters else b""
+        )
 
     def _installed_static(self, mac: int, vid: int | None) -> list[Flow]:
         """The flows installed of a static or local address."""
@@ -355,7 +321,7 @@ class EffectWriter:
         where = None if vid is None else vlan(vid)
         return [
             flow
-            for flow in self.installed.flows.of_address(mac)
+            for flow in self._installed.program.flows.of_address(mac)
             if flow.feature is feature and (where is None or where in flow.match)
         ]
 
@@ -366,7 +332,7 @@ class EffectWriter:
         sticky, destination = flush.sticky, TableId.DESTINATION
         messages = codec.delete_learned(TableId.SOURCE, tagged + behind, sticky=sticky)
         messages += codec.delete_learned(destination, tagged, flush.port, sticky=sticky)
-        if flush.port is not None and port_group(flush.port) in self.installed.groups:
+        if flush.port is not None and port_group(flush.port) in self._installed.program.groups:
             group = port_group(flush.port)
             messages += codec.delete_learned(destination, tagged, out_group=group, sticky=sticky)
         return messages

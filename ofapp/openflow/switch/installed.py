@@ -1,0 +1,91 @@
+"""What a switch is believed to hold: what it was found to hold, and what it was sent since.
+
+Each change gives the smallest message that makes it: none where the switch has it already.
+Learned addresses are not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ofapp.bridge.desired import Desired
+from ofapp.common.portions import AT_ONCE, Portions
+from ofapp.openflow.model.flow import Flow, Group, Meter
+from ofapp.openflow.pipeline.chain import parts_of
+from ofapp.openflow.pipeline.entries import GroupNumbers
+from ofapp.openflow.switch.program import Program, program
+from ofapp.openflow.wire.messages import codec
+
+
+class Installed:
+    """What one switch is believed to hold.
+
+    metered: whether it has meters.
+    program: its flows, groups and meters; entries: which group belongs to which multicast entry.
+    flooded: the ports that its flood groups have; None while that is not known.
+    bundles: whether many learned addresses go as a bundle, which a switch refuses as a whole.
+    removed: flows deleted since the last comparison, for which no FLOW_REMOVED has come yet.
+    """
+
+    def __init__(self, metered: bool = False) -> None:
+        self.metered = metered
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again: nothing is known of the switch's flows."""
+        self.program = Program()
+        self.entries = GroupNumbers()
+        self.flooded: frozenset[int] | None = None
+        self.bundles = True
+        self.removed = 0
+
+    def holds(self, program: Program) -> None:
+        """Take this as what the switch was found to hold."""
+        self.program, self.flooded = program, None
+
+    def wanted(self, desired: Desired, portions: Portions = AT_ONCE) -> Program:
+        """What the switch should hold, with the groups that its multicast entries have."""
+        return program(desired, self.metered, self.entries, portions)
+
+    def put(self, flow: Flow) -> bytes:
+        """Add or change a flow; one with a hard timeout is also renewed."""
+        if self.program.flows.get(flow.identity) == flow and not flow.hard_timeout:
+            return b""
+        self.program.flows.put(flow)
+        return codec.add_flow(flow)
+
+    def take_out(self, flow: Flow, any_serial: bool = False) -> bytes:
+        """Delete a flow."""
+        if not self.program.flows.take_out(flow):
+            return b""
+        self.removed += 1
+        return codec.delete_flow(flow, any_serial)
+
+    def put_groups(self, groups: Iterable[Group]) -> bytes:
+        """Groups after their parts; parts that nothing leads to any more go."""
+        messages: list[bytes] = []
+        for group in groups:
+            have = self.program.groups.get(group.id)
+            if have != group:
+                self.program.groups[group.id] = group
+                messages.append(codec.put_group(group, have is not None))
+                messages += map(self.drop_group, parts_of(have) - parts_of(group))
+        return b"".join(messages)
+
+    def drop_group(self, number: int) -> bytes:
+        """Delete a group and its parts."""
+        parts = parts_of(self.program.groups.pop(number, None))
+        return b"".join([codec.delete_group(number), *map(self.drop_group, parts)])
+
+    def put_meter(self, meter: Meter) -> bytes:
+        """Add or change a meter."""
+        have = self.program.meters.get(meter.id)
+        if have == meter:
+            return b""
+        self.program.meters[meter.id] = meter
+        return codec.make_meter(meter) if have is None else codec.put_meter(meter, exists=True)
+
+    def drop_meter(self, number: int) -> bytes:
+        """Delete a meter."""
+        known = self.program.meters.pop(number, None)
+        return b"" if known is None else codec.delete_meter(number)
