@@ -8,7 +8,7 @@ from ofapp.api.base import PortRef
 from ofapp.api.problems import AGAIN, ProblemError, field_problem
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
-from ofapp.controller.configuration.changes.asked import missing_port
+from ofapp.controller.configuration.changes.ports import missing_port
 from ofapp.controller.network import Network
 
 

@@ -18,6 +18,8 @@ from werkzeug.exceptions import HTTPException
 from ofapp.api.answers import security_headers
 from ofapp.api.base import Input
 from ofapp.bridge.input_error import InputError
+from ofapp.bridge.multicast import ParamError
+from ofapp.bridge.stp import ParameterError
 from ofapp.config.errors import findings
 from ofapp.controller.state import NotSavedError
 
@@ -136,11 +138,20 @@ CHANGE = {**documented(400, 404, 409, 413, 415), **UNSAVED}
 
 @contextmanager
 def refused(status: int) -> Iterator[None]:
-    """Convert an `InputError` of the controller into a problem with this status."""
+    """Convert a refusal by the controller into a problem with this status.
+
+    422 for one value of spanning tree that is out of range.
+    """
     try:
         yield
     except InputError as error:
         raise field_problem(status, error.field, str(error)) from None
+    except ParamError as error:
+        hint = "values that depend on each other can be set in one go"
+        raise field_problem(status, error.field, f"{error}; {hint}") from None
+    except ParameterError as error:
+        fields = [(field, str(error)) for field in error.fields]
+        raise ProblemError(422 if len(fields) == 1 else status, str(error), fields) from None
 
 
 def install(app: Flask) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -63,6 +63,15 @@ class Model(BaseModel):
             for key, value in given.items()
             if value is not None or key not in fields or fields[key].default is None
         }
+
+    def check(self) -> None:
+        """ValueError for values that contradict each other."""
+
+    def changed(self, values: Mapping[str, Any]) -> Self:
+        """A copy with other values, of the right types; ValueError as in `check`."""
+        new = self.model_copy(update=values)
+        new.check()
+        return new
 
 
 def similar(given: str, known: Iterable[str]) -> str | None:

@@ -6,7 +6,6 @@ pattern would carry half of another host's frames.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
@@ -77,8 +76,6 @@ class Lag(fields_of(LagParams), Model):  # type: ignore[misc]
             raise FaultsError([(("min_links",), f"{what}: it could never be up")])
         return made
 
-    def changed(self, values: Mapping[str, Any]) -> Self:
-        """A copy with other values, of the right types; FaultsError."""
-        new = self.model_copy(update=values)
-        new.params()
-        return new
+    def check(self) -> None:
+        """Make the core's value; FaultsError."""
+        self.params()

@@ -7,7 +7,6 @@ all of them are known: `MulticastBridge.check`.  The parameters are the core's o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 from pydantic import Field, StrictStr, field_serializer, field_validator, model_validator
@@ -86,12 +85,6 @@ class MulticastBridge(MulticastSettings):
                 raise _in_vlan(vid, error) from None
         return found
 
-    def changed(self, values: Mapping[str, Any]) -> Self:
-        """A copy with other values, of the right types; ParamError."""
-        new = self.model_copy(update=values)
-        new.check()
-        return new
-
 
 class MulticastPortVlan(fields_of(PortVlanParams), Model):  # type: ignore[misc]
     """Multicast snooping of a port in one VLAN."""
@@ -113,11 +106,9 @@ class MulticastPort(fields_of(PortParams), Model):  # type: ignore[misc]
         vlans = {vid: own.params() for vid, own in self.vlans.items()}
         return PortParams(**core_values(self, PortParams), vlans=vlans)
 
-    def changed(self, values: Mapping[str, Any]) -> Self:
-        """A copy with other values, of the right types; ParamError."""
-        new = self.model_copy(update=values)
-        new.params()
-        return new
+    def check(self) -> None:
+        """Make the core's value; ParamError."""
+        self.params()
 
 
 class MdbEntry(Model):

@@ -6,9 +6,7 @@ refusal is what the user reads.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
@@ -24,16 +22,6 @@ class _Checked(Model):
     def _check(self) -> Self:
         self.check()
         return self
-
-    @abstractmethod
-    def check(self) -> None:
-        """Make the core's value; stp.ParameterError."""
-
-    def changed(self, values: Mapping[str, Any]) -> Self:
-        """A copy with other values, of the right types; stp.ParameterError."""
-        new = self.model_copy(update=values)
-        new.check()
-        return new
 
 
 class _Bridge(_Checked):

@@ -16,8 +16,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel
-
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
 from ofapp.common.buckets import Buckets
 from ofapp.common.printable import printable
@@ -41,13 +40,17 @@ def record(change: str) -> None:
         changes.append(change)
 
 
-def record_fields(about: str, old: BaseModel, changes: Mapping[str, Any]) -> None:
-    """Record changes of fields of an object, with their old and new values."""
-    if _changes.get() is None:
-        return
-    before = old.model_dump(mode="json")
-    for name, value in changes.items():
-        record(f"{about}: {name}: {_shown(before.get(name))} -> {_shown(value)}")
+def record_of(bridge: Bridge, change: str) -> None:
+    """Record a change of a bridge."""
+    record(f"{bridge.name} ({bridge.datapath_id:016x}): {change}")
+
+
+def field_changes(about: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Changed fields of an object in words, with their old and new values, as JSON has them."""
+    return tuple(
+        f"{about}: {name}: {_shown(old.get(name))} -> {_shown(value)}"
+        for name, value in new.items()
+    )
 
 
 def _shown(value: Any) -> str:
@@ -57,8 +60,8 @@ def _shown(value: Any) -> str:
 class Audit:
     """The audit trail of one controller."""
 
-    def __init__(self, tell: Callable[[int | None, Event], None], trail: Trail) -> None:
-        self._tell = tell
+    def __init__(self, emit: Callable[[int | None, Event], None], trail: Trail) -> None:
+        self._emit = emit
         self._trail = trail
         self._denials = Buckets(DENIALS, DENIALS_RATE)
 
@@ -90,16 +93,16 @@ class Audit:
         self, kind: str, who: str, role: str, address: str, what: str, changes: list[str]
     ) -> None:
         more = max(0, len(changes) - SHOWN)
-        told = [printable(change) for change in changes[:SHOWN]]
+        shown = [printable(change) for change in changes[:SHOWN]]
         data: dict[str, object] = {"who": who, "role": role, "from": address, "request": what}
         if kind == "audit.change":
-            data |= {"changes": told} | ({"more": more} if more else {})
-        words = "; ".join(told[:IN_WORDS]) or "refused: this role may not do that"
+            data |= {"changes": shown} | ({"more": more} if more else {})
+        words = "; ".join(shown[:IN_WORDS]) or "refused: this role may not do that"
         if len(changes) > IN_WORDS:
             words += f"; and {len(changes) - IN_WORDS} more"
         severity = Severity.INFO if kind == "audit.change" else Severity.WARNING
         message = f"{who} ({role}) from {address}: {what}: {words}"
-        self._tell(None, Event(kind, message, severity, data=data))
+        self._emit(None, Event(kind, message, severity, data=data))
         if kind == "audit.denied" and not self._denials.take(who, time.monotonic()):
             return
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")

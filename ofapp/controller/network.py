@@ -39,11 +39,12 @@ from ofapp.controller.bridges.registry import Registry
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.bridges.throttle import Throttle
 from ofapp.controller.configuration.changes import RequestedChanges
+from ofapp.controller.configuration.configurator import Configurator
+from ofapp.controller.configuration.file_watch import watch_file
 from ofapp.controller.configuration.pushed import Pushed
 from ofapp.controller.configuration.reload import Reloader
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import RunningConfiguration
-from ofapp.controller.configuration.transition import Transition
 from ofapp.controller.events import EventLog
 from ofapp.controller.state.protocols import StateWriter
 from ofapp.controller.state.store import State
@@ -85,10 +86,10 @@ class Network:
         remembered = state.snapshots["stp"].bridges
         absentees = Absentees(self.bridges, dispatcher.apply, remembered, time.monotonic())
         self.lifetime = lifetime = Lifetime(shared, entries, state, absentees, self.owners.agents())
-        transition = Transition(shared, entries)
-        self.reloader = Reloader(shared, transition, state.accepted, find)
+        configurator = Configurator(shared, entries)
+        self.reloader = Reloader(shared, configurator, state.accepted, find)
         self.connections = Connections(shared, lifetime, self.owners, state.connected)
-        self.changes = RequestedChanges(shared, entries, lifetime, self.reloader)
+        self.changes = RequestedChanges(shared, configurator, entries, lifetime, self.reloader)
         self.audit = Audit(events.tell, state.trail)
         self.access = Access(Tokens(state.storage, events.tell), events.tell)
         self._state = state
@@ -106,7 +107,7 @@ class Network:
         dispatcher.on(Unsettled, lambda bridge, own: writers["stp"].invalidate(bridge, own.valid))
         dispatcher.on(PortRenamed, lambda bridge, _: entries.save(bridge))
         dispatcher.on(InLine, lambda bridge, _: entries.save(bridge))
-        dispatcher.after(BridgeNamed, transition.named)
+        dispatcher.after(BridgeNamed, configurator.named)
         dispatcher.after(SpokenFor, lambda bridge: absentees.back(bridge, time.monotonic()))
 
     def start(self) -> None:
@@ -118,7 +119,7 @@ class Network:
             self.heartbeat.run,
             Throttle(self.sessions).run,
             self.lifetime.run,
-            lambda: self.reloader.watch(lambda: self.reload("the file's watch")),
+            self._watch_file,
             self._save_uses,
         ):
             hub.keep(self.events.fault, loop)
@@ -133,10 +134,16 @@ class Network:
         """Why stored state cannot be saved now; None while all is saved."""
         return self._state.unsaved
 
-    def take(self, pushed: Pushed) -> None:
+    def _watch_file(self) -> None:
+        reloader = self.reloader
+        watch_file(
+            reloader.find, lambda: reloader.file_changed(lambda: self.reload("the file's watch"))
+        )
+
+    def apply_pushed(self, pushed: Pushed) -> None:
         """Apply a configuration that was pushed to all members; ConfigError."""
         with self.audit.act(pushed.by, str(Role.ADMIN), "the cluster", f"push {pushed.place}"):
-            self.reloader.take(pushed)
+            self.reloader.apply_pushed(pushed)
 
     def close(self) -> None:
         """Release every switch when the controller ends; the switches keep their flows."""

@@ -97,7 +97,12 @@ class Joined(NamedTuple):
         from ofapp.controller.cluster.sharing.configuration import Takes
 
         reloader, lessee = network.reloader, self.owners.lessee
-        takes = Takes(network.take, reloader.check, reloader.filed, lambda: lessee.held.number)
+        takes = Takes(
+            network.apply_pushed,
+            reloader.check_pushed,
+            reloader.local_config,
+            lambda: lessee.held.number,
+        )
         reloader.sharing, reloader.pushed = self.configuration, self.configuration.taken
         self.configuration.start(takes)
 

@@ -17,8 +17,8 @@ from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.config import Config
 from ofapp.config.multicast import MulticastBridge
-from ofapp.config.stp import StpBridge
 from ofapp.controller.bridges import connections, lifetime
+from ofapp.controller.configuration.changes.sections import MULTICAST, STP
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state.settings import RunTimeSettings
@@ -57,6 +57,8 @@ class FakeSession:
 
     def apply(self, effects: Any) -> None:
         pass
+
+    reconfigure = apply
 
     def check_soon(self) -> None:
         pass
@@ -148,8 +150,8 @@ def test_a_bridge_that_made_room_is_as_it_was_set_when_it_is_back(
     monkeypatch.setattr(lifetime, "MAX_BRIDGES", 1)
     net = make()
     channel = connect(net, 1)
-    net.changes.stp.set(net.bridges[1], StpBridge(priority=4096))
-    net.changes.multicast.set(net.bridges[1], MulticastBridge(mcast_snooping=False))
+    net.changes.settings.change(net.bridges[1], STP, {"priority": 4096})
+    net.changes.settings.change(net.bridges[1], MULTICAST, {"mcast_snooping": False})
     for datapath_id in (2, 1):
         net.connections.disconnected(channel)  # type: ignore[arg-type]
         channel = connect(net, datapath_id)
@@ -312,14 +314,14 @@ class TestState:
 
         def change(net: Network, **values: Any) -> None:
             bridge = net.bridges[1]
-            net.changes.ports.set(bridge, bridge.ports.named("eth0"), values).wait()
+            net.changes.settings.change_port(bridge, bridge.ports.named("eth0"), values).wait()
 
         def policy(net: Network) -> Any:
             return net.bridges[1].port_policies.port(1).policy
 
         net = begin({})
         own = net.running.of(1).stp.changed({"priority": 4096})
-        net.changes.stp.set(net.bridges[1], own).wait()
+        net.changes.settings.change(net.bridges[1], STP, dict(own)).wait()
         change(net, isolated=True)
         change(net, learning=False)
 
@@ -350,7 +352,7 @@ class TestState:
         net = make(State(tmp_path))
         channel = connect(net, 1)
         own = net.running.of(1).stp.changed({"priority": 4096})
-        net.changes.stp.set(net.bridges[1], own).wait()
+        net.changes.settings.change(net.bridges[1], STP, dict(own)).wait()
         net.connections.disconnected(channel)  # type: ignore[arg-type]
         for ticket in net.changes.forget(net.bridges[1]):
             ticket.wait()

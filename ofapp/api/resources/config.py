@@ -30,6 +30,7 @@ from ofapp.controller.configuration.pushed import PushError, UncertainError
 from ofapp.controller.configuration.reload import BridgeReload, Reload
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.network import Network
+from ofapp.controller.state.keeper import wait_for_all
 
 _GZIP = 31
 """zlib's window with gzip's header."""
@@ -179,8 +180,7 @@ def blueprint(network: Network) -> APIBlueprint:
             done = network.changes.reload(query.dry_run, query.force, query.reset)
         except ConfigError as error:
             raise _invalid(error) from None
-        for ticket in done.saved:
-            ticket.wait()
+        wait_for_all(done.saved)
         return answer(_reload(done))
 
     @api.post("/push", responses={200: Pushed, **documented(409, 503)})
@@ -203,7 +203,7 @@ def blueprint(network: Network) -> APIBlueprint:
             raise ProblemError(409, detail)
         pushed = Pushing(_unpacked(body.data), printable(body.file), caller().name, time.time())
         try:
-            planned = reloader.check(pushed, query.force)
+            planned = reloader.check_pushed(pushed, query.force)
             outcome = reloader.sharing.push(pushed, query.dry_run, query.force)
         except ConfigError as error:
             raise _invalid(error) from None

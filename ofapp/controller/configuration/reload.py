@@ -9,32 +9,27 @@ made over the API are data and not settings: they stay in any case.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from ofapp.bridge.answers import switch_ports
-from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
-from ofapp.bridge.lag.params import INTERRUPTION, interrupting
-from ofapp.common import hub
 from ofapp.config import Config, ConfigError, load_config
-from ofapp.config.bridge import Bridge as BridgeSettings
-from ofapp.config.compare import differences
-from ofapp.config.document import Place
-from ofapp.config.errors import Fault
-from ofapp.config.load import signature
-from ofapp.config.loss import extent, missing
-from ofapp.controller.audit import record
 from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.configurator import Configurator
+from ofapp.controller.configuration.guard import (
+    FORCED_PUSH,
+    TruncationGuard,
+    fault,
+    refuse,
+)
+from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
-from ofapp.controller.configuration.transition import Changed, Transition
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.state.keeper import Ticket
-
-POLL = 1.0
-"""Seconds between two checks of a watched file."""
+from ofapp.openflow.switch.program import Changes
 
 SHOWN = 1000
 """Most lines of a bridge's flow changes that are reported."""
@@ -88,39 +83,18 @@ class Reload:
         return f"{names}: {counts or 'no flow'} changed in {self.milliseconds:.1f} ms{waits}"
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """filed: settings of the old file; new: wanted settings, by the new file and at run time."""
-
-    bridge: Bridge
-    filed: BridgeSettings
-    new: BridgeSettings
-    changes: tuple[str, ...]
-    dropped: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """Changes that a configuration makes.  restart, warnings: as in `Reload`."""
-
-    config: Config
-    plans: tuple[_Plan, ...]
-    restart: tuple[str, ...]
-    warnings: tuple[str, ...]
-
-
 @dataclass
 class Reloader:
-    """Reader of the configuration file of all bridges.
+    """Applies the configuration file to all bridges.
 
-    accepted: stores the extent of the last accepted file: reloaded, or complete at a start.
+    accepted: stores the extent of the last accepted file.
     find: the file's path, None while there is none; called each time, as a file may be made later.
     loaded: time of the last read, in seconds since the epoch; valid: the last attempt succeeded.
     pushed: configuration that replaces the file, in a cluster; sharing: the cluster's members.
     """
 
     shared: Shared
-    transition: Transition
+    configurator: Configurator
     accepted: AcceptedFile
     find: Callable[[], Path | None]
     loaded: float = field(default_factory=time.time)
@@ -129,7 +103,7 @@ class Reloader:
     sharing: Sharing | None = None
 
     def __post_init__(self) -> None:
-        self._extent = extent(self.config)
+        self._guard = TruncationGuard(self.accepted, self.config)
 
     @property
     def config(self) -> Config:
@@ -144,16 +118,12 @@ class Reloader:
         """
         if self.pushed is not None:
             return  # it was checked when it was pushed
-        before = self.accepted.load()
-        doubt = None if before is None else missing(before, self._extent)
-        if before is None or doubt is None:
-            self.accepted.save(self._extent)
-            return
-        self._extent = before
-        message = f"{_place(self.place)}: {_refusal(doubt)}; it is in force meanwhile"
-        self.shared.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
+        doubt = self._guard.start()
+        if doubt is not None:
+            message = f"{self._file}: {doubt}; it is in force meanwhile"
+            self.shared.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
 
-    def take(self, pushed: Pushed) -> Reload:
+    def apply_pushed(self, pushed: Pushed) -> Reload:
         """Apply a pushed configuration instead of the file.
 
         Raises ConfigError and logs an event.
@@ -165,17 +135,13 @@ class Reloader:
             self.pushed = before
             raise
 
-    def check(self, pushed: Pushed, force: bool) -> Reload:
+    def check_pushed(self, pushed: Pushed, force: bool) -> Reload:
         """Changes that a pushed configuration would make; ConfigError as in `reload`."""
         config = pushed.config()
-        doubt = None if force else missing(self._extent, extent(config))
-        if doubt is not None:
-            raise _incomplete(pushed.place, doubt, "ofapp config push --force")
+        refuse(pushed.place, self._guard.doubt(config, force, FORCED_PUSH))
         begun = time.monotonic()
-        compared = self._compare(config, reset=False)
-        done = self._foresee(compared)
-        milliseconds = round((time.monotonic() - begun) * 1000, 3)
-        return Reload(True, pushed.place, milliseconds, done, compared.restart, compared.warnings)
+        plan = self._plan(config, reset=False)
+        return _outcome(plan, pushed.place, begun, self._preview(plan))
 
     def reload(self, dry_run: bool = False, force: bool = False, reset: bool = False) -> Reload:
         """Read the file and apply it; raises ConfigError and logs an event if it is invalid.
@@ -188,50 +154,35 @@ class Reloader:
         force: also when a part of it seems to be missing; a dry run only warns of that.
         reset: revert all settings that were made at run time.
         """
-        begun = time.monotonic()
-        path = self.place
+        begun, file = time.monotonic(), self.place
         try:
-            config = self._load()
-            doubt = None if force else missing(self._extent, extent(config))
-            if doubt is not None and not dry_run:
-                raise _incomplete(path, doubt)
-            compared = self._compare(config, reset)
+            config = load_config(self.find()) if self.pushed is None else self.pushed.config()
+            doubt = self._guard.doubt(config, force)
+            if not dry_run:
+                refuse(self._file, doubt)
+            plan = self._plan(config, reset)
         except ConfigError as error:
             if not dry_run:
                 self._refused(error)
             raise
-        done, saved = (self._foresee(compared), ()) if dry_run else self._carry_out(compared)
-        milliseconds = round((time.monotonic() - begun) * 1000, 3)
-        doubts = () if doubt is None else (_refusal(doubt),)
-        warnings = (*doubts, *compared.warnings)
-        outcome = Reload(dry_run, path, milliseconds, done, compared.restart, warnings, saved)
-        if not dry_run:
-            self._tell(outcome)
+        if dry_run:
+            warnings = () if doubt is None else (doubt,)
+            plan = replace(plan, warnings=(*warnings, *plan.warnings))
+            return _outcome(plan, file, begun, self._preview(plan))
+        saved, bridges = self._apply(plan)
+        outcome = replace(_outcome(plan, file, begun, bridges), dry_run=False, saved=saved)
+        self._reloaded(outcome)
         return outcome
 
-    def watch(self, reload: Callable[[], None]) -> None:
-        """Reload whenever the file or a drop-in has changed and `watch` is set; does not return.
-
-        A file that is still being written changes between two checks: it is read once it has not
-        changed.  A file that is briefly missing, as with some editors, is waited for.
-        """
-        known = before = signature(self.find())
-        while True:
-            hub.sleep(POLL)
-            now = signature(self.find())
-            settled, before = now == before, now
-            if now is None or now == known or not settled:
-                continue
-            known = now
-            if self.config.watch and self.pushed is None:
-                reload()
+    def file_changed(self, reload: Callable[[], None]) -> None:
+        """Handle a change of the file: reload if it says so itself and counts."""
+        if self.config.watch and self.pushed is None:
+            reload()
 
     def try_reload(self) -> None:
         """Reload without raising: mistakes are logged."""
-        try:
+        with suppress(ConfigError):
             self.reload()
-        except ConfigError:
-            return
 
     @property
     def place(self) -> str | None:
@@ -241,7 +192,7 @@ class Reloader:
         path = self.find()
         return None if path is None else str(path)
 
-    def filed(self) -> Config | None:
+    def local_config(self) -> Config | None:
         """Configuration of the local file; None without a valid one."""
         path = self.find()
         try:
@@ -251,95 +202,33 @@ class Reloader:
 
     # Inside
 
-    def _load(self) -> Config:
-        return load_config(self.find()) if self.pushed is None else self.pushed.config()
+    @property
+    def _file(self) -> str:
+        return "no configuration file" if self.place is None else self.place
 
-    def _bridges(self) -> list[Bridge]:
-        return [bridge for _, bridge in sorted(self.shared.registry.bridges.items())]
+    def _plan(self, config: Config, reset: bool) -> Plan:
+        bridges = [bridge for _, bridge in sorted(self.shared.registry.bridges.items())]
+        plan = plan_config(self.shared.running, bridges, config, reset)
+        if plan.faults:
+            file = self._file
+            raise ConfigError(fault(file, what, path) for path, what in plan.faults)
+        return plan
 
-    def _compared(self, bridge: Bridge, config: Config, reset: bool) -> _Plan:
-        running, datapath_id = self.shared.running, bridge.datapath_id
-        numbers = bridge.ports.numbers
-        filed, old = running.filed(datapath_id), running.of(datapath_id)
-        new = running.filed(datapath_id, config)
-        if not reset:
-            new = running.carried(datapath_id, filed, new, numbers)
-        changed, since = differences(old, new, numbers), differences(filed, old, numbers)
-        dropped = tuple(words for path, words in changed.items() if path in since)
-        return _Plan(bridge, filed, new, tuple(changed.values()), dropped)
+    def _preview(self, plan: Plan) -> list[BridgeReload]:
+        return [_of_bridge(own, self.configurator.preview(own), True) for own in plan.changed]
 
-    def _compare(self, config: Config, reset: bool) -> _Compared:
-        plans = tuple(self._compared(bridge, config, reset) for bridge in self._bridges())
-        taken = [fault for plan in plans for fault in self._taken_names(plan, config)]
-        if taken:
-            raise ConfigError(taken)
-        told = (line for plan in plans for line in self._lag_warnings(plan))
-        warnings = (*config.warnings(), *told)
-        return _Compared(config, plans, _needing_restart(self.config, config), warnings)
+    def _apply(self, plan: Plan) -> tuple[tuple[Ticket, ...], list[BridgeReload]]:
+        """Apply a plan to all bridges, and wait until its messages are sent to the switches."""
+        self.shared.running.config = plan.config
+        self._guard.accept(plan.config, save=self.pushed is None)
+        self.loaded, self.valid = time.time(), True
+        applied = [(own, self.configurator.set(own)) for own in plan.bridges]
+        for own in plan.bridges:
+            self.configurator.settled(own.bridge)
+        saved = tuple(each.saved for _, each in applied)
+        return saved, [_of_bridge(own, each.changed()) for own, each in applied if own.changes]
 
-    def _lag_warnings(self, plan: _Plan) -> Iterator[str]:
-        yield from _waited_for(plan)
-        before = self.shared.running.of(plan.bridge.datapath_id).lags
-        for name in before.keys() & plan.new.lags.keys():
-            changed = interrupting(dict(before[name]), dict(plan.new.lags[name]))
-            if changed:
-                what = f"another {' and '.join(changed)}: {INTERRUPTION}"
-                yield f"{plan.bridge.name}: lags.{name}: {what}"
-
-    def _taken_names(self, plan: _Plan, config: Config) -> Iterator[Fault]:
-        """New aggregations whose names are names of ports that the switch has."""
-        bridge = plan.bridge
-        ports = {port.name: port for port in switch_ports(bridge)}
-        keys = config.keys(bridge.datapath_id, bridge.name)
-        new = plan.new.lags.keys() - self.shared.running.of(bridge.datapath_id).lags.keys()
-        for name in sorted(new & ports.keys()):
-            path = ".".join(("bridges", *keys[:1], "lags", name))
-            what = (
-                f"aggregation {name} has the name of port {name} ({ports[name].number}) of bridge"
-                f" {bridge.name}, which would be left out: give the aggregation another name"
-            )
-            yield Fault(_place(self.place), Place(), path, what)
-
-    def _foresee(self, compared: _Compared) -> tuple[BridgeReload, ...]:
-        return tuple(self._plan(plan) for plan in compared.plans if plan.changes)
-
-    def _plan(self, plan: _Plan) -> BridgeReload:
-        changes = self.transition.plan(plan.bridge, plan.new.params())
-        if changes is None:
-            return _outcome(plan, None)
-        return _outcome(plan, changes.counts(), [*islice(changes.lines(), SHOWN)])
-
-    def _carry_out(
-        self, compared: _Compared
-    ) -> tuple[tuple[BridgeReload, ...], tuple[Ticket, ...]]:
-        begun = [(plan, self._begin(plan)) for plan in compared.plans if plan.changes]
-        saved = self._take(compared.config, compared.plans)
-        done = []
-        for plan, changed in begun:
-            changes = changed()
-            done.append(_outcome(plan, None if changes is None else changes.counts()))
-        return tuple(done), saved
-
-    def _begin(self, plan: _Plan) -> Changed:
-        changed = self.transition.carry_out(plan.bridge, plan.filed, plan.new)
-        for words in plan.changes:
-            record(f"{plan.bridge.name} ({plan.bridge.datapath_id:016x}): {words}")
-        return changed
-
-    def _take(self, config: Config, plans: Iterable[_Plan]) -> tuple[Ticket, ...]:
-        self.shared.running.config = config
-        self._extent = extent(config)
-        if self.pushed is None:
-            self.accepted.save(self._extent)
-        self.loaded = time.time()
-        self.valid = True
-        running = self.shared.running
-        saved = tuple(running.set(plan.bridge.datapath_id, plan.new) for plan in plans)
-        for plan in plans:
-            self.transition.settled(plan.bridge)
-        return saved
-
-    def _tell(self, outcome: Reload) -> None:
+    def _reloaded(self, outcome: Reload) -> None:
         data = {
             "bridges": {
                 f"{own.datapath_id:016x}": {
@@ -363,47 +252,16 @@ class Reloader:
         self.shared.events.tell(None, event)
 
 
-def _outcome(
-    plan: _Plan, sent: dict[str, int] | None, lines: list[str] | None = None
-) -> BridgeReload:
+def _of_bridge(plan: BridgePlan, changes: Changes | None, listed: bool = False) -> BridgeReload:
+    """Changes of a bridge.  listed: with the changed flows."""
+    sent = None if changes is None else changes.counts()
+    lines = islice(changes.lines(), SHOWN) if listed and changes is not None else ()
     bridge = plan.bridge
-    return BridgeReload(
-        bridge.datapath_id, bridge.name, plan.changes, plan.dropped, sent, tuple(lines or ())
-    )
+    about = bridge.datapath_id, bridge.name, plan.changes, plan.dropped
+    return BridgeReload(*about, sent, tuple(lines))
 
 
-def _waited_for(plan: _Plan) -> Iterator[str]:
-    """Members of aggregations that are no port of the switch, as far as its ports are known."""
-    there = {port.name for port in switch_ports(plan.bridge)}
-    for name, lag in plan.new.lags.items():
-        away = [member for member in lag.members if member not in there]
-        if there and away:
-            what = f"members that are no ports of the switch are waited for: {', '.join(away)}"
-            yield f"{plan.bridge.name}: lags.{name}: {what}"
-
-
-_FORCED = "ofapp config reload --force"
-
-
-def _refusal(doubt: str, forced: str = _FORCED) -> str:
-    return f"{doubt}; if that is meant: {forced}"
-
-
-def _incomplete(place: str | None, doubt: str, forced: str = _FORCED) -> ConfigError:
-    return ConfigError([Fault(_place(place), Place(), "", _refusal(doubt, forced))])
-
-
-def _place(place: str | None) -> str:
-    return "no configuration file" if place is None else place
-
-
-def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
-    found = []
-    if old.cluster != new.cluster:
-        found.append("cluster")
-    for section in ("api", "channel"):
-        before, after = getattr(old, section), getattr(new, section)
-        for name in type(before).model_fields:
-            if getattr(before, name) != getattr(after, name):
-                found.append(f"{section}.{name}")
-    return tuple(found)
+def _outcome(plan: Plan, file: str | None, begun: float, bridges: list[BridgeReload]) -> Reload:
+    """Outcome of a dry run.  begun: its time, monotonic."""
+    milliseconds = round((time.monotonic() - begun) * 1000, 3)
+    return Reload(True, file, milliseconds, tuple(bridges), plan.restart, plan.warnings)

@@ -103,6 +103,12 @@ def done() -> Ticket:
     return ticket
 
 
+def wait_for_all(tickets: Iterable[Ticket]) -> None:
+    """Wait until all jobs are done; NotSavedError for the first that fails or takes too long."""
+    for ticket in tickets:
+        ticket.wait()
+
+
 class Keeper:
     """Jobs by key.  Of jobs with one key only the last is done, and no two run at a time.
 

@@ -302,8 +302,7 @@ class Session:
             self._wake.set()
 
     def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
-        """Carry a change out; gives a function for what that changed in the switch, whose state is
-        then checked.
+        """Carry a change out; gives a function for what that changed in the switch.
 
         What has to wait for the switch (a barrier) is not in it.  For a bridge of thousands of
         ports it is computed in portions, and other changes made meanwhile are in it, too.
@@ -314,7 +313,6 @@ class Session:
         if self._queue.way is not Way.SHUT and used_lists(self.bridge.params):
             self._upkeep.counters.save_acls()
         self.apply(effects)
-        self._upkeep.check_soon()
         if self._queue.crowded:
             return partial(self._changed_since, before)
         changes = difference(before, self._installed.program)

@@ -230,6 +230,7 @@ def _session(acl: Any = None, **more: object) -> Any:
         in_line=True,
         status=standing(acl),
         apply=lambda effects: None,
+        reconfigure=lambda effects: None,
         carried_out=lambda _patience: True,
         **more,
     )

@@ -13,7 +13,7 @@ from ofapp.bridge.effects import BridgeNamed
 from ofapp.bridge.mac import parse_mac
 from ofapp.common import hub
 from ofapp.config import Config, load_config
-from ofapp.config.stp import StpBridge
+from ofapp.controller.configuration.changes.sections import STP
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from ofapp.controller.state.store import State
@@ -71,7 +71,7 @@ def test_what_runs_is_shown_as_the_file_would_say_it(setup: Setup) -> None:
 
 def test_what_was_set_at_run_time_stays_where_the_file_is_as_before(setup: Setup) -> None:
     network, bridge = setup.network, setup.bridge
-    network.changes.stp.set(bridge, StpBridge(priority=4096, max_age=19.0))
+    network.changes.settings.change(bridge, STP, {"priority": 4096, "max_age": 19.0})
     network.changes.fdb.add_static(bridge, 0, parse_mac(STATIC), "eth3")
     since = ["stp.priority: default -> 4096", "stp.max_age: default -> 19.0"]
     assert setup.status()["bridges"][0]["since"] == since
@@ -202,7 +202,7 @@ def test_a_bridge_is_what_its_new_name_says(setup: Setup) -> None:
     network, bridge = setup.network, setup.bridge
     named(network, bridge)
     assert bridge.params.ageing_time == 70
-    network.changes.stp.set(bridge, StpBridge(priority=4096))
+    network.changes.settings.change(bridge, STP, {"priority": 4096})
     local = bridge.ports.named("br0")
     assert local is not None
     bridge.ports.put(type(local)(local.number, "br7", local.mac, True))

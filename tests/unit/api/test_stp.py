@@ -12,6 +12,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import BridgeParams, Link, PortParams, SendBpdu, SpanningTree
 from ofapp.config.stp import StpBridge, StpPort
+from ofapp.controller.configuration.changes import sections
 from ofapp.controller.events import Interest
 from ofapp.controller.network import Network
 from tests.support.waiting import wait_for
@@ -127,7 +128,9 @@ def test_what_is_dropped_is_counted_by_reason(
 
 def test_a_neighbour_that_speaks_stp(client: Any, network: Network, bridge: Bridge) -> None:
     frame = hello(force_version=0)
-    network.changes.stp.set_port(bridge, bridge.ports.named("eth2"), StpPort(auto_edge=False))  # type: ignore[arg-type]
+    port = bridge.ports.named("eth2")
+    assert port is not None
+    network.changes.settings.change_port(bridge, port, {"auto_edge": False}, sections.STP)
     now = time.monotonic()
     bridge.tick(now + 3.1)  # the migration delay
     bridge.bpdu(2, frame, now + 3.2)

@@ -48,7 +48,14 @@ class Member:
         reloader = self.network.reloader
         lease = self.etcd.grant(10).number
         reloader.sharing, reloader.pushed = self.shared, self.shared.taken
-        self.shared.start(Takes(self.network.take, reloader.check, reloader.filed, lambda: lease))
+        self.shared.start(
+            Takes(
+                self.network.apply_pushed,
+                reloader.check_pushed,
+                reloader.local_config,
+                lambda: lease,
+            )
+        )
 
     def forked(self, _why: str) -> int:
         """See `History`."""
@@ -125,7 +132,9 @@ def test_what_one_member_cannot_do_changes_nothing_anywhere(
     monkeypatch.setattr(
         b.shared,
         "_takes",
-        b.shared._takes.__class__(b.network.take, check, lambda: None, b.shared._takes.lease),
+        b.shared._takes.__class__(
+            b.network.apply_pushed, check, lambda: None, b.shared._takes.lease
+        ),
     )  # type: ignore[union-attr]
     with pytest.raises(PushError, match=r"member b cannot: .*unknown"):
         a.push(OTHER)
@@ -139,7 +148,9 @@ def test_who_is_silent_is_told_and_who_is_gone_is_not_waited_for(etcd: FakeEtcd)
         a.push(TEXT)
     etcd.advance(20)  # leases end, also a's
     lease = a.etcd.grant(1000).number
-    a.shared._takes = Takes(a.network.take, a.network.reloader.check, lambda: None, lambda: lease)
+    a.shared._takes = Takes(
+        a.network.apply_pushed, a.network.reloader.check_pushed, lambda: None, lambda: lease
+    )
     wait_for(
         lambda: [each.name for each in a.shared.members()] == ["a"], "a alone", sleep=hub.sleep
     )

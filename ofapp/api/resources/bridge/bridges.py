@@ -20,6 +20,7 @@ from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.common import hub
 from ofapp.controller.network import Network
+from ofapp.controller.state.keeper import wait_for_all
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
 
@@ -200,9 +201,7 @@ def blueprint(network: Network) -> APIBlueprint:
             if datapath_id not in network.sessions and datapath_id in network.bridges:
                 forgotten.append((datapath_id, network.changes.forget(bridge)))
                 hub.sleep(0)
-        for _, saved in forgotten:
-            for ticket in saved:
-                ticket.wait()
+        wait_for_all(ticket for _, saved in forgotten for ticket in saved)
         return answer(Forgotten(forgotten=[f"{each:016x}" for each, _ in forgotten]))
 
     @api.get("/<dpid>", responses={200: Bridge, **documented(404, 409)})
@@ -221,8 +220,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         with refused(409):
             saved = network.changes.forget(named_bridge(network, path.dpid))
-        for ticket in saved:
-            ticket.wait()
+        wait_for_all(saved)
         return Response(status=204)
 
     return api

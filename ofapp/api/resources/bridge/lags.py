@@ -141,7 +141,7 @@ def blueprint(network: Network) -> APIBlueprint:
         bridge = find_bridge(network, path.dpid)
         _find(network, bridge, path.lag)
         with refused(409):
-            saved = network.changes.lags.set(bridge, path.lag, body.values())
+            saved = network.changes.settings.change_lag(bridge, path.lag, body.values())
         saved.wait()
         return answer(_detail(network, bridge, path.lag))
 

@@ -22,6 +22,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import capability_names
 from ofapp.config.lldp import LldpBridge, LldpPort
+from ofapp.controller.configuration.changes.sections import LLDP
 from ofapp.controller.network import Network
 
 TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
@@ -172,8 +173,9 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.
         """
         bridge = find_bridge(network, path.dpid)
-        old = network.running.of(bridge.datapath_id).lldp
-        network.changes.lldp.set(bridge, old.model_copy(update=body.values())).wait()
+        with refused(409):
+            saved = network.changes.settings.change(bridge, LLDP, body.values())
+        saved.wait()
         return answer(lldp_view(network, bridge))
 
     @api.patch("/ports/<port>", responses={200: LldpBridgeStatus, **CHANGE})
@@ -186,9 +188,8 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
-        settings = network.running.port(bridge, port).lldp.model_copy(update=body.values())
         with refused(409):
-            saved = network.changes.lldp.set_port(bridge, port, settings)
+            saved = network.changes.settings.change_port(bridge, port, body.values(), LLDP)
         saved.wait()
         return answer(lldp_view(network, bridge))
 

@@ -273,7 +273,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     def change(bridge: Bridge, port: CorePort, values: Mapping[str, Any]) -> Response:
         with refused(409):
-            saved = network.changes.ports.set(bridge, port, values)
+            saved = network.changes.settings.change_port(bridge, port, values)
         saved.wait()
         return answer(_detail(network, bridge, port))
 

@@ -6,7 +6,7 @@ Parameters are those of the configuration file, in its models.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -17,14 +17,14 @@ from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
 from ofapp.api.changes import Change, changes_of
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
-from ofapp.api.problems import CHANGE, COMMON, ProblemError, documented, refused
+from ofapp.api.problems import CHANGE, COMMON, documented, refused
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
-from ofapp.bridge.stp import ParameterError
 from ofapp.bridge.stp.vectors import format_bridge_id, format_port_id
 from ofapp.config.stp import StpBridge, StpPort
+from ofapp.controller.configuration.changes.sections import STP
 from ofapp.controller.network import Network
 
 TAG = Tag(name="stp", description="Spanning tree.")
@@ -282,8 +282,6 @@ def _by_type(counts: Mapping[str, int]) -> BpduCounts:
 
 # Routes
 
-Settings = TypeVar("Settings", StpBridge, StpPort)
-
 
 def blueprint(network: Network) -> APIBlueprint:
     """The routes on a network."""
@@ -307,8 +305,9 @@ def blueprint(network: Network) -> APIBlueprint:
         or those that stay.
         """
         bridge = find_bridge(network, path.dpid)
-        settings = _changed(network.running.of(bridge.datapath_id).stp, body.values())
-        network.changes.stp.set(bridge, settings).wait()
+        with refused(409):
+            saved = network.changes.settings.change(bridge, STP, body.values())
+        saved.wait()
         return whole_view(network, bridge)
 
     @api.patch("/ports/<port>", responses={200: StpPortStatus, **CHANGE})
@@ -321,9 +320,8 @@ def blueprint(network: Network) -> APIBlueprint:
         or those that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        settings = _changed(network.running.port(bridge, port).stp, body.values())
         with refused(409):
-            saved = network.changes.stp.set_port(bridge, port, settings)
+            saved = network.changes.settings.change_port(bridge, port, body.values(), STP)
         saved.wait()
         return answer(port_view(network, bridge, port))
 
@@ -364,13 +362,3 @@ def blueprint(network: Network) -> APIBlueprint:
 def _find(network: Network, path: PortPath) -> tuple[Bridge, Port]:
     bridge = find_bridge(network, path.dpid)
     return bridge, find_port(bridge, path.port)
-
-
-def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with new values; 422 for one that is out of range, 409 for a combination."""
-    try:
-        return settings.changed(values)
-    except ParameterError as error:
-        status = 422 if len(error.fields) == 1 else 409
-        fields = [(field, str(error)) for field in error.fields]
-        raise ProblemError(status, str(error), fields) from None

@@ -9,8 +9,9 @@ from ofapp.bridge.answers import vlan_snooping
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry, check_addresses
+from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.dispatcher import Dispatcher
-from ofapp.controller.configuration.changes.asked import named_port, record_of
+from ofapp.controller.configuration.changes.ports import named_port
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.state.keeper import Ticket
 

@@ -1,4 +1,4 @@
-"""Changes of spanning tree, of bridges and ports."""
+"""Requests to the state of spanning tree: they change no settings."""
 
 from __future__ import annotations
 
@@ -8,29 +8,16 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import Guard
-from ofapp.config.stp import StpBridge, StpPort
+from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.dispatcher import Dispatcher
-from ofapp.controller.configuration.changes.asked import record_of, refuse_local
-from ofapp.controller.configuration.changes.section import Section
-from ofapp.controller.configuration.running import RunningConfiguration
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.configuration.changes.ports import refuse_local
 
 
-class StpChanges:
-    """Changes of spanning tree in the running configuration and in the protocol's state."""
+class StpRequests:
+    """Requests about ports of a running spanning tree."""
 
-    def __init__(self, dispatcher: Dispatcher, running: RunningConfiguration) -> None:
-        self._dispatcher = dispatcher
-        self._section = Section(dispatcher, running, "stp", "stp", "spanning tree")
-
-    def set(self, bridge: Bridge, settings: StpBridge) -> Ticket:
-        """Set parameters of the bridge, or start or stop its spanning tree."""
-        return self._section.set(bridge, settings)
-
-    def set_port(self, bridge: Bridge, port: Port, settings: StpPort) -> Ticket:
-        """Set parameters of a port; InputError for LOCAL."""
-        refuse_local(port)
-        return self._section.set_port(bridge, port, settings)
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._apply = dispatcher.apply
 
     def recover_port(self, bridge: Bridge, port: Port) -> None:
         """Reopen a port that a guard closed; InputError without one, or if only root guard does."""
@@ -41,13 +28,13 @@ class StpChanges:
         if guards == (Guard.ROOT_GUARD,):
             what = f"root guard holds port {port.name} until the superior BPDUs there stop"
             raise InputError("port", f"{what}: see what sends them, or set root_guard=false")
-        self._dispatcher.apply(bridge, bridge.recover_port(port, time.monotonic()))
+        self._apply(bridge, bridge.recover_port(port, time.monotonic()))
         record_of(bridge, f"port {port.name} is freed from its guard")
 
     def check_migration(self, bridge: Bridge, port: Port) -> None:
         """Make a port send RSTP again (mcheck, 802.1D-2004 17.19.13); InputError."""
         _check_runs(bridge, port)
-        self._dispatcher.apply(bridge, bridge.check_migration(port, time.monotonic()))
+        self._apply(bridge, bridge.check_migration(port, time.monotonic()))
         record_of(bridge, f"port {port.name} sends RSTP again")
 
 

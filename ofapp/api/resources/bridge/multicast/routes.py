@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from flask import Response
 from flask_openapi3.blueprint import APIBlueprint
@@ -12,7 +12,7 @@ from flask_openapi3.models.tag import Tag
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, NoQuery, PortPath
 from ofapp.api.lookup import by_number, find_bridge, find_port
-from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem
+from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem, refused
 from ofapp.api.resources.bridge.multicast.models import (
     MulticastBridgeChange,
     MulticastPortChange,
@@ -26,18 +26,16 @@ from ofapp.api.resources.bridge.multicast.models import (
 from ofapp.api.resources.bridge.multicast.view import bridge_view, port_views
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.multicast import ParamError
 from ofapp.config.multicast import (
     MulticastBridge,
     MulticastPort,
     MulticastPortVlan,
     MulticastVlan,
 )
+from ofapp.controller.configuration.changes.sections import MULTICAST
 from ofapp.controller.network import Network
 
 TAG = Tag(name="multicast", description="Multicast snooping: IGMP and MLD.")
-
-Settings = TypeVar("Settings", MulticastBridge, MulticastPort)
 
 
 def blueprint(network: Network) -> APIBlueprint:
@@ -54,11 +52,23 @@ def blueprint(network: Network) -> APIBlueprint:
         views = port_views(network, bridge, by_number(bridge))
         return long(bridge_view(network, bridge), views)
 
+    def set_bridge(
+        path: BridgePath, values: Callable[[MulticastBridge], Mapping[str, Any]]
+    ) -> Response:
+        bridge = find_bridge(network, path.dpid)
+        own = network.running.of(bridge.datapath_id).snooping()
+        with refused(409):
+            saved = network.changes.settings.change(bridge, MULTICAST, values(own))
+        saved.wait()
+        return done(bridge)
+
     def set_port(path: PortPath, values: Callable[[MulticastPort], Mapping[str, Any]]) -> Response:
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
-        old = network.running.port(bridge, port).multicast
-        network.changes.multicast.set_port(bridge, port, _changed(old, values(old))).wait()
+        own = network.running.port(bridge, port).multicast
+        with refused(409):
+            saved = network.changes.settings.change_port(bridge, port, values(own), MULTICAST)
+        saved.wait()
         return answer(next(port_views(network, bridge, [port])))
 
     @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
@@ -80,12 +90,8 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.  All given values take effect together.
         409: the values contradict each other, those that stay, or those of a VLAN.
         """
-        bridge = find_bridge(network, path.dpid)
-        settings = network.running.of(bridge.datapath_id).snooping()
         parts = {part.vlan: part for part in body.vlans or ()}
-        values = body.values() | {"vlans": _vlans(settings, parts)}
-        network.changes.multicast.set(bridge, _changed(settings, values)).wait()
-        return done(bridge)
+        return set_bridge(path, lambda own: body.values() | {"vlans": _vlans(own, parts)})
 
     @api.patch("/vlans/<vlan>", responses={200: MulticastStatus, **CHANGE})
     @operator
@@ -100,11 +106,7 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.  409: the values contradict each other
         or those that stay.
         """
-        bridge = find_bridge(network, path.dpid)
-        settings = network.running.of(bridge.datapath_id).snooping()
-        vlans = _vlans(settings, {path.vlan: body})
-        network.changes.multicast.set(bridge, _changed(settings, {"vlans": vlans})).wait()
-        return done(bridge)
+        return set_bridge(path, lambda own: {"vlans": _vlans(own, {path.vlan: body})})
 
     @api.delete(
         "/vlans/<vlan>", responses={200: MulticastStatus, **documented(404, 409), **UNSAVED}
@@ -112,13 +114,13 @@ def blueprint(network: Network) -> APIBlueprint:
     @operator
     def reset_vlan(path: MulticastVlanPath, query: NoQuery) -> Response:
         """Reset a VLAN to the parameters of its bridge."""
-        bridge = find_bridge(network, path.dpid)
-        settings = network.running.of(bridge.datapath_id).snooping()
-        if path.vlan not in settings.vlans:
-            raise field_problem(404, "vlan", f"VLAN {path.vlan} has no separate parameters")
-        vlans = {vid: vlan for vid, vlan in settings.vlans.items() if vid != path.vlan}
-        network.changes.multicast.set(bridge, settings.changed({"vlans": vlans})).wait()
-        return done(bridge)
+
+        def values(own: MulticastBridge) -> dict[str, Any]:
+            if path.vlan not in own.vlans:
+                raise field_problem(404, "vlan", f"VLAN {path.vlan} has no separate parameters")
+            return {"vlans": {vid: vlan for vid, vlan in own.vlans.items() if vid != path.vlan}}
+
+        return set_bridge(path, values)
 
     @api.patch("/ports/<port>", responses={200: MulticastPortStatus, **CHANGE})
     @operator
@@ -166,12 +168,3 @@ def _vlans(
         own = settings.vlan(vid).model_dump(exclude_unset=True)
         vlans[vid] = MulticastVlan(**own | change.values())
     return vlans
-
-
-def _changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """The settings with new values; 409 for a combination, as single values are checked before."""
-    try:
-        return settings.changed(values)
-    except ParamError as error:
-        hint = "values that depend on each other can be set in one go"
-        raise field_problem(409, error.field, f"{error}; {hint}") from None

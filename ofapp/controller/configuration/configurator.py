@@ -1,29 +1,44 @@
-"""Transition from the old settings of a bridge to new ones, without losing a frame."""
+"""The one way by which new settings of a bridge come into force.
+
+A file, a reload, a push, the CLI, the API and the page all end here: the plan is recorded in the
+audit trail, stored, and applied to the bridge without losing a frame.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ofapp.bridge import answers
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect
+from ofapp.bridge.effects import Effect, LookAgain
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
-from ofapp.bridge.params.params import BridgeParams
 from ofapp.config.bridge import Bridge as Settings
+from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.plan import BridgePlan, plan_file
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
+from ofapp.controller.state.keeper import Ticket
 from ofapp.openflow.switch.program import Changes
 
-Changed = Callable[[], Changes | None]
+SwitchChanges = Callable[[], Changes | None]
 """Waits until all messages are sent to a switch, and gives the changes there, as `plan` does."""
 
 
-class Transition:
-    """Transitions of the bridges of a registry."""
+@dataclass(frozen=True)
+class Applied:
+    """saved: ends when the settings are saved; changed: those of the bridge's switch."""
+
+    saved: Ticket
+    changed: SwitchChanges
+
+
+class Configurator:
+    """Puts settings into force, for the bridges of a registry."""
 
     def __init__(self, shared: Shared, entries: SavedEntries) -> None:
         self._registry = shared.registry
@@ -31,22 +46,28 @@ class Transition:
         self._running = shared.running
         self._entries = entries
 
-    def plan(self, bridge: Bridge, params: BridgeParams) -> Changes | None:
-        """Changes that new parameters would make in the bridge's switch; None while it is away."""
-        session = self._registry.session(bridge)
-        return None if session is None else session.plan(params)
+    def preview(self, plan: BridgePlan) -> Changes | None:
+        """Changes that a plan would make in the bridge's switch; None while it is away."""
+        session = self._registry.session(plan.bridge)
+        return None if session is None else session.plan(plan.new.params())
 
-    def carry_out(self, bridge: Bridge, filed: Settings, new: Settings) -> Changed:
-        """Apply settings to the bridge; the result gives the changes in its switch.
+    def set(self, plan: BridgePlan, event: Event | None = None) -> Applied:
+        """Record, store and apply a plan.
 
-        filed: settings of the old file.
+        event: logged before those of the protocols.
         """
-        done = effects(bridge, filed, new)
+        bridge = plan.bridge
+        for change in plan.changes:
+            record_of(bridge, change)
+        if event is not None:
+            self._dispatcher.emit(bridge, event)
+        saved = self._running.set(bridge.datapath_id, plan.new)
+        effects = _effects(plan) if plan.changes else []
         session = self._registry.session(bridge)
-        if session is None:
-            self._dispatcher.apply(bridge, done)
-            return lambda: None
-        return session.reconfigure(done) if done else Changes
+        if session is not None:
+            return Applied(saved, session.reconfigure(effects))
+        self._dispatcher.apply(bridge, effects)
+        return Applied(saved, lambda: None)
 
     def named(self, bridge: Bridge) -> None:
         """Handle the new name of a bridge, to which another entry of the file may apply."""
@@ -55,12 +76,12 @@ class Transition:
             return  # forgotten meanwhile
         self._dispatcher.settle_names()
         running = self._running
-        before = running.filed(datapath_id)
+        filed, old = running.filed(datapath_id), running.of(datapath_id)
         if running.learn_name(datapath_id, bridge.name):
-            filed = running.filed(datapath_id)
-            after = running.carried(datapath_id, before, filed, bridge.ports.numbers)
-            running.set(datapath_id, after)
-            self.carry_out(bridge, before, after)
+            new = running.carried(
+                datapath_id, filed, running.filed(datapath_id), bridge.ports.numbers
+            )
+            self.set(plan_file(bridge, filed, old, new))
             self.settled(bridge)
 
     def settled(self, bridge: Bridge) -> None:
@@ -70,17 +91,18 @@ class Transition:
             self._dispatcher.emit(bridge, event)
 
 
-def effects(bridge: Bridge, filed: Settings, new: Settings) -> list[Effect]:
-    """Effects that apply new settings.  filed: settings of the old file; both in effective form.
+def _effects(plan: BridgePlan) -> list[Effect]:
+    """Effects that apply a plan.
 
     Entries made over the API stay; an entry of the file that the API has moved is the API's.
     """
-    now = time.monotonic()
-    return [
-        *bridge.set_params(new.params(), now),
-        *_static(bridge, filed, new, now),
-        *_permanent(bridge, filed, new, now),
-    ]
+    bridge, now = plan.bridge, time.monotonic()
+    effects = bridge.set_params(plan.new.params(), now)
+    if plan.filed is None:
+        return effects
+    effects += _static(bridge, plan.filed, plan.new, now)
+    effects += _permanent(bridge, plan.filed, plan.new, now)
+    return [*effects, LookAgain()] if effects else []
 
 
 def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[Effect]:

@@ -1,0 +1,147 @@
+"""Changes of settings at run time: of sections, ports and aggregations.
+
+All take the same way: the new settings of the whole bridge are validated, and what is valid is
+handed to the `Configurator`.  A request that is refused has changed and stored nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.event import Event, EventKind, PortNumber
+from ofapp.bridge.input_error import InputError
+from ofapp.bridge.lag.events import LAG_SET
+from ofapp.bridge.ports.events import PORT_SET
+from ofapp.bridge.ports.port import Port
+from ofapp.config import checks
+from ofapp.config.base import FaultsError, Model, Path
+from ofapp.config.bridge import Bridge as Settings
+from ofapp.controller.audit import field_changes
+from ofapp.controller.configuration.changes.ports import refuse_local
+from ofapp.controller.configuration.changes.sections import Section
+from ofapp.controller.configuration.configurator import Configurator
+from ofapp.controller.configuration.plan import BridgePlan
+from ofapp.controller.configuration.running import RunningConfiguration
+from ofapp.controller.state.keeper import Ticket, done
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Part of a bridge's settings that one request changes.
+
+    path: in the file; set: kind of its event; subject: in the audit trail; data: of the event.
+    put: gives a copy of the bridge's settings with another value of the part.
+    """
+
+    path: tuple[str, ...]
+    set: EventKind
+    subject: str
+    value: Model
+    put: Callable[[Settings, Any], Settings]
+    port: Port | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SettingChanges:
+    """Changes of the running configuration; a ticket ends when the change is saved.
+
+    Values of another type than the model's are a defect of the caller.  All raise InputError for
+    values that do not fit the rest of the bridge's settings, and what the model raises for values
+    that contradict each other: `stp.ParameterError`, `multicast.ParamError`.
+    """
+
+    def __init__(self, configurator: Configurator, running: RunningConfiguration) -> None:
+        self._configurator = configurator
+        self._running = running
+
+    def change(self, bridge: Bridge, section: Section, values: Mapping[str, Any]) -> Ticket:
+        """Set values of a section of a bridge."""
+        own = section.of(self._running.of(bridge.datapath_id))
+        part = _Part((section.name,), section.bridge_set, section.subject, own, section.put)
+        return self._set(bridge, part, values)
+
+    def change_port(
+        self, bridge: Bridge, port: Port, values: Mapping[str, Any], section: Section | None = None
+    ) -> Ticket:
+        """Set values of a port: of a section, or VLANs and policies; also InputError for LOCAL."""
+        whole = self._running.port(bridge, port)
+
+        def put(bridge: Settings, new: Any) -> Settings:
+            own = new if section is None else whole.model_copy(update={section.name: new})
+            return bridge.model_copy(update={"ports": {**bridge.ports, port.name: own}})
+
+        path = "ports", port.name
+        if section is None:
+            return self._set(
+                bridge, _Part(path, PORT_SET, f"port {port.name}", whole, put, port), values
+            )
+        if not section.on_local:
+            refuse_local(port)
+        about = (*path, section.name), section.port_set, f"{section.subject} of port {port.name}"
+        return self._set(bridge, _Part(*about, getattr(whole, section.name), put, port), values)
+
+    def change_lag(self, bridge: Bridge, name: str, values: Mapping[str, Any]) -> Ticket:
+        """Set members or parameters of an existing aggregation."""
+        part = _Part(
+            ("lags", name),
+            LAG_SET,
+            f"aggregation {name}",
+            self._running.of(bridge.datapath_id).lags[name],
+            lambda own, new: own.model_copy(update={"lags": {**own.lags, name: new}}),
+            data={"lag": name},
+        )
+        return self._set(bridge, part, values)
+
+    def _set(self, bridge: Bridge, part: _Part, values: Mapping[str, Any]) -> Ticket:
+        try:
+            new = part.value.changed(values)
+        except FaultsError as error:
+            raise _refused((), error.faults[0]) from None
+        before, after = part.value.model_dump(mode="json"), new.model_dump(mode="json")
+        changed = {name: value for name, value in after.items() if value != before[name]}
+        if not changed:
+            return done()
+        old = self._running.of(bridge.datapath_id)
+        settings = part.put(old, new)
+        _refuse_faults(bridge, part, old, settings)
+        plan = BridgePlan(bridge, old, settings, field_changes(part.subject, before, changed))
+        return self._configurator.set(plan, _event(part, changed)).saved
+
+
+def _event(part: _Part, changed: Mapping[str, Any]) -> Event:
+    values = ", ".join(f"{name} = {json.dumps(value)}" for name, value in changed.items())
+    data = {**part.data, **changed}
+    if part.port is None:
+        return part.set.event(f"{part.subject}: {values}", data=data)
+    number = part.port.number
+    return part.set.event((PortNumber(number), f": {values}"), number, data)
+
+
+def _refuse_faults(bridge: Bridge, part: _Part, old: Settings, new: Settings) -> None:
+    """InputError for settings with a fault that the old ones do not have."""
+    if found := _faults(bridge, part, new):
+        known = _faults(bridge, part, old)
+        for fault in found:
+            if fault not in known:
+                raise _refused(part.path, fault)
+
+
+def _faults(bridge: Bridge, part: _Part, settings: Settings) -> list[checks.Fault]:
+    if part.path[0] == "lags":  # of two with the same member, the changed one is to blame
+        name = part.path[1]
+        lags = {other: lag for other, lag in settings.lags.items() if other != name}
+        settings = settings.model_copy(update={"lags": {**lags, name: settings.lags[name]}})
+    return [*checks.faults(settings), *checks.local_members(bridge.name, settings)]
+
+
+def _refused(path: Path, fault: checks.Fault) -> InputError:
+    """A fault by the field of the request, or by its place in the file if it is elsewhere."""
+    place, what = fault
+    if place[: len(path)] != path:
+        return InputError(str(place[0]), f"{'.'.join(map(str, place))}: {what}")
+    name = str(place[len(path)]) if len(place) > len(path) else str(path[-1])
+    return InputError(name, f"{name}: {what}")
