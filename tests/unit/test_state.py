@@ -94,7 +94,7 @@ class TestDatapathIdsThatComeAndGo:
         files = [*tmp_path.iterdir()]
         assert len(files) == 1 + entries.MAX_UNREQUESTED
         assert sum(path.stat().st_size for path in files) < 200_000
-        assert len(State(tmp_path, told).entries) == 1 + entries.MAX_UNREQUESTED
+        assert len(State(tmp_path, told).entries.bridges) == 1 + entries.MAX_UNREQUESTED
         assert not told
 
     def test_that_there_are_no_entries_is_known_too(self, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from ofapp.config.bridge import Bridge
 from ofapp.config.compare import Numbers, carried, differences
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
 from ofapp.config.port import PortSection
-from ofapp.controller.state.document import ValueStore
+from ofapp.controller.state.document import Store
 from ofapp.controller.state.entries import StaticEntry
 from ofapp.controller.state.keeper import Ticket
 from ofapp.controller.state.settings import RunTimeSettings
@@ -38,7 +38,7 @@ class RunningConfiguration:
     def __init__(
         self,
         config: Config,
-        store: ValueStore[RunTimeSettings],
+        store: Store[RunTimeSettings],
         numbers: Callable[[int], Numbers],
     ) -> None:
         self.config = config

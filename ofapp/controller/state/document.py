@@ -1,4 +1,4 @@
-"""What is declared of a stored document, and the store of one kind of document of all bridges.
+"""What is declared of a stored document, and the store of all bridges' documents of a kind.
 
 A declaration stands beside what it stores, and `documents.DOCUMENTS` has one line for each.  Files,
 etcd, takeover, forgetting and the check of etcd's keys iterate over that tuple.
@@ -25,14 +25,6 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Codec(Generic[T]):
-    """Form of a value in a document.  decode: ValueError for any other content."""
-
-    encode: Callable[[T], bytes]
-    decode: Callable[[bytes], T]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """Lets a document wait until its state is stable, and its switch has carried everything out.
 
@@ -54,7 +46,7 @@ class Document:
     setting: what a user has set, in words: it is reported when it is lost; empty for the rest.
     damaged: consequence of an unreadable document, in words.
     limit: octets.
-    codec: of a value that is kept in memory, too.
+    encode, decode: of a value that is kept in memory, too; ValueError for any other content.
     dump: protocol state of a bridge, as JSON-serialisable data, stored after `StateChanged`.
     restore: put a value or protocol state into a bridge without ports; gives the reasons why parts
     start again; ValueError if it is damaged.
@@ -62,7 +54,7 @@ class Document:
     marked: an outdated state would do harm, and is invalidated before the change: by a mark in a
     file, or in the switch in a cluster.  A switch has one mark, so at most one document has this.
     revision: lets protocol state wait until it is stable; None: any moment's state will do.
-    store: class of the store, other than `ValueStore` for values and `SnapshotStore` for the rest.
+    store: class of the store, other than `Store` for values and `SnapshotStore` for the rest.
     """
 
     name: str
@@ -73,13 +65,14 @@ class Document:
     setting: str = ""
     damaged: str = "its protocol starts again"
     limit: int = 12 << 20
-    codec: Codec[Any] | None = None
+    encode: Callable[[Any], bytes] | None = None
+    decode: Callable[[bytes], Any] | None = None
     dump: Callable[[Bridge, Portions], Any] | None = None
     restore: Callable[[Bridge, Any], Iterable[str]] | None = None
     delay: float = 0.05
     marked: bool = False
     revision: Revision | None = None
-    store: Callable[[Document, Storage, Emit], Store] | None = None
+    store: Callable[[Document, Storage, Emit], Store[Any]] | None = None
 
     def file(self, datapath_id: int | None = None) -> str:
         """File name of the document, of this bridge if it is one of a bridge."""
@@ -92,33 +85,64 @@ class Document:
         return None if named is None else int(named[1], 16)
 
 
-class Store:
-    """Documents of one kind, by datapath id."""
+class Store(Generic[T]):
+    """Documents of one kind, by datapath id; their values are kept in memory, too.
+
+    The longest unchanged come first.
+    """
 
     def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
         self.document = document
         self._storage = storage
         self._emit = emit
-        found = ((document.bridge(name), size) for name, size in storage.names())
-        for datapath_id, size in found:  # the longest unchanged first
-            if datapath_id is not None:
+        self._values: dict[int, T] = {}
+        for name, size in storage.names():
+            if (datapath_id := document.bridge(name)) is not None:
                 self.take_over(datapath_id, size)
+
+    @property
+    def bridges(self) -> list[int]:
+        """Datapath ids of the bridges with such a document."""
+        return [*self._values]
+
+    def load(self, datapath_id: int) -> T | None:
+        """The stored value; None without a valid one."""
+        return self._values.get(datapath_id)
 
     def take_over(self, datapath_id: int, size: int) -> None:
         """Use the document that another process has written; size: octets."""
-        raise NotImplementedError
+        del size
+        decode = self.document.decode
+        assert decode is not None
+        try:
+            data = self._storage.read(self.document.file(datapath_id), self.document.limit)
+            self._values[datapath_id] = decode(data)
+        except (OSError, ValueError) as error:
+            self.set_aside(datapath_id, str(error))
 
     def release(self, datapath_id: int) -> None:
         """Leave the bridge's document to another controller."""
-        raise NotImplementedError
+        self._values.pop(datapath_id, None)
 
     def forget(self, datapath_id: int) -> Ticket:
         """Delete the bridge's document."""
-        raise NotImplementedError
+        name = self.document.file(datapath_id)
+        if self._values.pop(datapath_id, None) is None and not self._storage.pending(name):
+            return done()
+        return self._storage.remove(name)
 
-    def load(self, datapath_id: int) -> Any:
-        """The stored value or state; None without a valid one."""
-        raise NotImplementedError
+    def save(self, datapath_id: int, value: T, sync: bool = True, first: bool = True) -> Ticket:
+        """Store a value; wait for the ticket until it is saved.
+
+        sync: if the document is synced; first: before others that wait.
+        """
+        encode = self.document.encode
+        assert encode is not None
+        name, old = self.document.file(datapath_id), self._values.pop(datapath_id, None)
+        self._values[datapath_id] = value
+        if old == value and not self._storage.pending(name):
+            return done()
+        return self._storage.put(name, encode(value), sync and self.document.synced, first)
 
     def restore(self, bridge: Bridge) -> None:
         """Put what is stored into a new bridge; damaged documents are set aside."""
@@ -129,74 +153,26 @@ class Store:
             return
         try:
             for why in self.document.restore(bridge, stored):
-                LOG.info(
-                    "%s of %016x starts again: %s", self.document.name, bridge.datapath_id, why
-                )
+                name = self.document.name
+                LOG.info("%s of %016x starts again: %s", name, bridge.datapath_id, why)
         except ValueError as error:
             self.set_aside(bridge.datapath_id, str(error))
 
     def set_aside(self, datapath_id: int, why: str) -> None:
         """Set a damaged document aside, and emit an event."""
         self.release(datapath_id)
-        name = self.document.file(datapath_id)
-        report_damage(self._storage, self._emit, self.document, name, why, datapath_id)
-
-
-class ValueStore(Store, Generic[T]):
-    """Values that are kept in memory, too; the longest unchanged come first."""
-
-    def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
-        assert document.codec is not None
-        self._codec: Codec[T] = document.codec
-        self._values: dict[int, T] = {}
-        super().__init__(document, storage, emit)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def load(self, datapath_id: int) -> T | None:
-        """See `Store`, also for what follows."""
-        return self._values.get(datapath_id)
-
-    def take_over(self, datapath_id: int, size: int) -> None:
-        del size
-        try:
-            data = self._storage.read(self.document.file(datapath_id), self.document.limit)
-            self._values[datapath_id] = self._codec.decode(data)
-        except (OSError, ValueError) as error:
-            self.set_aside(datapath_id, str(error))
-
-    def release(self, datapath_id: int) -> None:
-        self._values.pop(datapath_id, None)
-
-    def forget(self, datapath_id: int) -> Ticket:
-        name = self.document.file(datapath_id)
-        if self._values.pop(datapath_id, None) is None and not self._storage.pending(name):
-            return done()
-        return self._storage.remove(name)
-
-    def save(self, datapath_id: int, value: T, urgent: bool = True, sync: bool = True) -> Ticket:
-        """Store a value; wait for the ticket until it is saved.
-
-        urgent: write it before others that wait; sync: where the document is synced.
-        """
-        name, old = self.document.file(datapath_id), self._values.pop(datapath_id, None)
-        self._values[datapath_id] = value
-        if old == value and not self._storage.pending(name):
-            return done()
-        data = self._codec.encode(value)
-        return self._storage.put(name, data, sync=sync and self.document.synced, first=urgent)
+        report_damage(self._storage, self._emit, self.document, why, datapath_id)
 
 
 def report_damage(
     storage: Storage,
     emit: Emit,
     document: Document,
-    name: str,
     why: str,
     bridge: int | None = None,
 ) -> None:
     """Set a damaged document aside, and emit an event."""
+    name = document.file(bridge)
     message = f"{name} is not what ofapp has saved: {why}; {document.damaged}"
     try:
         message += f"; the file is {storage.set_aside(name)} now"

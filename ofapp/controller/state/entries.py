@@ -19,13 +19,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import is_group, parse_mac
 from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
 from ofapp.common import hub
-from ofapp.controller.state.document import (
-    Codec,
-    Document,
-    ValueStore,
-    loaded,
-    report_damage,
-)
+from ofapp.controller.state.document import Document, Store, loaded, report_damage
 from ofapp.controller.state.keeper import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
@@ -177,7 +171,7 @@ _FIRST = Document(
 )
 
 
-class EntryStore(ValueStore[RunTimeEntries]):
+class EntryStore(Store[RunTimeEntries]):
     """Entries of all bridges."""
 
     def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
@@ -186,14 +180,14 @@ class EntryStore(ValueStore[RunTimeEntries]):
             self._split_first()
 
     def save(
-        self, datapath_id: int, value: RunTimeEntries, urgent: bool = True, sync: bool = True
+        self, datapath_id: int, value: RunTimeEntries, sync: bool = True, first: bool = True
     ) -> Ticket:
-        """See `ValueStore`: bridges whose entries no user has requested are bounded."""
+        """See `Store`: bridges whose entries no user has requested are bounded."""
         old = self._values.get(datapath_id)
         if old is not None and old.requested and not value.requested:
             value = RunTimeEntries(value.static, value.mdb, requested=True)
-        matters = sync and (value.requested or not value.empty)
-        ticket = super().save(datapath_id, value, urgent and value.requested, matters)
+        sync &= value.requested or not value.empty
+        ticket = super().save(datapath_id, value, sync, first and value.requested)
         self._forget_unrequested()
         return ticket
 
@@ -215,7 +209,7 @@ class EntryStore(ValueStore[RunTimeEntries]):
         try:
             by_bridge, wrong = _decode_first(self._storage.read(_FIRST.file(), _FIRST.limit))
         except (OSError, ValueError) as error:
-            self._damaged_first(str(error))
+            report_damage(self._storage, self._emit, _FIRST, str(error))
             return
         tickets = [
             self.save(datapath_id, entries)
@@ -230,12 +224,9 @@ class EntryStore(ValueStore[RunTimeEntries]):
         if any(ticket.error is not None for ticket in tickets):
             return  # the next start tries it again
         if wrong:
-            self._damaged_first(wrong)
+            report_damage(self._storage, self._emit, _FIRST, wrong)
         else:
             self._storage.remove(_FIRST.file())
-
-    def _damaged_first(self, why: str) -> None:
-        report_damage(self._storage, self._emit, _FIRST, _FIRST.file(), why)
 
 
 ENTRIES = Document(
@@ -244,7 +235,8 @@ ENTRIES = Document(
     setting="static entries",
     damaged="its entries are what the switch holds",
     limit=64 << 20,
-    codec=Codec(encode=_encode, decode=_decode),
+    encode=_encode,
+    decode=_decode,
     restore=_restore,
     store=EntryStore,
 )

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ofapp.config.loss import Extent
-from ofapp.controller.state.document import Codec, Document, loaded, loads
+from ofapp.controller.state.document import Document, loaded, loads
 from ofapp.controller.state.storage import Storage
 
 LOG = logging.getLogger(__name__)
@@ -52,7 +52,8 @@ SETTINGS = Document(
     setting="settings",
     damaged="what was set at run time is lost, and the file holds",
     limit=64 << 20,
-    codec=Codec(encode=_encode, decode=_decode),
+    encode=_encode,
+    decode=_decode,
 )
 
 ACCEPTED = Document("configuration", per_bridge=False, local=True, synced=True, limit=64 << 20)

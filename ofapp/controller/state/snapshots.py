@@ -8,7 +8,7 @@ from typing import Any
 
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.controller.state.document import Document, Store, loads
-from ofapp.controller.state.keeper import Emit, Ticket, done
+from ofapp.controller.state.keeper import Emit, Ticket
 from ofapp.controller.state.marks import SLOTS
 from ofapp.controller.state.storage import Storage
 
@@ -44,35 +44,24 @@ def encoded(data: Any, portions: Portions) -> Encoded:
     return Encoded(text)
 
 
-class SnapshotStore(Store):
+class SnapshotStore(Store[Any]):
     """Snapshots are written often and not synced: for a crash of the controller, not the machine.
 
     An invalidated snapshot is not used from that very moment (`marks`).
     """
 
     def __init__(self, document: Document, storage: Storage, emit: Emit) -> None:
-        self._sizes: dict[int, int] = {}  # the oldest first
         super().__init__(document, storage, emit)
         stem = document.stem or document.name
-        self._marks = storage.marks(stem, document.marked, self._sizes)
-
-    @property
-    def bridges(self) -> list[int]:
-        """Datapath ids of the bridges with snapshots."""
-        return [*self._sizes]
+        self._marks = storage.marks(stem, document.marked, self._values)
 
     def take_over(self, datapath_id: int, size: int) -> None:
-        """See `Store`, also for what follows."""
-        self._sizes[datapath_id] = size
-
-    def release(self, datapath_id: int) -> None:
-        self._sizes.pop(datapath_id, None)
+        """See `Store`, also for what follows; sizes are kept in memory, and no snapshots."""
+        self._values[datapath_id] = size
 
     def forget(self, datapath_id: int) -> Ticket:
         self._marks.drop(datapath_id)
-        if self._sizes.pop(datapath_id, None) is None:
-            return done()
-        return self._storage.remove(self.document.file(datapath_id))
+        return super().forget(datapath_id)
 
     def set_aside(self, datapath_id: int, why: str) -> None:
         self._marks.drop(datapath_id)
@@ -91,21 +80,18 @@ class SnapshotStore(Store):
             self.set_aside(datapath_id, str(error))
             return None
 
-    def save(self, datapath_id: int, snapshot: Any) -> None:
-        """Replace the bridge's snapshot, soon."""
-        self._save(datapath_id, snapshot, invalidate=False)
+    def invalidate(self, datapath_id: int, valid: Any) -> None:
+        """Invalidate the saved snapshot at once; `valid` replaces it, soon."""
+        if self._marks.of(datapath_id) is not None:
+            self._marks.renew(datapath_id)
+        self.save(datapath_id, valid)
 
-    def invalidate(self, datapath_id: int, snapshot: Any) -> None:
-        """Invalidate the saved snapshot at once; `snapshot` replaces it, soon."""
-        self._save(datapath_id, snapshot, invalidate=True)
-
-    def _save(self, datapath_id: int, snapshot: Any, invalidate: bool) -> None:
+    def save(self, datapath_id: int, value: Any, sync: bool = False, first: bool = True) -> Ticket:
         mark = self._marks.of(datapath_id)
         if mark is None:
             self._make_room(datapath_id)
-        if mark is None or invalidate:
             mark = self._marks.renew(datapath_id)
-        data = f'{{"mark": {mark}, "snapshot": {encoded(snapshot, AT_ONCE)}}}'.encode()
+        data = f'{{"mark": {mark}, "snapshot": {encoded(value, AT_ONCE)}}}'.encode()
         if len(data) > self.document.limit:
             LOG.warning(
                 "the %s state of %016x is too large to store: %d octets",
@@ -113,14 +99,14 @@ class SnapshotStore(Store):
                 datapath_id,
                 len(data),
             )
-            self.forget(datapath_id)
-            return
-        self._sizes.pop(datapath_id, None)
-        self._sizes[datapath_id] = len(data)
-        self._storage.put(self.document.file(datapath_id), data, sync=False, first=True)
-        while sum(self._sizes.values()) > MAX_TOTAL:
-            self.forget(next(iter(self._sizes)))
+            return self.forget(datapath_id)
+        self._values.pop(datapath_id, None)
+        self._values[datapath_id] = len(data)
+        ticket = self._storage.put(self.document.file(datapath_id), data, sync, first)
+        while sum(self._values.values()) > MAX_TOTAL:
+            self.forget(next(iter(self._values)))
+        return ticket
 
     def _make_room(self, datapath_id: int) -> None:
-        while len(self._sizes) + (datapath_id not in self._sizes) > MAX_SNAPSHOTS:
-            self.forget(next(known for known in self._sizes if known != datapath_id))
+        while len(self._values) + (datapath_id not in self._values) > MAX_SNAPSHOTS:
+            self.forget(next(known for known in self._values if known != datapath_id))

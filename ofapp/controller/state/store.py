@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event, Severity
 from ofapp.controller.state import documents
-from ofapp.controller.state.document import Document, Store, ValueStore
+from ofapp.controller.state.document import Document, Store
 from ofapp.controller.state.entries import EntryStore
 from ofapp.controller.state.keeper import Emit, Keeper, Ticket
 from ofapp.controller.state.settings import AcceptedFile, RunTimeSettings
@@ -55,11 +56,9 @@ class State:
         return store
 
     @property
-    def settings(self) -> ValueStore[RunTimeSettings]:
+    def settings(self) -> Store[RunTimeSettings]:
         """Run-time settings."""
-        store = self.stores["settings"]
-        assert isinstance(store, ValueStore)
-        return store
+        return self.stores["settings"]
 
     @property
     def snapshots(self) -> dict[str, SnapshotStore]:
@@ -107,6 +106,6 @@ class State:
         self.keeper.finish(patience)
         self.trail.finish(patience)
 
-    def _store(self, document: Document) -> Store:
-        make = document.store or (SnapshotStore if document.codec is None else ValueStore)
+    def _store(self, document: Document) -> Store[Any]:
+        make = document.store or (SnapshotStore if document.decode is None else Store)
         return make(document, self.storage, self._emit)
