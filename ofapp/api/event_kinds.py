@@ -50,11 +50,15 @@ SUBJECTS = (
 
 
 def declared(module: ModuleType) -> Iterator[EventKind]:
-    """The kinds of a subject, alone or in tuples."""
-    for value in vars(module).values():
-        for kind in value if isinstance(value, tuple) else (value,):
-            if isinstance(kind, EventKind):
-                yield kind
+    """The kinds of a subject, alone, in tuples and in mappings."""
+    waiting = [value for name, value in vars(module).items() if not name.startswith("__")]
+    for value in waiting:
+        if isinstance(value, EventKind):
+            yield value
+        elif isinstance(value, tuple):
+            waiting += value
+        elif isinstance(value, Mapping):
+            waiting += value.values()
 
 
 KINDS: Mapping[str, EventKind] = {

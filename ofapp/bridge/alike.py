@@ -34,7 +34,7 @@ def together(effects: list[Effect]) -> list[Effect]:
 def _sum(events: list[Event]) -> Event:
     first, *others = events
     data = {"ports": [event.port for event in events]}
-    return Event(first.kind, _and_more(first.text, len(others)), data=data)
+    return replace(first, text=_and_more(first.text, len(others)), port=None, data=data)
 
 
 def _and_more(text: Text, others: int) -> Text:

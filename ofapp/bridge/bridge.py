@@ -13,7 +13,6 @@ from typing import Any
 
 from ofapp.bridge import stp
 from ofapp.bridge.effects import Effect, LookAgain, Reprogram, SetRate
-from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.fdb import NO_PORT
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.fdb.relearned import relearned
@@ -27,6 +26,7 @@ from ofapp.bridge.multicast.on_bridge import BridgeSnooping
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.arrivals import departed, link_event, take_in, usable
+from ofapp.bridge.ports.events import BRIDGE_CONFIGURED
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.ports.sending import sent
@@ -214,7 +214,7 @@ class Bridge(BridgeQueries):
         effects += self._discover_anew(now)
         if (params.multicast is None) is not (old.multicast is None):
             effects.append(LookAgain())  # whether the switch has the flows of snooping, or none
-        return [*effects, Event("bridge.configured", "the configuration has changed")]
+        return [*effects, BRIDGE_CONFIGURED.event("the configuration has changed")]
 
     def set_policies(self, now: float) -> list[Effect]:
         """Apply changed parameters: which port may reach which, and which ports take part."""

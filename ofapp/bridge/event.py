@@ -14,7 +14,7 @@ at the time of output.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -64,37 +64,6 @@ Text = str | tuple[str | PortNumber, ...]
 """One line, whole or in parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One thing that happened on a bridge.
-
-    kind: dotted name, stable across versions: ``fdb.limit``, ``port.down``, ``stp.role``.
-    text: for operators; everything in it is in `data` too.
-    port: OpenFlow port number it is about, or None for the bridge.
-    data: JSON-serialisable details.
-    """
-
-    kind: str
-    text: Text
-    severity: Severity = Severity.INFO
-    port: int | None = None
-    data: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def message(self) -> str:
-        """The text, with ports by number."""
-        return self.text if isinstance(self.text, str) else "".join(map(str, self.text))
-
-    def worded(self, find: FindPort) -> Event:
-        """The event for output: ports by name, and the name of its port as `port_name`."""
-        text = self.text
-        if not isinstance(text, str):
-            text = "".join(p.named(find) if isinstance(p, PortNumber) else p for p in text)
-        own = None if self.port is None else find(self.port)
-        data = self.data if own is None else {**self.data, "port_name": own.name}
-        return replace(self, text=text, data=data)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EventKind:
     """What all events of a kind have in common.
@@ -120,7 +89,7 @@ class EventKind:
         severity: Severity | None = None,
     ) -> Event:
         """Make an event of this kind.  severity: one of `others` if it is not the usual one."""
-        return Event(self.name, text, severity or self.severity, port, data)
+        return Event(self, text, severity or self.severity, port, data)
 
     @property
     def severities(self) -> tuple[Severity, ...]:
@@ -133,6 +102,42 @@ class EventKind:
         return severity in self.severities and (
             "..." in declared or {*fields} <= {*declared, "ports"}
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened on a bridge.
+
+    of: its kind, which makes it (`EventKind.event`).
+    text: for operators; everything in it is in `data` too.
+    port: OpenFlow port number it is about, or None for the bridge.
+    data: JSON-serialisable details.
+    """
+
+    of: EventKind
+    text: Text
+    severity: Severity
+    port: int | None
+    data: Mapping[str, object]
+
+    @property
+    def kind(self) -> str:
+        """Dotted name, stable across versions: ``fdb.limit``, ``port.down``, ``stp.role``."""
+        return self.of.name
+
+    @property
+    def message(self) -> str:
+        """The text, with ports by number."""
+        return self.text if isinstance(self.text, str) else "".join(map(str, self.text))
+
+    def worded(self, find: FindPort) -> Event:
+        """The event for output: ports by name, and the name of its port as `port_name`."""
+        text = self.text
+        if not isinstance(text, str):
+            text = "".join(p.named(find) if isinstance(p, PortNumber) else p for p in text)
+        own = None if self.port is None else find(self.port)
+        data = self.data if own is None else {**self.data, "port_name": own.name}
+        return replace(self, text=text, data=data)
 
 
 def following(beginning: str, text: Text) -> Text:

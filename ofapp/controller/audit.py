@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, EventKind
 from ofapp.common.buckets import Buckets
 from ofapp.common.printable import printable
+from ofapp.controller.state.events import AUDIT_CHANGE, AUDIT_DENIED
 from ofapp.controller.state.trail import Trail
 
 SHOWN = 1000
@@ -83,27 +84,26 @@ class Audit:
         changes = _changes.get() or []
         _changes.set(None)
         if changes:
-            self._note("audit.change", who, role, address, what, changes)
+            self._note(AUDIT_CHANGE, who, role, address, what, changes)
 
     def denied(self, who: str, role: str, address: str, what: str) -> None:
         """Log a request that was refused because the user's role does not permit it."""
-        self._note("audit.denied", who, role, address, what, [])
+        self._note(AUDIT_DENIED, who, role, address, what, [])
 
     def _note(
-        self, kind: str, who: str, role: str, address: str, what: str, changes: list[str]
+        self, kind: EventKind, who: str, role: str, address: str, what: str, changes: list[str]
     ) -> None:
         more = max(0, len(changes) - SHOWN)
         shown = [printable(change) for change in changes[:SHOWN]]
         data: dict[str, object] = {"who": who, "role": role, "from": address, "request": what}
-        if kind == "audit.change":
+        if kind is AUDIT_CHANGE:
             data |= {"changes": shown} | ({"more": more} if more else {})
         words = "; ".join(shown[:IN_WORDS]) or "refused: this role may not do that"
         if len(changes) > IN_WORDS:
             words += f"; and {len(changes) - IN_WORDS} more"
-        severity = Severity.INFO if kind == "audit.change" else Severity.WARNING
         message = f"{who} ({role}) from {address}: {what}: {words}"
-        self._emit(None, Event(kind, message, severity, data=data))
-        if kind == "audit.denied" and not self._denials.take(who, time.monotonic()):
+        self._emit(None, kind.event(message, data=data))
+        if kind is AUDIT_DENIED and not self._denials.take(who, time.monotonic()):
             return
         moment = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._trail.add(json.dumps({"time": moment, "kind": kind} | data))
+        self._trail.add(json.dumps({"time": moment, "kind": kind.name} | data))

@@ -199,7 +199,7 @@ class EventLog:
         self._limited[kind] = 0
         message = f"there are too many events {kind}: some are only counted from now on"
         data = {"kind": kind, "last": printable(event.worded(find).message)}
-        told = Event("events.limited", message, Severity.WARNING, event.port, data)
+        told = EVENTS_LIMITED.event(message, event.port, data)
         self.tell(bridge, told)
         if len(self._limited) == 1:
             hub.keep(self.fault, self._watch_limits)
@@ -215,12 +215,12 @@ class EventLog:
                 del self._limited[kind]
                 message = f"every event {kind} is logged again; {count} were not since the start"
                 data = {"kind": kind, "held_back": count}
-                self.tell(None, Event("events.limited.cleared", message, data=data))
+                self.tell(None, EVENTS_LIMITED_CLEARED.event(message, data=data))
 
     def fault(self, error: Exception) -> None:
         """Log an unexpected exception that ended an activity."""
         message = f"a defect of ofapp: {error!r}; the activity was aborted, or starts again"
-        self.tell(None, Event("service.fault", message, Severity.ERROR))
+        self.tell(None, SERVICE_FAULT.event(message))
 
     def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
         """The remembered events with a higher number, oldest first."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.common.files import read_regular
 from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
+from ofapp.controller.member_events import CLUSTER_WAITING
 from ofapp.controller.state.keeper import Emit
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
@@ -145,7 +145,7 @@ def _wait_for_etcd(history: History, tell: Emit) -> None:
                 raise
             if not told:
                 message = f"waiting for etcd before anything else: {error}"
-                tell(None, Event("cluster.waiting", message, Severity.WARNING))
+                tell(None, CLUSTER_WAITING.event(message))
             told = True
             hub.sleep(RETRY)
         else:

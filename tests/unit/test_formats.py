@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Severity
 from ofapp.controller.events import LOG, EventLog
 from ofapp.launcher.formats import JournalHandler, JsonFormatter, priority
 from ofapp.launcher.logs import Tidy
 from tests.support.ports import free_port
+from tests.unit.made_event import made_event
 
-EVENT = Event("port.down", "port eth1 is\ndown", Severity.WARNING, 3, {"why": 'p\n2026 "x"'})
+EVENT = made_event("port.down", "port eth1 is\ndown", Severity.WARNING, 3, {"why": 'p\n2026 "x"'})
 
 
 def parsed(datagram: bytes) -> dict[str, str]:

@@ -19,9 +19,10 @@ from enum import Enum
 from typing import Any
 
 from ofapp.api.http import unix_socket as local
+from ofapp.api.http.events import API_CROWDED, API_CROWDED_CLEARED, API_STARVED, API_STARVED_CLEARED
 from ofapp.api.http.tls import Handshakes
 from ofapp.api.problems import error_response
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, EventKind
 from ofapp.common import hub
 from ofapp.controller.access import User
 
@@ -92,6 +93,9 @@ class Connection:
         hub.hang_up(self.socket, b"" if self.stage is Stage.ANSWER else response)
 
 
+_CLEARED = {API_CROWDED: API_CROWDED_CLEARED, API_STARVED: API_STARVED_CLEARED}
+
+
 class ConnectionLimiter:
     """A listening socket, as eventlet's server uses one.
 
@@ -114,7 +118,7 @@ class ConnectionLimiter:
         self._served = 0
         self._tell = tell
         self._connections: dict[Any, Connection] = {}  # by address and port
-        self._trouble: dict[str, str] = {}  # event kinds that are not cleared yet
+        self._trouble: dict[EventKind, str] = {}  # event kinds that are not cleared yet
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._listening, name)
@@ -128,10 +132,10 @@ class ConnectionLimiter:
             except OSError as error:
                 if error.errno in _CLOSED:
                     raise
-                self._warn("api.starved", f"no connection can be accepted: {error.strerror}")
+                self._warn(API_STARVED, f"no connection can be accepted: {error.strerror}")
                 hub.sleep(hub.RETRY_SECONDS)
                 continue
-            self._clear("api.starved", "connections are accepted again")
+            self._clear(API_STARVED, "connections are accepted again")
             try:
                 address, connection = self._received(client, address)
             except OSError:  # closed already
@@ -165,7 +169,7 @@ class ConnectionLimiter:
         if self._connections.get(address) is connection:
             del self._connections[address]
         if len(self._connections) <= PEER_CONNECTIONS // 2:
-            self._clear("api.crowded", "the API accepts more connections again")
+            self._clear(API_CROWDED, "the API accepts more connections again")
 
     def watch(self) -> None:
         """Close connections that exceed their timeouts; does not return."""
@@ -187,7 +191,7 @@ class ConnectionLimiter:
             what = f"the API has {CONNECTIONS} connections, the maximum"
         else:
             return True
-        self._warn("api.crowded", f"{what}: those that wait for a request the longest are closed")
+        self._warn(API_CROWDED, f"{what}: those that wait for a request the longest are closed")
         waiting = [at for at in crowd if self._connections[at].stage is not Stage.ANSWER]
         if not waiting:
             return False
@@ -199,14 +203,14 @@ class ConnectionLimiter:
         self._connections.pop(min(waiting, key=rank)).dismiss(_FULL)
         return True
 
-    def _warn(self, kind: str, message: str) -> None:
+    def _warn(self, kind: EventKind, message: str) -> None:
         if kind not in self._trouble:
             self._trouble[kind] = message
-            self._tell(None, Event(kind, message, Severity.WARNING))
+            self._tell(None, kind.event(message))
 
-    def _clear(self, kind: str, message: str) -> None:
+    def _clear(self, kind: EventKind, message: str) -> None:
         if self._trouble.pop(kind, None) is not None:
-            self._tell(None, Event(f"{kind}.cleared", message, data=dict(self.counts)))
+            self._tell(None, _CLEARED[kind].event(message, data=dict(self.counts)))
 
 
 def _peer(address: str) -> str:

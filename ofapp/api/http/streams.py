@@ -17,9 +17,9 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import utc
 from ofapp.api.base import DatapathId
+from ofapp.api.http.events import API_STREAMS_FULL, API_STREAMS_FULL_CLEARED
 from ofapp.api.problems import AGAIN, ProblemError
-from ofapp.bridge.event import Event, Severity
-from ofapp.controller.events import EVERYTHING, EventLog, Interest, Record
+from ofapp.controller.events import EVENTS_MISSED, EVERYTHING, EventLog, Interest, Record
 
 OF_TOKEN = 16
 OF_ADDRESS = 32
@@ -92,7 +92,7 @@ class Streams:
                 self._told.add(what)
                 message = f"{what}: more are refused until one ends"
                 data = {"bound": bound, "follower": own.name, "peer": own.peer}
-                events.tell(None, Event("api.streams.full", message, Severity.WARNING, data=data))
+                events.tell(None, API_STREAMS_FULL.event(message, data=data))
             raise ProblemError(503, what, headers=AGAIN)
 
     def follow(
@@ -109,7 +109,7 @@ class Streams:
         try:
             yield f": events of ofapp\nid: {events.life}-{begin.number}\n\n"
             if begin.missed:
-                event = Event("events.missed", begin.missed, Severity.WARNING)
+                event = EVENTS_MISSED.event(begin.missed)
                 record = Record(begin.number, time.time(), None, event)
                 yield _frame(events.life, event_item(record, self.member))
             for told in events.follow(begin.number, GLANCE, interest):
@@ -127,7 +127,7 @@ class Streams:
             for what in self._told.intersection(reached):
                 self._told.remove(what)
                 message = f"no longer: {what}"
-                events.tell(None, Event("api.streams.full.cleared", message))
+                events.tell(None, API_STREAMS_FULL_CLEARED.event(message))
 
     def _reached(self, own: Follower) -> Iterator[tuple[str, str]]:
         """The limits that are reached, each with a description."""

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.api.http.events import API_TLS_REFUSED, API_TLS_REFUSED_CLEARED, API_TLS_RENEWED
+from ofapp.bridge.event import Event
 from ofapp.common import hub
 
 POLL = 2.0
@@ -117,10 +118,9 @@ class Tls(Handshakes):
         except (OSError, ValueError) as error:
             self._refused = True
             message = f"the API's certificate has changed, and cannot be used: {error}; the old one"
-            event = Event("api.tls.refused", f"{message} is kept", Severity.ERROR)
+            event = API_TLS_REFUSED.event(f"{message} is kept")
         else:
-            cleared = ".cleared" if self._refused else ""
-            kind = f"api.tls.refused{cleared}" if cleared else "api.tls.renewed"
+            kind = API_TLS_REFUSED_CLEARED if self._refused else API_TLS_RENEWED
             self._refused = False
-            event = Event(kind, "new connections to the API use the changed certificate")
+            event = kind.event("new connections to the API use the changed certificate")
         self._tell(None, event)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.fdb.events import FDB_IP_FULL, FDB_IP_FULL_CLEARED
 from ofapp.bridge.fdb.fdb import Fdb
 from ofapp.bridge.fdb.ip_source import own_address
 from ofapp.bridge.mac import MAC_MASK
@@ -92,7 +92,7 @@ class IpAddresses:
                 told[key] = self._with(before, address)
         if self._full and len(told) < self._most * 7 // 8:
             self._full = False
-            effects.append(Event("fdb.ip_full.cleared", "there is room for IP addresses again"))
+            effects.append(FDB_IP_FULL_CLEARED.event("there is room for IP addresses again"))
         return effects
 
     def _with(self, before: tuple[bytes, ...], address: bytes) -> tuple[bytes, ...]:
@@ -118,4 +118,4 @@ class IpAddresses:
         if not self._full:
             self._full = True
             text = f"the IP addresses of {self._most} hosts are known: others' are not noted"
-            effects.append(Event("fdb.ip_full", text, Severity.WARNING, data={"hosts": self._most}))
+            effects.append(FDB_IP_FULL.event(text, data={"hosts": self._most}))

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ofapp.bridge.effects import Effect, SetGate
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.fdb.events import FDB_LIMIT, FDB_LIMIT_CLEARED
 from ofapp.bridge.fdb.fdb import Fdb
 from ofapp.bridge.params.policy import VlanPolicy
 
@@ -56,7 +56,7 @@ class LearningLimit:
             f"frames of further hosts {fate}"
         )
         data = self._data() | {"limit": self.most, "drop": self.drops}
-        return [Event("fdb.limit", message, Severity.WARNING, self.port, data)]
+        return [FDB_LIMIT.event(message, self.port, data)]
 
     def fill(self, count: int) -> list[Effect]:
         """Close the limit if `count` entries reach it."""
@@ -79,7 +79,7 @@ class LearningLimit:
         if self.reached:
             message = f"{self.name} has room for addresses again"
             data = self._data() | {"limit": self.most, "refused": self.refused}
-            effects.append(Event("fdb.limit.cleared", message, Severity.INFO, self.port, data))
+            effects.append(FDB_LIMIT_CLEARED.event(message, self.port, data))
         self.closed = self.reached = False
         return effects
 

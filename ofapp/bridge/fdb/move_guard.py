@@ -26,7 +26,13 @@ from collections.abc import Callable
 from typing import Literal
 
 from ofapp.bridge.effects import Effect, HoldDown, LetGo
-from ofapp.bridge.event import Event, PortNumber, Severity
+from ofapp.bridge.event import Event, PortNumber
+from ofapp.bridge.fdb.events import (
+    FDB_HELD,
+    FDB_HELD_CLEARED,
+    FDB_HELD_LIMIT,
+    FDB_HELD_LIMIT_CLEARED,
+)
 from ofapp.bridge.fdb.fdb import Entry
 from ofapp.bridge.lag.unnamed import Two, UnnamedBonds
 from ofapp.bridge.mac import format_mac
@@ -241,7 +247,7 @@ class MoveGuard:
             return []
         self._refused = True
         message = f"{MAX_HELD} addresses are held down, the most there can be"
-        return [Event("fdb.held.limit", message, Severity.WARNING, data={"limit": MAX_HELD})]
+        return [FDB_HELD_LIMIT.event(message, data={"limit": MAX_HELD})]
 
     def _let_go(self, ends: Callable[[HeldAddress], bool]) -> list[Effect]:
         effects: list[Effect] = []
@@ -250,13 +256,13 @@ class MoveGuard:
             del self.held[address]
             message = f"{_spoken(address)} is not held down any more"
             effects.append(LetGo(*address))
-            effects.append(Event("fdb.held.cleared", message, data=_data(held)))
+            effects.append(FDB_HELD_CLEARED.event(message, data=_data(held)))
         if effects and self._unnamed.told:
             effects += self._unnamed.still(held.two for held in self.held.values())
         self._due = min((held.until for held in self.held.values()), default=None)
         if self._refused and len(self.held) < MAX_HELD:
             self._refused = False
-            effects.append(Event("fdb.held.limit.cleared", "addresses can be held down again"))
+            effects.append(FDB_HELD_LIMIT_CLEARED.event("addresses can be held down again"))
         return effects
 
 
@@ -274,7 +280,7 @@ def _told(held: HeldAddress, why: str, how_long: str) -> Event:
         f": {how_long}",
     )
     data = _data(held) | {"elsewhere": held.elsewhere, "seconds": held.effect.seconds}
-    return Event("fdb.held", text, Severity.WARNING, data=data)
+    return FDB_HELD.event(text, data=data)
 
 
 def _data(held: HeldAddress) -> dict[str, object]:

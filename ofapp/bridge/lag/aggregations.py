@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SendFrame, SetLag
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
 from ofapp.bridge.lag.desired import DesiredLag
+from ofapp.bridge.lag.events import LAG_CONFLICT, LAG_MEMBER_DOWN, LAG_MEMBER_UP
 from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.numbers import numbered
 from ofapp.bridge.lag.params import LagParams
@@ -320,7 +321,7 @@ class Aggregations:
                 f" aggregation has its {what}. Give the aggregation another name under lags:"
             )
             data = {"name": port.name, "number": port.number, "because": what}
-            folded.effects.append(Event("lag.conflict", text, Severity.ERROR, data=data))
+            folded.effects.append(LAG_CONFLICT.event(text, data=data))
 
     def _settled(self, lags: Iterable[Aggregation], folded: Folded, now: float) -> Folded:
         """Decide for each of these aggregations once, and collect the effects."""
@@ -366,5 +367,4 @@ def _member_event(lag: Aggregation, member: Member, used: bool) -> Event:
     what = "carries traffic" if used else "carries no traffic any more"
     text = f"member {name} of {lag.name} {what}: {links} of {len(lag.params.members)} do"
     data = {"lag": lag.name, "member": name, "links": links}
-    kind = "lag.member.up" if used else "lag.member.down"
-    return Event(kind, text, Severity.INFO if used else Severity.WARNING, lag.number, data)
+    return (LAG_MEMBER_UP if used else LAG_MEMBER_DOWN).event(text, lag.number, data)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.event import Event, PortNumber, Severity
+from ofapp.bridge.event import PortNumber
+from ofapp.bridge.lag.events import LAG_UNNAMED, LAG_UNNAMED_CLEARED
 
 Two = tuple[int, int]
 """The numbers of two ports, the lower one first."""
@@ -34,15 +35,14 @@ class UnnamedBonds:
             " aggregation, under lags: of the bridge; if they are none, there is a loop",
         )
         data = {"ports": [one, other], "mac": address}
-        return [Event("lag.unnamed", text, Severity.WARNING, data=data)]
+        return [LAG_UNNAMED.event(text, data=data)]
 
     def still(self, held: Iterable[Two]) -> list[Effect]:
         """Clear the reports of pairs for which no address is held down any more."""
         gone = self.told - set(held)
         self.told -= gone
         return [
-            Event(
-                "lag.unnamed.cleared",
+            LAG_UNNAMED_CLEARED.event(
                 (PortNumber(one), " and ", PortNumber(other), " do not look like one bond now"),
                 data={"ports": [one, other]},
             )

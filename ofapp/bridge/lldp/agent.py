@@ -11,9 +11,17 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from ofapp.bridge.effects import Effect, SendFrame
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, EventKind
 from ofapp.bridge.fdb.pace import Telling
 from ofapp.bridge.lldp import pdu
+from ofapp.bridge.lldp.events import (
+    LLDP_FORGED,
+    LLDP_LIMIT,
+    LLDP_LIMIT_CLEARED,
+    LLDP_NEIGHBOUR,
+    LLDP_NEIGHBOUR_CHANGED,
+    LLDP_NEIGHBOUR_GONE,
+)
 from ofapp.bridge.lldp.information import Local, System
 from ofapp.bridge.lldp.own import OUI, Doubt, OwnAgents, Sender
 from ofapp.bridge.lldp.receive import Neighbour, Receiver
@@ -142,9 +150,9 @@ class Agent:
             return self._refuse(crowded)
         if before is None:
             self._transmitter.new_neighbour()
-            return self._tell("lldp.neighbour", "is there", known, now)
+            return self._tell(LLDP_NEIGHBOUR, "is there", known, now)
         if before.information != said:
-            return self._tell("lldp.neighbour.changed", "says something else", known, now)
+            return self._tell(LLDP_NEIGHBOUR_CHANGED, "says something else", known, now)
         return []
 
     def tick(self, now: float) -> list[Effect]:
@@ -156,7 +164,7 @@ class Agent:
         if receiver.crowded_until is not None and receiver.crowded_until <= now:
             receiver.crowded_until = None
             text = "there is room for all LLDP neighbours again"
-            effects.append(self._event("lldp.limit.cleared", text))
+            effects.append(self._event(LLDP_LIMIT_CLEARED, text))
         if self.local.up and self._transmitter.take(now):
             self._pdu = self._pdu or pdu.encode(self._system, self.local)
             self.counters["sent"] += 1
@@ -178,19 +186,19 @@ class Agent:
     def _refuse(self, told: bool) -> list[Effect]:
         self.counters["too_many"] += 1
         text = "there are more LLDP neighbours than there is room for"
-        return [] if told else [self._event("lldp.limit", text, Severity.WARNING)]
+        return [] if told else [self._event(LLDP_LIMIT, text)]
 
     def _tell_forged(self, now: float) -> list[Effect]:
         text = "a host there impersonates a bridge of this controller"
-        return self._limited(self._event("lldp.forged", text, Severity.WARNING), now)
+        return self._limited(self._event(LLDP_FORGED, text), now)
 
     def _tell_gone(self, gone: Iterable[Neighbour], why: str, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for known in gone:
-            effects += self._tell("lldp.neighbour.gone", f"is gone: {why}", known, now)
+            effects += self._tell(LLDP_NEIGHBOUR_GONE, f"is gone: {why}", known, now)
         return effects
 
-    def _tell(self, kind: str, what: str, known: Neighbour, now: float) -> list[Effect]:
+    def _tell(self, kind: EventKind, what: str, known: Neighbour, now: float) -> list[Effect]:
         said = known.information
         chassis, port = said.chassis.spoken("chassis"), said.port.spoken("port")
         name = said.system_name or chassis
@@ -200,16 +208,13 @@ class Agent:
 
     def _event(
         self,
-        kind: str,
+        kind: EventKind,
         text: str,
-        severity: Severity = Severity.INFO,
         data: Mapping[str, object] = MappingProxyType({}),
     ) -> Event:
         """An event of the switch's port, which the bridge may know only as a member of a LAG."""
         name, number = self.local.name, self.local.number
-        return Event(
-            kind, f"port {name} ({number}): {text}", severity, number, {"name": name, **data}
-        )
+        return kind.event(f"port {name} ({number}): {text}", number, {"name": name, **data})
 
     def _limited(self, event: Event, now: float) -> list[Effect]:
         if self._telling.take(now):

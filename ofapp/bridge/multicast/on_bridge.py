@@ -15,7 +15,7 @@ from math import inf
 
 from ofapp.bridge import multicast
 from ofapp.bridge.effects import Effect
-from ofapp.bridge.event import Event, PortNumber, Severity
+from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.multicast import (
     ForwardTo,
     SetGroup,
@@ -26,6 +26,7 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import SendFrame as SendUntagged
+from ofapp.bridge.multicast.events import MCAST_VLANS, MCAST_VLANS_CLEARED
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.params import PortParams
 from ofapp.bridge.pausable import PausableTime
@@ -272,10 +273,8 @@ class BridgeSnooping:
         if port in self._full:
             self._full.discard(port)
             effects.append(
-                Event(
-                    "mcast.vlans.cleared",
-                    (PortNumber(port), " has room for VLANs again"),
-                    port=port,
+                MCAST_VLANS_CLEARED.event(
+                    (PortNumber(port), " has room for VLANs again"), port=port
                 )
             )
         mine.add(vid)
@@ -300,14 +299,12 @@ class BridgeSnooping:
 
 
 def _too_many(port: int) -> Event:
-    return Event(
-        "mcast.vlans",
+    return MCAST_VLANS.event(
         (
             PortNumber(port),
             f" has brought up multicast in {MAX_VLANS} VLANs, the most one port may: "
             "in others it floods",
         ),
-        Severity.WARNING,
         port,
         {"limit": MAX_VLANS},
     )

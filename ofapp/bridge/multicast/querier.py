@@ -28,6 +28,7 @@ from ofapp.bridge.multicast.address import (
 )
 from ofapp.bridge.multicast.effects import SendFrame
 from ofapp.bridge.multicast.encode import QuerySpec, encode_query
+from ofapp.bridge.multicast.events import MCAST_QUERIER
 from ofapp.bridge.multicast.message import Query
 from ofapp.bridge.multicast.scope import Scope
 from ofapp.bridge.multicast.timers import Place, Timed
@@ -158,7 +159,7 @@ class Querier(Timed):
         if changed:
             who = text(source)
             told = f"querier is {who} at ", PortNumber(port)
-            scope.tell("querier", told, port, querier=who)
+            scope.tell(MCAST_QUERIER, told, port, querier=who)
         return not proxy
 
     def hold(self, scope: Scope, query: Query) -> float:
@@ -274,7 +275,7 @@ class Querier(Timed):
             message = "querier went silent; multicast floods"
             self.next_query = self.active_at = inf
             self.active = False
-        scope.tell("querier", message, None, querier=None)
+        scope.tell(MCAST_QUERIER, message, None, querier=None)
 
     def _query(self, scope: Scope, now: float) -> None:
         params, ports = scope.params, scope.live

@@ -5,7 +5,7 @@ It is passed with each call: objects know their place (`Timed.place`) and not th
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity, Text, following
+from ofapp.bridge.event import EventKind, Text, following
 from ofapp.bridge.multicast.address import Family
 from ofapp.bridge.multicast.params import VlanParams
 from ofapp.bridge.multicast.shared import Shared
@@ -64,12 +64,11 @@ class Scope:
         """Whether the configured version has no source lists."""
         return self.version < self.newest
 
-    def tell(self, kind: str, text: Text, port: int | None, **data: object) -> None:
+    def tell(self, kind: EventKind, text: Text, port: int | None, **data: object) -> None:
         """Emit an event of this VLAN and family."""
         self.shared.event(
             kind,
             following(f"VLAN {self.vid} IPv{self.family.value}: ", text),
-            Severity.INFO,
             port,
             vid=self.vid,
             family=self.family.value,

@@ -7,8 +7,9 @@ at most once, no matter how many records one report has.
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Event, PortNumber, Severity, Text
+from ofapp.bridge.event import EventKind, PortNumber, Text
 from ofapp.bridge.multicast.effects import Effect
+from ofapp.bridge.multicast.events import MCAST_LIMIT_REACHED, MCAST_LIMIT_RECOVERED
 from ofapp.bridge.multicast.params import Params, PortParams
 from ofapp.bridge.multicast.quota import EntryQuota
 from ofapp.bridge.multicast.timers import Place, Timers
@@ -80,11 +81,9 @@ class Shared:
         self._limited.pop(number, None)
         self.quota.remove_port(number)
 
-    def event(
-        self, kind: str, text: Text, severity: Severity, port: int | None, **data: object
-    ) -> None:
+    def event(self, kind: EventKind, text: Text, port: int | None, **data: object) -> None:
         """Emit an event."""
-        self.out.append(Event(f"mcast.{kind}", text, severity, port, data))
+        self.out.append(kind.event(text, port, data))
 
     # Limits. An alarm is raised once, and again only after it was cleared with some slack.
 
@@ -110,12 +109,11 @@ class Shared:
         if limit not in port.alarms:
             port.alarms.add(limit)
             self.event(
-                "limit.reached",
+                MCAST_LIMIT_REACHED,
                 (
                     PortNumber(port.number),
                     f" reached mcast_{limit}; more than that is refused",
                 ),
-                Severity.WARNING,
                 port.number,
                 limit=f"mcast_{limit}",
             )
@@ -125,9 +123,8 @@ class Shared:
         if limit in port.alarms:
             port.alarms.remove(limit)
             self.event(
-                "limit.recovered",
+                MCAST_LIMIT_RECOVERED,
                 (PortNumber(port.number), f" is below mcast_{limit} again"),
-                Severity.INFO,
                 port.number,
                 limit=f"mcast_{limit}",
             )

@@ -13,6 +13,7 @@ from math import inf
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.multicast.address import Family, text
 from ofapp.bridge.multicast.effects import Effect, ForwardTo, SetUnregistered
+from ofapp.bridge.multicast.events import MCAST_ROUTER
 from ofapp.bridge.multicast.group import Group
 from ofapp.bridge.multicast.member import Member
 from ofapp.bridge.multicast.message import Query, Record, Report
@@ -318,7 +319,7 @@ class SnoopedVlan:
         if port.number not in self.routers:
             self.routers[port.number] = RouterPort(self.scope.place, port.number)
             told = f"router {text(router)} heard at ", PortNumber(port.number)
-            self.scope.tell("router", told, port.number)
+            self.scope.tell(MCAST_ROUTER, told, port.number)
         self._hear_at(port.number, kind, router, until)
         doubt, timers = self._doubt, self._shared.timers
         if self.scope.uncertain:
@@ -411,7 +412,7 @@ class SnoopedVlan:
                 if timed.expire(now):
                     del self.routers[timed.port]
                     told = "no router at ", PortNumber(timed.port), " any more"
-                    self.scope.tell("router", told, timed.port)
+                    self.scope.tell(MCAST_ROUTER, told, timed.port)
                     self.refresh()
             case Doubt():
                 self._set_doubt(-inf)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from math import inf
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
+from ofapp.bridge.multicast.events import MCAST_CHANGES, MCAST_CHANGES_CLEARED
 
 SHORTEST = 1.0
 """Seconds between the first two queries."""
@@ -52,7 +53,7 @@ class TopologyChanges:
         if self._calm_at() <= now < self._due:
             if self.wait == LONGEST:
                 message = "no more topology changes: members are queried at once after the next"
-                events.append(Event("mcast.changes.cleared", message))
+                events.append(MCAST_CHANGES_CLEARED.event(message))
             self.wait = 0.0
         if now < self._due:
             return False, events
@@ -62,8 +63,6 @@ class TopologyChanges:
             message = (
                 f"topology changes keep coming: members are queried every {LONGEST:g} s at most"
             )
-            events.append(
-                Event("mcast.changes", message, Severity.WARNING, data={"changes": self.heard})
-            )
+            events.append(MCAST_CHANGES.event(message, data={"changes": self.heard}))
         self.wait = longer
         return True, events

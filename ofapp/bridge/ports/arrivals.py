@@ -11,7 +11,16 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ofapp.bridge.effects import BridgeNamed, Effect, PortRenamed
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event, EventKind
+from ofapp.bridge.ports.events import (
+    PORT_ADDED,
+    PORT_DOWN,
+    PORT_LIMIT,
+    PORT_LIMIT_CLEARED,
+    PORT_REMOVED,
+    PORT_RENAMED,
+    PORT_UP,
+)
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import LOCAL_PORT, Port, PortTable
 
@@ -48,10 +57,10 @@ def take_in(
         found.changed.append((port, old is not None and usable(policies, old)))
         if old is None:
             added += 1
-            found.events.append(port_event("port.added", port, "was added"))
+            found.events.append(port_event(PORT_ADDED, port, "was added"))
         elif old.name != port.name:
             found.renamed.append((old.name, port.name))
-            found.events.append(port_event("port.renamed", port, f"was called {old.name} before"))
+            found.events.append(port_event(PORT_RENAMED, port, f"was called {old.name} before"))
             found.events.append(PortRenamed(port.number))
         if old is None or old.name != port.name:
             found.new.append(port)
@@ -66,7 +75,7 @@ def take_in(
 
 def departed(table: PortTable, ports: Iterable[Port]) -> list[Effect]:
     """The events for removed ports, and for the room that there is now."""
-    events: list[Effect] = [port_event("port.removed", port, "was removed") for port in ports]
+    events: list[Effect] = [port_event(PORT_REMOVED, port, "was removed") for port in ports]
     return events + _room_again(table)
 
 
@@ -81,12 +90,12 @@ def link_event(policies: PortPolicies, port: Port) -> Event:
         why = "is up" if port.up else "is down"
     else:
         why = "is shut down" if policies.policy(port.number).shutdown else "only listens"
-    return port_event("port.up" if usable(policies, port) else "port.down", port, why)
+    return port_event(PORT_UP if usable(policies, port) else PORT_DOWN, port, why)
 
 
-def port_event(kind: str, port: Port, what: str) -> Event:
+def port_event(kind: EventKind, port: Port, what: str) -> Event:
     """An event about a port."""
-    return Event(kind, f"port {port.name} {what}", port=port.number, data={"name": port.name})
+    return kind.event(f"port {port.name} {what}", port.number, {"name": port.name})
 
 
 def _refuse(table: PortTable, why: str) -> list[Effect]:
@@ -94,11 +103,11 @@ def _refuse(table: PortTable, why: str) -> list[Effect]:
     if table.refused:
         return []
     table.refused = True
-    return [Event("port.limit", f"{why}: further ones stay closed", Severity.ERROR)]
+    return [PORT_LIMIT.event(f"{why}: further ones stay closed")]
 
 
 def _room_again(table: PortTable) -> list[Effect]:
     if not table.refused:
         return []
     table.refused = False
-    return [Event("port.limit.cleared", "there is room for ports again")]
+    return [PORT_LIMIT_CLEARED.event("there is room for ports again")]

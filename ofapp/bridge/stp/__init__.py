@@ -31,6 +31,7 @@ from ofapp.bridge.stp.effects import (
     SetPortState,
     TopologyChanged,
 )
+from ofapp.bridge.stp.events import STP_BPDU_RECEIVED, STP_BPDU_SENT
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import (
     OWN_HELLO_TIME,
@@ -46,7 +47,7 @@ from ofapp.bridge.stp.port import Guard, Role
 from ofapp.bridge.stp.status import BridgeStatus, PortStatus
 from ofapp.bridge.stp.tree import NewPort, SpanningTree
 
-TRACE = ("stp.bpdu.sent", "stp.bpdu.received")
+TRACE = (STP_BPDU_SENT, STP_BPDU_RECEIVED)
 """The kinds of events that `SpanningTree.trace` switches on."""
 
 __all__ = [

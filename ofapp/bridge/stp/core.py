@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import weakref
 
-from ofapp.bridge.event import Event, PortNumber, Severity, Text
+from ofapp.bridge.event import EventKind, PortNumber, Severity, Text
 from ofapp.bridge.stp.effects import Effect, FlushPort, PortState, SetPortState
+from ofapp.bridge.stp.events import (
+    STP_BPDU_GUARD,
+    STP_LOOP_GUARD,
+    STP_ROOT_GUARD,
+    STP_SELF_LOOP,
+    STP_STATE,
+)
 from ofapp.bridge.stp.index import Candidates, Wakes
 from ofapp.bridge.stp.own import OwnTrees
 from ofapp.bridge.stp.params import BridgeParams
@@ -17,6 +24,14 @@ from ofapp.bridge.stp.port import EXPIRED, PAUSED, Guard, InfoIs, Role, TreePort
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
 
 _HEARING_ROLES = (Role.ROOT, Role.ALTERNATE, Role.BACKUP)
+
+
+_GUARD_EVENTS = {
+    Guard.BPDU_GUARD: STP_BPDU_GUARD,
+    Guard.ROOT_GUARD: STP_ROOT_GUARD,
+    Guard.LOOP_GUARD: STP_LOOP_GUARD,
+    Guard.SELF_LOOP: STP_SELF_LOOP,
+}
 
 
 class Core:
@@ -224,16 +239,15 @@ class Core:
 
     def tell(
         self,
-        kind: str,
+        kind: EventKind,
         text: Text,
         port: TreePort | None,
-        severity: Severity = Severity.INFO,
         /,
         **data: object,
     ) -> None:
         """Emit an event."""
         number = None if port is None else port.port_no
-        self.effects.append(Event(kind, text, severity, number, data))
+        self.effects.append(kind.event(text, number, data))
 
     def set_state(self, port: TreePort, state: PortState) -> None:
         """Emit a port's new state, with the reason that its machines have set."""
@@ -241,7 +255,7 @@ class Core:
             return
         self.before.setdefault(port.port_no, port.state)
         self.tell(
-            "stp.state",
+            STP_STATE,
             (
                 PortNumber(port.port_no),
                 f": {port.state.value} -> {state.value} ({port.state_reason})",
@@ -269,10 +283,9 @@ class Core:
         """Count a guard that has just triggered, and emit an event."""
         port.guard_counts[guard] += 1
         self.tell(
-            f"stp.{guard.value}",
+            _GUARD_EVENTS[guard],
             (PortNumber(port.port_no), f": {message}"),
             port,
-            Severity.WARNING,
             guard=guard.value,
             active=True,
             count=port.guard_counts[guard],
@@ -280,13 +293,10 @@ class Core:
 
     def unguard(self, port: TreePort, guard: Guard, message: str) -> None:
         """Emit an event: a guard has released the port."""
-        self.tell(
-            f"stp.{guard.value}",
-            (PortNumber(port.port_no), f": {message}"),
-            port,
-            guard=guard.value,
-            active=False,
-        )
+        text = (PortNumber(port.port_no), f": {message}")
+        data = {"guard": guard.value, "active": False}
+        event = _GUARD_EVENTS[guard].event(text, port.port_no, data, Severity.INFO)
+        self.effects.append(event)
 
     def next_of(self, port: TreePort) -> float:
         """The earliest instant at which a timer of `port` runs out, PAUSED if none does."""

@@ -37,6 +37,7 @@ from ofapp.bridge.stp import (
     dump,
 )
 from ofapp.bridge.stp.dumped import whole
+from ofapp.bridge.stp.events import STP_STATE
 from ofapp.bridge.stp.vectors import ADDRESS_MASK
 from ofapp.common.portions import AT_ONCE, Portions
 
@@ -412,7 +413,7 @@ def _told(port: stp.PortStatus, old: PortState, new: PortState, reason: str) -> 
     states = {"old": old.value, "new": new.value}
     text = PortNumber(port.port), f": {old.value} -> {new.value} ({reason})"
     data = {**states, "role": port.role.value, "reason": reason}
-    return Event("stp.state", text, port=port.port, data=data)
+    return STP_STATE.event(text, port=port.port, data=data)
 
 
 def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:

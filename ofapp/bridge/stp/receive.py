@@ -5,6 +5,7 @@ from __future__ import annotations
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.bpdu import BpduType
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.events import STP_EDGE, STP_MIGRATION
 from ofapp.bridge.stp.neighbour import is_late
 from ofapp.bridge.stp.params import MIGRATE_TIME
 from ofapp.bridge.stp.port import PAUSED, Migration, TreePort
@@ -46,7 +47,7 @@ def protocol_migration(core: Core, port: TreePort) -> None:
         port.migration = Migration.SELECTING_STP
         port.mdelay_while = core.now + MIGRATE_TIME
         core.tell(
-            "stp.migration",
+            STP_MIGRATION,
             (PortNumber(port.port_no), ": the neighbour sends STP, this port does now, too"),
             port,
             version="stp",
@@ -54,7 +55,7 @@ def protocol_migration(core: Core, port: TreePort) -> None:
     elif core.params.rstp and not port.send_rstp and port.rcvd_rstp:
         _check_rstp(core, port)
         core.tell(
-            "stp.migration",
+            STP_MIGRATION,
             (PortNumber(port.port_no), ": the neighbour sends RSTP, this port does now, too"),
             port,
             version="rstp",
@@ -82,4 +83,4 @@ def bridge_detection(core: Core, port: TreePort) -> None:
     ):
         port.oper_edge = True
         told = PortNumber(port.port_no), ": no bridge heard, taken for an edge"
-        core.tell("stp.edge", told, port)
+        core.tell(STP_EDGE, told, port)

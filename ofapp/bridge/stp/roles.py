@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ofapp.bridge.event import PortNumber, Text
 from ofapp.bridge.stp.core import Core
+from ofapp.bridge.stp.events import STP_ROOT
 from ofapp.bridge.stp.port import Guard, InfoIs, Role, TreePort
 from ofapp.bridge.stp.vectors import ADDRESS_MASK, PriorityVector, Times
 
@@ -110,7 +111,7 @@ def _set_root(core: Core, vector: PriorityVector, root_port: TreePort | None) ->
         else:
             told = "new root, through ", PortNumber(root_port.port_no)
         core.tell(
-            "stp.root",
+            STP_ROOT,
             told,
             None,
             old=f"{old.root:016x}",

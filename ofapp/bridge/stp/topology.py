@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import TopologyChanged
+from ofapp.bridge.stp.events import STP_TOPOLOGY_CHANGE
 from ofapp.bridge.stp.port import EXPIRED, Role, Topology, TreePort
 
 
@@ -93,7 +94,7 @@ def account(core: Core) -> None:
     if active and not core.tc_active:
         core.tc_count += 1
         core.tell(
-            "stp.topology-change",
+            STP_TOPOLOGY_CHANGE,
             f"topology change, the bridge's number {core.tc_count}",
             None,
             count=core.tc_count,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import PortState
+from ofapp.bridge.stp.events import STP_ROLE
 from ofapp.bridge.stp.params import MIGRATE_TIME
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, Transition, TreePort
 from ofapp.bridge.stp.roles import why
@@ -81,7 +82,7 @@ def _enter(core: Core, port: TreePort) -> None:
             port.transition = Transition.DISABLE
             port.learn = port.forward = False
     core.tell(
-        "stp.role",
+        STP_ROLE,
         (PortNumber(port.port_no), f": {old.value} -> {port.role.value} ({reason})"),
         port,
         old=old.value,

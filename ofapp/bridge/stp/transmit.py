@@ -6,11 +6,12 @@ port, and that BPDU has the final states: an agreement follows the blocking that
 
 from __future__ import annotations
 
-from ofapp.bridge.event import PortNumber, Severity
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp.answers import number
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType, encode, renumbered
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import SendBpdu
+from ofapp.bridge.stp.events import STP_BPDU_SENT
 from ofapp.bridge.stp.port import EXPIRED, PAUSED, Role, TreePort
 
 AGREEMENT_DELAY = 0.1
@@ -132,13 +133,7 @@ def _frame(core: Core, port: TreePort) -> bytes | None:
     port.says, port.said = says, (kind, frame)
     port.sent[kind] += 1
     if core.trace:
-        core.tell(
-            "stp.bpdu.sent",
-            (PortNumber(port.port_no), f" > {bpdu}"),
-            port,
-            Severity.DEBUG,
-            **bpdu.describe(),
-        )
+        core.tell(STP_BPDU_SENT, (PortNumber(port.port_no), f" > {bpdu}"), port, **bpdu.describe())
     return frame
 
 

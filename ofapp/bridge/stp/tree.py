@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ofapp.bridge.event import PortNumber, Severity
+from ofapp.bridge.event import PortNumber
 from ofapp.bridge.stp import guards
 from ofapp.bridge.stp.absence import come_back
 from ofapp.bridge.stp.around import Around, around
 from ofapp.bridge.stp.bpdu import Bpdu, BpduError, BpduType, decode
 from ofapp.bridge.stp.core import Core
 from ofapp.bridge.stp.effects import Effect, PortState, SetPortState, in_safe_order
+from ofapp.bridge.stp.events import STP_BPDU_DROPPED, STP_BPDU_RECEIVED
 from ofapp.bridge.stp.information import port_information
 from ofapp.bridge.stp.neighbour import forget_strangers, hear_from, know_peer
 from ofapp.bridge.stp.own import OwnTrees
@@ -395,11 +396,7 @@ class SpanningTree:
         port.received[bpdu.type.name.lower()] += 1
         if core.trace:
             core.tell(
-                "stp.bpdu.received",
-                (PortNumber(port.port_no), f" < {bpdu}"),
-                port,
-                Severity.DEBUG,
-                **bpdu.describe(),
+                STP_BPDU_RECEIVED, (PortNumber(port.port_no), f" < {bpdu}"), port, **bpdu.describe()
             )
         guards.hear_bpdu(core, port)
         if not hear_from(core, port, bpdu):
@@ -416,10 +413,9 @@ class SpanningTree:
             # Once for each reason until the port recovers: a host can send a million of these.
             port.drops_told.add(reason)
             self._core.tell(
-                "stp.bpdu.dropped",
+                STP_BPDU_DROPPED,
                 (PortNumber(port.port_no), f": BPDU dropped: {reason}"),
                 port,
-                Severity.WARNING,
                 reason=reason,
             )
 

@@ -10,8 +10,13 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common.buckets import MOST, Buckets
+from ofapp.controller.access.events import (
+    API_LOGIN_LIMITED,
+    API_LOGIN_LIMITED_CLEARED,
+    API_LOGIN_REJECTED,
+)
 
 BURST, EVERY = 10, 5.0
 """Burst of failures of one peer, and seconds for each further one."""
@@ -36,7 +41,7 @@ class Failures:
         if now < until:
             return True
         del self._limited[peer]
-        event = Event("api.login.limited.cleared", f"{peer} may try to log in again")
+        event = API_LOGIN_LIMITED_CLEARED.event(f"{peer} may try to log in again")
         self._tell(None, event)
         return False
 
@@ -45,11 +50,11 @@ class Failures:
         self.counts[why] += 1
         message = f"a login from {peer} was rejected: {why}"
         data = {"peer": peer, "why": why}
-        self._tell(None, Event("api.login.rejected", message, Severity.WARNING, data=data))
+        self._tell(None, API_LOGIN_REJECTED.event(message, data=data))
         if not self._buckets.take(peer, now):
             self._limited[peer] = now + EVERY
             if len(self._limited) > MOST:
                 self._limited.popitem(last=False)
             message = f"{peer} has failed to log in too often, and has to wait for {EVERY:g} s"
-            event = Event("api.login.limited", message, Severity.WARNING, data={"peer": peer})
+            event = API_LOGIN_LIMITED.event(message, data={"peer": peer})
             self._tell(None, event)

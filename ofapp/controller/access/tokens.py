@@ -25,10 +25,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
 from ofapp.controller.access.roles import GIVEN, Role
 from ofapp.controller.state.document import Document, loads
+from ofapp.controller.state.events import STATE_DAMAGED
 from ofapp.controller.state.keeper import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
@@ -185,7 +185,7 @@ class Tokens:
         for token in known:
             self._put(token)
         name, so = TOKENS.file(), "the tokens known before stay valid" if known else TOKENS.damaged
-        event = Event("state.damaged", f"{name}: {why}; {so}", Severity.ERROR, data={"file": name})
+        event = STATE_DAMAGED.event(f"{name}: {why}; {so}", data={"file": name})
         self._emit(None, event)
 
 

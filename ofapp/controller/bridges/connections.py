@@ -7,8 +7,14 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
+from ofapp.controller.bridges.events import (
+    BRIDGE_CONNECTED,
+    BRIDGE_DISCONNECTED,
+    BRIDGE_DUPLICATE,
+    BRIDGE_GIVEN_UP,
+)
 from ofapp.controller.bridges.lifetime import Lifetime
 from ofapp.controller.bridges.owners import Owners
 from ofapp.controller.bridges.shared import Shared
@@ -61,11 +67,9 @@ class Connections:
             return True
         self._events.tell(
             datapath_id,
-            Event(
-                "bridge.duplicate",
+            BRIDGE_DUPLICATE.event(
                 f"refused a second switch with this datapath id, from {_address(channel)}: "
                 f"{_address(other)} has it; set other-config:datapath-id on one of them",
-                Severity.ERROR,
                 data={"refused": _address(channel), "running": _address(other)},
             ),
         )
@@ -144,14 +148,14 @@ class Connections:
         self._sessions[datapath_id] = session
         self._begun(datapath_id)
         emit = self._dispatcher.emit
-        emit(bridge, Event("bridge.connected", f"connected from {_address(channel)}"))
+        emit(bridge, BRIDGE_CONNECTED.event(f"connected from {_address(channel)}"))
         for event in self._running.doubts(datapath_id):
             emit(bridge, event)
         session.start()
 
     def disconnected(self, channel: Channel) -> None:
         """Handle the end of a connection; the bridge and its state stay."""
-        event = Event("bridge.disconnected", "the switch has disconnected", Severity.WARNING)
+        event = BRIDGE_DISCONNECTED.event("the switch has disconnected")
         self._end(channel, event)
 
     def _end(self, channel: Channel, event: Event) -> None:
@@ -179,7 +183,7 @@ class Connections:
 
     def give_up(self, channel: Channel, why: str) -> None:
         """See `SwitchService`."""
-        self._end(channel, Event("bridge.given-up", why))
+        self._end(channel, BRIDGE_GIVEN_UP.event(why))
 
     def expect(self, datapath_id: int) -> None:
         """See `SwitchService`."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.pausable import UNLIVED
 from ofapp.common import hub
 from ofapp.common.histogram import Histogram
+from ofapp.controller.bridges.events import CONTROLLER_STALLED
 from ofapp.controller.events import EventLog
 from ofapp.openflow.switch.session import Session
 
@@ -40,7 +40,7 @@ class Heartbeat:
                 seconds = round(now - last, 1)
                 message = f"the controller stalled for {seconds} s; protocol timers were paused"
                 told = {"seconds": seconds}
-                event = Event("controller.stalled", message, Severity.WARNING, data=told)
+                event = CONTROLLER_STALLED.event(message, data=told)
                 self._events.tell(None, event)
             last = now
             hub.sleep(BEAT)

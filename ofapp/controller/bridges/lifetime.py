@@ -13,7 +13,6 @@ import time
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.commons import Commons
-from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.mac import parse_mac
@@ -21,7 +20,9 @@ from ofapp.bridge.ports.port import SURE
 from ofapp.common import hub
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.absentees import Absentees
+from ofapp.controller.bridges.events import BRIDGE_FORGOTTEN, BRIDGE_LIMIT
 from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.events import CONFIG_RESTORED
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
 from ofapp.controller.state.keeper import Ticket
@@ -70,7 +71,7 @@ class Lifetime:
         away = self._registry.away.longest()
         full = f"there are {MAX_BRIDGES} bridges, the most there can be"
         if away is None:
-            event = Event("bridge.limit", f"refused a switch: {full}", Severity.WARNING)
+            event = BRIDGE_LIMIT.event(f"refused a switch: {full}")
             self._events.tell(datapath_id, event)
             return False
         self._forget(away, f"its switch is away, and {full}")
@@ -162,7 +163,7 @@ class Lifetime:
     def _set_trace(self, bridge: Bridge) -> None:
         wanted = self._events.wanted
         bridge.stp.set_trace(
-            any(wanted(bridge.datapath_id, kind, Severity.DEBUG) for kind in stp.TRACE)
+            any(wanted(bridge.datapath_id, kind.name, kind.severity) for kind in stp.TRACE)
         )
 
     def _forget(self, datapath_id: int, why: str) -> None:
@@ -173,13 +174,13 @@ class Lifetime:
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)
         self._state.forget_protocols(datapath_id)
-        self._events.tell(datapath_id, Event("bridge.forgotten", f"is forgotten: {why}"), name)
+        self._events.tell(datapath_id, BRIDGE_FORGOTTEN.event(f"is forgotten: {why}"), name)
 
     def _make(self, datapath_id: int) -> Bridge:
         if restored := self._running.restore(datapath_id):
             message = f"restored what was set at run time: {'; '.join(restored[:TOLD])}"
             more = f", and {len(restored) - TOLD} more" if len(restored) > TOLD else ""
-            event = Event("config.restored", message + more, data={"settings": restored})
+            event = CONFIG_RESTORED.event(message + more, data={"settings": restored})
             self._events.tell(datapath_id, event)
         configuration = self._running.of(datapath_id)
         bridge = Bridge(datapath_id, self._running.params(datapath_id), self._commons)

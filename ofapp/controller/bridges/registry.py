@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
 from ofapp.controller.bridges.away import Away
+from ofapp.controller.bridges.events import BRIDGE_NAME_GIVEN_UP
 from ofapp.openflow.switch.session import Session
 
 
@@ -52,4 +53,4 @@ class Registry:
             if name in there:
                 bridge.former_name = name
                 what = f"is away, and another bridge is called {name} now"
-                yield bridge, Event("bridge.name-given-up", what)
+                yield bridge, BRIDGE_NAME_GIVEN_UP.event(what)

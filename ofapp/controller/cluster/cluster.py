@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import ofapp
-from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
@@ -36,6 +35,9 @@ from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members, Tell
 from ofapp.controller.cluster.sharing.state import SharedState
+from ofapp.controller.events import SERVICE_FAULT
+from ofapp.controller.member_events import CLUSTER_LOST, CLUSTER_LOST_CLEARED, CLUSTER_OWNER
+from ofapp.openflow.switch.events import BRIDGE_LOST
 from ofapp.openflow.switch.mastership.marks import read_mark
 from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import Ownership, number
@@ -186,7 +188,7 @@ class Cluster:
             return None
         message = f"member {claim.member} is master of the switch now: {claim.reason}"
         data = {"member": claim.member, "term": claim.term, "reason": claim.reason}
-        self._tell(channel.id, Event("cluster.owner", message, data=data))
+        self._tell(channel.id, CLUSTER_OWNER.event(message, data=data))
         return candidacy.lease
 
     def ended(self, channel: Channel) -> None:
@@ -290,7 +292,7 @@ class Cluster:
             f"switch, and gives up {count}, whose flows stay"
         )
         data = {"member": self.name, "switches": count, "why": why}
-        self._tell(None, Event("cluster.lost", message, Severity.ERROR, data=data))
+        self._tell(None, CLUSTER_LOST.event(message, data=data))
         for owned in list(self._owned.values()):
             owned.channel.hang_up()
 
@@ -300,7 +302,7 @@ class Cluster:
         self._regained.set()
         message = "etcd answers: this member serves its switches again"
         data = {"member": self.name}
-        self._tell(None, Event("cluster.lost.cleared", message, data=data))
+        self._tell(None, CLUSTER_LOST_CLEARED.event(message, data=data))
         self._wake()
 
     # Changes of etcd's history
@@ -373,7 +375,7 @@ class Cluster:
             claim = self.claims.of(datapath_id)
             who = "without an owner" if claim is None else f"owned by member {claim.member}"
             message = f"the switch is {who} now: this member gives it up"
-            self._tell(datapath_id, Event("bridge.lost", message, Severity.WARNING))
+            self._tell(datapath_id, BRIDGE_LOST.event(message))
             owned.channel.hang_up()
 
     def _wake(self) -> None:
@@ -430,4 +432,4 @@ class Cluster:
 
     def _failed(self, error: Exception) -> None:
         message = f"a defect of ofapp: {error!r}; the affected part starts again"
-        self._tell(None, Event("service.fault", message, Severity.ERROR))
+        self._tell(None, SERVICE_FAULT.event(message))

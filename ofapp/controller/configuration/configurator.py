@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from ofapp.bridge import answers
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect, LookAgain
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.shared import Shared
+from ofapp.controller.configuration.events import CONFIG_SKIPPED
 from ofapp.controller.configuration.plan import BridgePlan, plan_file
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
@@ -117,7 +118,7 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
             try:
                 done += bridge.add_static(vid, mac, port, now)
             except InputError as error:
-                done.append(Event("config.skipped", str(error), Severity.WARNING))
+                done.append(CONFIG_SKIPPED.event(str(error)))
     return done
 
 

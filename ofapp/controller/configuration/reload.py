@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.config import Config, ConfigError, load_config
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.configurator import Configurator
+from ofapp.controller.configuration.events import CONFIG_INCOMPLETE, CONFIG_REFUSED, CONFIG_RELOADED
 from ofapp.controller.configuration.guard import (
     FORCED_PUSH,
     TruncationGuard,
@@ -121,7 +121,7 @@ class Reloader:
         doubt = self._guard.start()
         if doubt is not None:
             message = f"{self._file}: {doubt}; it is in force meanwhile"
-            self.shared.events.tell(None, Event("config.incomplete", message, Severity.ERROR))
+            self.shared.events.tell(None, CONFIG_INCOMPLETE.event(message))
 
     def apply_pushed(self, pushed: Pushed) -> Reload:
         """Apply a pushed configuration instead of the file.
@@ -242,13 +242,13 @@ class Reloader:
             "milliseconds": outcome.milliseconds,
         }
         message = f"the configuration was read: {outcome.message}"
-        self.shared.events.tell(None, Event("config.reloaded", message, data=data))
+        self.shared.events.tell(None, CONFIG_RELOADED.event(message, data=data))
 
     def _refused(self, error: ConfigError) -> None:
         self.valid = False
         message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
         data = {"errors": [str(fault) for fault in error.faults]}
-        event = Event("config.refused", message, Severity.ERROR, data=data)
+        event = CONFIG_REFUSED.event(message, data=data)
         self.shared.events.tell(None, event)
 
 

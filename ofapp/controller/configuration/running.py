@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ofapp.bridge import bridge as core
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.params import BridgeParams
@@ -23,6 +23,7 @@ from ofapp.config.bridge import Bridge
 from ofapp.config.compare import Numbers, carried, differences
 from ofapp.config.multicast import MulticastBridge, MulticastSettings
 from ofapp.config.port import PortSection
+from ofapp.controller.configuration.events import CONFIG_AMBIGUOUS
 from ofapp.controller.state.document import Store
 from ofapp.controller.state.entries import StaticEntry
 from ofapp.controller.state.keeper import Ticket
@@ -68,7 +69,7 @@ class RunningConfiguration:
         keys = self.keys(datapath_id)
         if len(keys) > 1:
             message = f"the file has two entries for this bridge, {keys[0]} counts: {keys[1]} not"
-            yield Event("config.ambiguous", message, Severity.ERROR, data={"entries": keys})
+            yield CONFIG_AMBIGUOUS.event(message, data={"entries": keys})
 
     def filed(self, datapath_id: int, config: Config | None = None) -> Bridge:
         """Settings of the bridge in the file, or in another configuration."""

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Severity
 from ofapp.common.portions import Portions
+from ofapp.controller.state.events import STATE_DAMAGED
 from ofapp.controller.state.keeper import Emit, Ticket, done
 from ofapp.controller.state.storage import Storage
 
@@ -179,7 +180,9 @@ def report_damage(
     except OSError as error:
         message += f"; it cannot be set aside: {error.strerror}"
     severity = Severity.ERROR if document.setting else Severity.WARNING
-    emit(bridge, Event("state.damaged", message, severity, data={"file": storage.place(name)}))
+    emit(
+        bridge, STATE_DAMAGED.event(message, data={"file": storage.place(name)}, severity=severity)
+    )
 
 
 def loads(data: bytes) -> Any:

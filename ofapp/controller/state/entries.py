@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.mac import is_group, parse_mac
 from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, check_addresses
 from ofapp.common import hub
 from ofapp.controller.state.document import Document, Store, loaded, report_damage
+from ofapp.controller.state.events import STATE_LIMIT
 from ofapp.controller.state.keeper import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
@@ -201,7 +201,7 @@ class EntryStore(Store[RunTimeEntries]):
                 message = (
                     f"its entries are not stored: {MAX_UNREQUESTED} bridges have unrequested ones"
                 )
-                self._emit(datapath_id, Event("state.limit", message, Severity.WARNING))
+                self._emit(datapath_id, STATE_LIMIT.event(message))
             self.forget(datapath_id)
 
     def _split_first(self) -> None:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
+from ofapp.controller.state.events import STATE_SAVED, STATE_UNSAVED
 
 LOG = logging.getLogger(__name__)
 
@@ -249,7 +250,7 @@ class Keeper:
             return
         self.unsaved = None
         if self._recovered:  # otherwise all failed jobs were cancelled
-            self._emit(None, Event("state.saved", "everything is saved again"))
+            self._emit(None, STATE_SAVED.event("everything is saved again"))
         self._recovered = False
 
     def _retry(self) -> None:
@@ -274,7 +275,7 @@ class Keeper:
             f"what is set at run time cannot be saved, and a restart would lose it: {why}; "
             "trying again"
         )
-        event = Event("state.unsaved", message, Severity.ERROR, data={"error": why})
+        event = STATE_UNSAVED.event(message, data={"error": why})
         self._emit(None, event)
 
 

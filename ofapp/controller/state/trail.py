@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
+from ofapp.controller.state.events import AUDIT_SAVED, AUDIT_UNSAVED
 
 SIZE, FILES = 4 << 20, 6
 """Octets of a file, and number of files with the present one: `audit.log.1` is the last full
@@ -68,13 +69,13 @@ class Trail:
         if error is None and self.unsaved is not None:
             self.unsaved = None
             message = f"the audit trail is written again; {self.lost} lines are lost"
-            self._emit(None, Event("audit.saved", message, data={"lost": self.lost}))
+            self._emit(None, AUDIT_SAVED.event(message, data={"lost": self.lost}))
         elif error is not None:
             why = error.strerror or str(error)
             if self.unsaved is None:
                 self.unsaved = f"the audit trail: {why}"
                 message = f"the audit trail cannot be written: {why}; trying again"
-                event = Event("audit.unsaved", message, Severity.ERROR, data={"error": why})
+                event = AUDIT_UNSAVED.event(message, data={"error": why})
                 self._emit(None, event)
             hub.sleep(hub.RETRY_SECONDS)
 

@@ -20,7 +20,7 @@ from ofapp.bridge.alike import MANY, together
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import used_lists
 from ofapp.bridge.effects import NOTICES, Barrier, Effect, InLine, InstallEntry, LookAgain, Notice
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
@@ -33,6 +33,13 @@ from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.counters.rates import LearningWatch
 from ofapp.openflow.switch.encode.encoder import Encoder
+from ofapp.openflow.switch.events import (
+    BRIDGE_LOST,
+    BRIDGE_READY,
+    OPENFLOW_FAULT,
+    OPENFLOW_LAG,
+    OPENFLOW_LAG_CLEARED,
+)
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.mastership.standby import Standby
@@ -240,7 +247,7 @@ class Session:
     def _lost(self) -> None:
         """Another controller took the switch over while this one was away for too long."""
         message = "another controller has taken the switch over: this one lets go of it"
-        self._emit(Event("bridge.lost", message, Severity.WARNING))
+        self._emit(BRIDGE_LOST.event(message))
         self.channel.close()  # the switch comes again, and finds who it is then
 
     def _keep_in_line(self) -> None:
@@ -279,7 +286,7 @@ class Session:
         self._catch_up()
         self._await_barrier()
         if self._upkeep.refusals.in_line and self._advance(Transition.SOUND):
-            self._emit(Event("bridge.ready", "the switch is in line"))
+            self._emit(BRIDGE_READY.event("the switch is in line"))
             self._handle(self.bridge, InLine())
 
     # Effects
@@ -510,15 +517,15 @@ class Session:
         """The switch sends more than its share of the time allows to handle; or no longer."""
         if lags:
             message = "the switch sends faster than it can be served: its input is throttled"
-            self._emit(Event("openflow.lag", message, Severity.WARNING))
+            self._emit(OPENFLOW_LAG.event(message))
         else:
             message = "the switch's input is handled: it is no longer throttled"
-            self._emit(Event("openflow.lag.cleared", message))
+            self._emit(OPENFLOW_LAG_CLEARED.event(message))
 
     def on_fault(self, error: Exception) -> None:
         """A greenlet has ended by an error, and with it the connection."""
         message = f"the connection is closed because of an error, and made again: {error!r}"
-        self._emit(Event("openflow.fault", message, Severity.ERROR))
+        self._emit(OPENFLOW_FAULT.event(message))
 
     # What happens by itself
 

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 from os_ken.controller import controller
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.events import OPENFLOW_FULL, OPENFLOW_FULL_CLEARED, OPENFLOW_UNINTRODUCED
 
 PATIENCE = 20.0
 """Seconds for the handshake; those while the switch's messages wait here do not count."""
@@ -81,9 +82,9 @@ class Reception:
         self.counters["full"] += bool(why)
         if why:
             message = f"no switch can connect: {why}; those that are connected are served"
-            self._tell(None, Event("openflow.full", message, Severity.ERROR))
+            self._tell(None, OPENFLOW_FULL.event(message))
         else:
-            self._tell(None, Event("openflow.full.cleared", "switches can connect again"))
+            self._tell(None, OPENFLOW_FULL_CLEARED.event("switches can connect again"))
 
     def watch(self) -> None:
         """Review periodically, for ever."""
@@ -96,7 +97,7 @@ class Reception:
         self.counters[counter] += 1
         message = f"closed a connection from {_peer(caller)} that has not introduced itself: {why}"
         data = {"peer": _peer(caller)}
-        self._tell(None, Event("openflow.unintroduced", message, Severity.WARNING, data=data))
+        self._tell(None, OPENFLOW_UNINTRODUCED.event(message, data=data))
         caller.close()
 
 

@@ -16,6 +16,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.bridge.event import Event, Severity
 from ofapp.openflow.model.cookie import LEARNED_BIT, Feature, parse_cookie
 from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.wire.events import OPENFLOW_REFUSED, OPENFLOW_REFUSED_CLEARED
 from ofapp.openflow.wire.messages import bundle
 
 QUIET = 60.0
@@ -143,11 +144,10 @@ class Refusals:
         standing.last = now
         if known:
             return []
-        event = Event(
-            "openflow.refused",
+        event = OPENFLOW_REFUSED.event(
             f"the switch refuses {what}: {why}",
-            Severity.ERROR if refusal.holds and not refusal.learned else Severity.WARNING,
             data={"what": what, "why": why},
+            severity=Severity.ERROR if refusal.holds and not refusal.learned else Severity.WARNING,
         )
         return [event]
 
@@ -160,5 +160,5 @@ class Refusals:
                 del self._standing[key]
                 message = f"the switch does not refuse {key[0]} any more"
                 data = {"what": key[0], "why": key[1], "count": standing.count}
-                events.append(Event("openflow.refused.cleared", message, data=data))
+                events.append(OPENFLOW_REFUSED_CLEARED.event(message, data=data))
         return events

@@ -22,17 +22,18 @@ import pytest
 from ofapp.api.http import streams as streams_module
 from ofapp.api.http.streams import Beginning, Follower
 from ofapp.api.resources import events as routes_events
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Severity
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
 from tests.support.ports import free_port
 from tests.unit.api.clients import Clients
 from tests.unit.api.network import DPID, FULL, mac
+from tests.unit.made_event import made_event
 
 
 def test_events_are_listed_oldest_first(client: Any, network: Network) -> None:
     network.events.tell(
-        1, Event("fdb.limit", "full", Severity.WARNING, port=2, data={"limit": 5}), "br0"
+        1, made_event("fdb.limit", "full", Severity.WARNING, port=2, data={"limit": 5}), "br0"
     )
     answer = routes_events.EventList.model_validate(client.get("/v1/events").json)
     numbers = [event.number for event in answer.events]
@@ -65,9 +66,9 @@ def test_only_later_events(client: Any) -> None:
     ],
 )
 def test_events_are_selected(client: Any, network: Network, query: str, kinds: list[str]) -> None:
-    network.events.tell(1, Event("test.one", "a"))
-    network.events.tell(1, Event("test.two", "b", Severity.WARNING))
-    network.events.tell(0xFF, Event("test", "c", Severity.ERROR))
+    network.events.tell(1, made_event("test.one", "a"))
+    network.events.tell(1, made_event("test.two", "b", Severity.WARNING))
+    network.events.tell(0xFF, made_event("test", "c", Severity.ERROR))
     told = client.get(f"/v1/events?{query}").json["events"]
     assert [event["kind"] for event in told] == kinds
 
@@ -100,7 +101,7 @@ def test_events_since_a_time(
     noon = datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp()
     for ago, message in ((3600, "a"), (300, "b"), (10, "c")):
         monkeypatch.setattr(time, "time", lambda ago=ago: noon - ago)
-        network.events.tell(1, Event("test.one", message))
+        network.events.tell(1, made_event("test.one", message))
     monkeypatch.setattr(time, "time", lambda: noon)
     answer = client.get(f"/v1/events?kind=test&since={since}").json
     assert [event["message"] for event in answer["events"]] == told
@@ -110,8 +111,8 @@ def test_who_asks_for_what_is_forgotten_is_told(clients: Clients, network: Netwo
     network.events = EventLog(5)
     client = clients(network)
     for number in range(7):
-        network.events.tell(number, Event("test.one", "x"))
-    network.events.tell(1, Event("rare", "x"))
+        network.events.tell(number, made_event("test.one", "x"))
+    network.events.tell(1, made_event("rare", "x"))
     life = network.events.life
 
     def begins(last: str, query: str = "") -> str:
@@ -134,7 +135,7 @@ def test_who_asks_for_what_is_forgotten_is_told(clients: Clients, network: Netwo
 def test_a_trace_pushes_nothing_out(client: Any, network: Network) -> None:
     before = client.get("/v1/events").json
     for _ in range(2000):
-        network.events.tell(1, Event("test.trace", "x", Severity.DEBUG))
+        network.events.tell(1, made_event("test.trace", "x", Severity.DEBUG))
     after = client.get("/v1/events").json
     assert after["events"] == before["events"]
     assert after["last"] == before["last"] + 2000
@@ -144,7 +145,7 @@ def test_a_trace_pushes_nothing_out(client: Any, network: Network) -> None:
 def test_a_trace_is_logged_when_asked_for(
     network: Network, caplog: pytest.LogCaptureFixture
 ) -> None:
-    event = Event("test.trace", "x", Severity.DEBUG)
+    event = made_event("test.trace", "x", Severity.DEBUG)
     network.events.tell(1, event, "br0")
     assert not network.events.wanted(1, "test.trace", Severity.DEBUG)
     with caplog.at_level(logging.DEBUG, "ofapp"):
@@ -154,7 +155,7 @@ def test_a_trace_is_logged_when_asked_for(
 
 
 def test_an_event_of_no_bridge(client: Any, network: Network) -> None:
-    network.events.tell(None, Event("test.only", "none"))
+    network.events.tell(None, made_event("test.only", "none"))
     assert client.get("/v1/events").json["events"][-1]["datapath_id"] is None
 
 

@@ -9,6 +9,7 @@ from ofapp.bridge.effects import Effect, SetFlood
 from ofapp.bridge.event import Event, Severity
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
+from tests.unit.made_event import made_event
 
 
 def ports(count: int, up: bool = True) -> list[Port]:
@@ -48,5 +49,5 @@ def test_few_ports_and_what_differs_are_told_one_by_one() -> None:
     bridge = Bridge(1, BridgeParams())
     effects = bridge.put_ports(ports(MANY - 1), 1.0)
     assert together(effects) == effects
-    warning = Event("fdb.limit", "has learned", Severity.WARNING, 1)
+    warning = made_event("fdb.limit", "has learned", Severity.WARNING, 1)
     assert together([warning] * MANY) == [warning] * MANY

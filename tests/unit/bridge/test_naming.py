@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ofapp.bridge.event import Event, PortNumber, Text, following
+from ofapp.bridge.event import PortNumber, Text, following
 from ofapp.bridge.ports.port import Port, PortTable
+from tests.unit.made_event import made_event
 
 
 @pytest.fixture
@@ -34,21 +35,21 @@ def ports() -> PortTable:
     ],
 )
 def test_messages(ports: PortTable, text: Text, told: str) -> None:
-    assert Event("stp.x", text).worded(ports.get).message == told
+    assert made_event("stp.x", text).worded(ports.get).message == told
 
 
 def test_what_knows_no_names_speaks_of_numbers() -> None:
-    assert Event("stp.x", (PortNumber(1), ": gone")).message == "port 1: gone"
+    assert made_event("stp.x", (PortNumber(1), ": gone")).message == "port 1: gone"
 
 
 def test_something_before_a_text(ports: PortTable) -> None:
     for text in ((PortNumber(1), " is full"), "port eth1 (1) is full"):
-        event = Event("x", following("VLAN 7: ", text))
+        event = made_event("x", following("VLAN 7: ", text))
         assert event.worded(ports.get).message == "VLAN 7: port eth1 (1) is full"
 
 
 def test_the_name_is_in_the_data(ports: PortTable) -> None:
-    event = Event("stp.x", "m", port=1, data={"a": 2}).worded(ports.get)
+    event = made_event("stp.x", "m", port=1, data={"a": 2}).worded(ports.get)
     assert event.data == {"a": 2, "port_name": "eth1"}
-    assert Event("stp.x", "m", port=7).worded(ports.get).data == {}
-    assert Event("stp.x", "m").worded(ports.get).data == {}
+    assert made_event("stp.x", "m", port=7).worded(ports.get).data == {}
+    assert made_event("stp.x", "m").worded(ports.get).data == {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ofapp.bridge.event import Severity
+from ofapp.openflow.model.traps import SIGHTING
+from ofapp.openflow.switch.counters.events import HELD_BACK
 from ofapp.openflow.switch.counters.rates import LearningWatch, Policer, RateWatch
 
 
@@ -16,7 +18,7 @@ def test_a_port_above_the_rate_harms_nobody_else() -> None:
 
 
 def test_the_beginning_and_the_end_are_told_once() -> None:
-    watch = RateWatch("packet_in", "sightings")
+    watch = RateWatch(HELD_BACK[SIGHTING], "sightings")
 
     def kinds(dropped: dict[int, int]) -> list[tuple[str, int | None]]:
         return [(event.kind, event.port) for event in watch.observe(dropped)]

@@ -1,14 +1,14 @@
 """The order of effects: whatever blocks comes first, whatever promises comes last."""
 
-from ofapp.bridge.event import Event
 from ofapp.bridge.stp import FlushPort, PortState, SendBpdu, SetPortState
 from ofapp.bridge.stp.effects import in_safe_order
+from tests.unit.made_event import made_event
 
 D, L, F = PortState.DISCARDING, PortState.LEARNING, PortState.FORWARDING
 
 
 def test_blocks_first_bpdus_last() -> None:
-    event, bpdu = Event("x", "x"), SendBpdu(1, b"")
+    event, bpdu = made_event("x", "x"), SendBpdu(1, b"")
     effects = [bpdu, SetPortState(1, F), event, FlushPort(3), SetPortState(2, D)]
     assert in_safe_order(effects, {1: D, 2: F}) == [
         SetPortState(2, D),

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ofapp.bridge.event import Severity
 from ofapp.bridge.lag.lacp.absence import come_back
 from ofapp.bridge.lag.lacp.churn import churn_machines
 from ofapp.bridge.lag.lacp.core import Core
 from ofapp.bridge.lag.lacp.effects import Effect, SendPdu, in_safe_order
+from ofapp.bridge.lag.lacp.events import LACP_DROPPED
 from ofapp.bridge.lag.lacp.information import MAX_ADMIN_KEY, System
 from ofapp.bridge.lag.lacp.mux import mux_machine
 from ofapp.bridge.lag.lacp.periodic import periodic_machine
@@ -220,7 +220,7 @@ class Actor:
             # Once a reason until the link goes down: any host can send a million of these.
             port.drops_told.add(reason)
             told = f"Slow Protocols frame dropped: {reason}"
-            self._core.tell("lacp.dropped", told, port, Severity.WARNING, reason=reason)
+            self._core.tell(LACP_DROPPED, told, port, reason=reason)
 
     def _start(self, now: float) -> None:
         """Bring the actor to `now`."""

@@ -5,8 +5,8 @@ One for the actor and one for the partner.  They only report; nothing depends on
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity
 from ofapp.bridge.lag.lacp.core import Core
+from ofapp.bridge.lag.lacp.events import LACP_CHURN
 from ofapp.bridge.lag.lacp.information import State
 from ofapp.bridge.lag.lacp.port import (
     CHURN_DETECTION_TIME,
@@ -49,4 +49,4 @@ def churn_machine(
 def _tell(core: Core, port: AggregationPort, side: str, text: str) -> None:
     """Report churn, but not on a standby member, nor where no partner speaks LACP."""
     if port.selected is not Selected.STANDBY and core.heard(port):
-        core.tell("lacp.churn", text, port, Severity.WARNING, side=side)
+        core.tell(LACP_CHURN, text, port, side=side)

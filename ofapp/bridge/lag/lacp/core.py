@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ofapp.bridge.event import Event, PortNumber, Severity
+from ofapp.bridge.event import EventKind, PortNumber
 from ofapp.bridge.lag.lacp.effects import Effect, SetMember
+from ofapp.bridge.lag.lacp.events import LACP_UNTOLD
 from ofapp.bridge.lag.lacp.information import Information, State, System, operational_key
 from ofapp.bridge.lag.lacp.port import (
     AGGREGATE_WAIT_TIME,
@@ -136,34 +137,32 @@ class Core:
 
     def tell(
         self,
-        kind: str,
+        kind: EventKind,
         text: str,
         port: AggregationPort,
-        severity: Severity = Severity.INFO,
         /,
         **data: object,
     ) -> None:
         """Emit an event about a member, unless there were too many."""
         if port.told.take(self.now):
-            self._emit(kind, text, port, severity, data)
+            self._emit(kind, text, port, data)
 
     def tell_left_out(self, port: AggregationPort) -> None:
         """Report how many events were suppressed, once some are allowed again."""
         if count := port.told.left_out(self.now):
             text = f"{count} more events were suppressed"
-            self._emit("lacp.untold", text, port, Severity.WARNING, {"count": count})
+            self._emit(LACP_UNTOLD, text, port, {"count": count})
 
     def _emit(
         self,
-        kind: str,
+        kind: EventKind,
         text: str,
         port: AggregationPort,
-        severity: Severity,
         data: dict[str, object],
     ) -> None:
         data["lag"] = self.name
         words = (f"{self.name}, ", PortNumber(port.port_no), f": {text}")
-        self.effects.append(Event(kind, words, severity, port.port_no, data))
+        self.effects.append(kind.event(words, port.port_no, data))
 
     def set_mux(self, port: AggregationPort, mux: Mux) -> None:
         """Set the state of a member's Mux machine and emit what the member does in it."""

@@ -17,8 +17,8 @@ And while others are in use it gives its partner PARTNER_GRACE to do what it sig
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity
 from ofapp.bridge.lag.lacp.core import Core
+from ofapp.bridge.lag.lacp.events import LACP_HELD_BACK
 from ofapp.bridge.lag.lacp.information import State
 from ofapp.bridge.lag.lacp.port import (
     AGGREGATE_WAIT_TIME,
@@ -95,11 +95,10 @@ def _may_enter(core: Core, port: AggregationPort, state: Mux) -> bool:
         port.held_until = port.openings.free_at
         port.held_back += 1
         core.tell(
-            "lacp.held_back",
+            LACP_HELD_BACK,
             f"the partner has changed its mind {MAX_OPENINGS} times in {OPENINGS_PERIOD:g} s;"
             " the member waits until that is over",
             port,
-            Severity.WARNING,
             count=port.held_back,
         )
     return False

@@ -12,8 +12,15 @@ members stay in use until it is heard again, for as long as with rate slow (Long
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity
 from ofapp.bridge.lag.lacp.core import Core
+from ofapp.bridge.lag.lacp.events import (
+    LACP_DEFAULTED,
+    LACP_EXPIRED,
+    LACP_LOOP,
+    LACP_PARTNER,
+    LACP_SILENT,
+    LACP_SILENT_CLEARED,
+)
 from ofapp.bridge.lag.lacp.information import NO_PARTNER, Information, State
 from ofapp.bridge.lag.lacp.port import (
     LONG_TIMEOUT_TIME,
@@ -79,7 +86,7 @@ def _waits_for_partner(core: Core, port: AggregationPort) -> bool:
             f"the partner has been silent on all members for {core.timeout:g} s; this one stays in"
             f" use for {LONG_TIMEOUT_TIME - core.timeout:g} s more"
         )
-        core.tell("lacp.silent", text, port, Severity.WARNING, seconds=core.timeout)
+        core.tell(LACP_SILENT, text, port, seconds=core.timeout)
     return True
 
 
@@ -105,16 +112,14 @@ def _enter(core: Core, port: AggregationPort, state: Receive) -> None:
                 port.ntt = True  # the partner need not wait a second for the first one
             elif before is Receive.CURRENT:
                 silence = f"the partner has been silent for {core.timeout:g} s"
-                core.tell("lacp.expired", silence, port, Severity.WARNING, seconds=core.timeout)
+                core.tell(LACP_EXPIRED, silence, port, seconds=core.timeout)
         case Receive.LACP_DISABLED:
             _unselect(core, port)
             _record_default(port)
         case Receive.DEFAULTED:
             port.current_while = PAUSED
             if not port.defaulted:
-                core.tell(
-                    "lacp.defaulted", "the partner no longer speaks LACP", port, Severity.WARNING
-                )
+                core.tell(LACP_DEFAULTED, "the partner no longer speaks LACP", port)
             if port.partner.identity != NO_PARTNER.identity:  # update_Default_Selected
                 _unselect(core, port)
             _record_default(port)
@@ -126,7 +131,7 @@ def _enter(core: Core, port: AggregationPort, state: Receive) -> None:
                 core.reselect = True
             if port.silent:
                 port.silent, port.heard_from = False, core.now
-                core.tell("lacp.silent.cleared", "the partner is heard again", port)
+                core.tell(LACP_SILENT_CLEARED, "the partner is heard again", port)
             port.asks = False
             _update_selected(core, port, pdu)
             own = core.actor(port)
@@ -164,11 +169,11 @@ def _update_selected(core: Core, port: AggregationPort, pdu: Lacpdu) -> None:
         "partner_port": new.port,
     }
     if new.system == core.system:
-        core.tell("lacp.loop", f"hears this same system, port {new.port}", port, Severity.WARNING)
+        core.tell(LACP_LOOP, f"hears this same system, port {new.port}", port)
     elif port.defaulted:
-        core.tell("lacp.partner", f"the partner is {partner}", port, **data)
+        core.tell(LACP_PARTNER, f"the partner is {partner}", port, **data)
     else:
-        core.tell("lacp.partner", f"the partner is another one: {partner}", port, **data)
+        core.tell(LACP_PARTNER, f"the partner is another one: {partner}", port, **data)
 
 
 def _moved(core: Core, port: AggregationPort, new: Information) -> None:

@@ -15,8 +15,8 @@ not three seconds later.
 
 from __future__ import annotations
 
-from ofapp.bridge.event import Severity
 from ofapp.bridge.lag.lacp.core import Core, LagId
+from ofapp.bridge.lag.lacp.events import LACP_STRANGER
 from ofapp.bridge.lag.lacp.port import AggregationPort, Receive, Selected
 
 _Groups = dict[LagId, list[AggregationPort]]
@@ -121,10 +121,9 @@ def _tell_strangers(core: Core, others: _Groups) -> None:
     for number in sorted(strangers - core.strangers):
         port = core.ports[number]
         core.tell(
-            "lacp.stranger",
+            LACP_STRANGER,
             f"is not used: {stranger_reason(core, port)}",
             port,
-            Severity.WARNING,
             partner_system=str(port.partner.system),
         )
     core.strangers = strangers

@@ -20,7 +20,6 @@ import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.election.claims import Claim, Claims
@@ -32,6 +31,7 @@ from ofapp.controller.cluster.election.unreachable import SILENT, Unheard
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.peers.members import Members, Tell
+from ofapp.openflow.switch.events import BRIDGE_STANDBY
 from ofapp.openflow.switch.mastership.lease import SwitchLease
 from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import RENEWAL
@@ -228,7 +228,7 @@ class Candidacy:
             if self._foreigner is None:
                 message = f"{other} is master of the switch: no member claims it until it leaves"
                 data = {"owner": other}
-                event = Event("bridge.standby", message, Severity.WARNING, data=data)
+                event = BRIDGE_STANDBY.event(message, data=data)
                 self._desk.tell(self._channel.id, event)
             hub.sleep(RENEWAL)
         self._foreigner = other

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Tell
+from ofapp.controller.member_events import CLUSTER_TERM
 from ofapp.openflow.wire.requests import RequestError
 
 _ALL = 1 << 64
@@ -65,5 +65,5 @@ class Bases:
             f"the switch had seen the higher generation_id {seen} from another controller: "
             "ours start above it now"
         )
-        self._tell(claim.datapath_id, Event("cluster.term", message, Severity.WARNING))
+        self._tell(claim.datapath_id, CLUSTER_TERM.event(message))
         return base

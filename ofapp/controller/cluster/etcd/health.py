@@ -11,9 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import Etcd, Node
+from ofapp.controller.member_events import (
+    CLUSTER_ETCD,
+    CLUSTER_ETCD_ALARM,
+    CLUSTER_ETCD_ALARM_CLEARED,
+    CLUSTER_ETCD_CLEARED,
+    CLUSTER_ETCD_SLOW,
+    CLUSTER_ETCD_SLOW_CLEARED,
+)
 from ofapp.controller.state.keeper import Emit
 
 LOOK = 5.0
@@ -78,10 +86,10 @@ class EtcdHealth:
         data = {"seconds": self.seconds}
         if self._slow and not before:
             message = f"{self.too_slow}: move it nearer, or set a longer lease (cluster.lease)"
-            self._tell(None, Event("cluster.etcd.slow", message, Severity.WARNING, data=data))
+            self._tell(None, CLUSTER_ETCD_SLOW.event(message, data=data))
         elif before and not self._slow and self.seconds is not None:
             message = "etcd answers quickly enough again"
-            self._tell(None, Event("cluster.etcd.slow.cleared", message, data=data))
+            self._tell(None, CLUSTER_ETCD_SLOW_CLEARED.event(message, data=data))
 
 
 def _alarms(nodes: tuple[Node, ...]) -> set[str]:
@@ -101,10 +109,10 @@ def _news(before: Node | None, now: Node) -> Iterator[Event]:
     data = {"node": now.endpoint, "why": trouble}
     if trouble and not _trouble(before):
         message = f"etcd's node {now.endpoint} {trouble}"
-        yield Event("cluster.etcd", message, Severity.WARNING, data=data)
+        yield CLUSTER_ETCD.event(message, data=data)
     elif not trouble and _trouble(before):
         message = f"etcd's node {now.endpoint} works again"
-        yield Event("cluster.etcd.cleared", message, data=data)
+        yield CLUSTER_ETCD_CLEARED.event(message, data=data)
 
 
 def _full(before: set[str], now: set[str]) -> Iterator[Event]:
@@ -114,7 +122,7 @@ def _full(before: set[str], now: set[str]) -> Iterator[Event]:
             f"etcd {what}: switches keep their owners, but nothing that changes is saved; make"
             " room (etcdctl compact, etcdctl defrag), then etcdctl alarm disarm"
         )
-        yield Event("cluster.etcd.alarm", message, Severity.ERROR, data={"alarm": alarm})
+        yield CLUSTER_ETCD_ALARM.event(message, data={"alarm": alarm})
     for alarm in sorted(before - now):
         message = f"etcd's alarm {alarm} is over"
-        yield Event("cluster.etcd.alarm.cleared", message, data={"alarm": alarm})
+        yield CLUSTER_ETCD_ALARM_CLEARED.event(message, data={"alarm": alarm})

@@ -22,12 +22,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.etcd.etcd import Delete, EtcdError, Found, Put, Record, modified
 from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, Copy, GuardedEtcd
 from ofapp.controller.cluster.etcd.keys import Keys
+from ofapp.controller.member_events import CLUSTER_HISTORY, CLUSTER_HISTORY_CLEARED
 from ofapp.controller.state.document import loads
 
 LOG = rate_limited(__name__)
@@ -131,7 +132,7 @@ class History:
             " switches, whose flows stay, writes back what it knows, and claims them again"
         )
         data = {"why": why}
-        self._tell(None, Event("cluster.history", message, Severity.ERROR, data=data))
+        self._tell(None, CLUSTER_HISTORY.event(message, data=data))
         lease = heeds.forked(why)
         while not self._recovered(heeds, lease):
             hub.sleep(RETRY)
@@ -174,7 +175,7 @@ class History:
             f" is history {self.number}"
         )
         data = {"number": self.number, "written": written}
-        self._tell(None, Event("cluster.history.cleared", message, data=data))
+        self._tell(None, CLUSTER_HISTORY_CLEARED.event(message, data=data))
         return True
 
     def _number_it(self) -> int:

@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Callable, Iterable
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.controller.cluster.etcd.etcd import Changes, Record
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import SECRET_OCTETS
+from ofapp.controller.member_events import CLUSTER_INVALID, CLUSTER_INVALID_CLEARED
 from ofapp.controller.state.documents import DOCUMENTS
 
 LOOK = 10.0
@@ -93,12 +94,12 @@ class InvalidKeys:
         if new and len(self._why) <= TOLD:
             message = f"{key!r} in etcd is set aside: {why}; correct it, or delete it"
             data = {"key": key, "why": why}
-            self._tell(None, Event("cluster.invalid", message, Severity.WARNING, data=data))
+            self._tell(None, CLUSTER_INVALID.event(message, data=data))
 
     def _clear(self, key: str) -> None:
         if self._why.pop(key, None) is not None:
             message = f"{key!r} in etcd is no longer set aside"
-            self._tell(None, Event("cluster.invalid.cleared", message, data={"key": key}))
+            self._tell(None, CLUSTER_INVALID_CLEARED.event(message, data={"key": key}))
 
     def _clear_but(self, there: set[str], prefix: str) -> None:
         for key in [key for key in self._why if key.startswith(prefix) and key not in there]:

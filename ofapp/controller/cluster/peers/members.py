@@ -25,6 +25,12 @@ from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Re
 from ofapp.controller.cluster.etcd.values import b64, moment, unbase64
 from ofapp.controller.cluster.peers.identity import Identity
 from ofapp.controller.cluster.peers.registration import Own, Registration
+from ofapp.controller.member_events import (
+    CLUSTER_DRAINED,
+    CLUSTER_DRAINED_CLEARED,
+    CLUSTER_MEMBER,
+    CLUSTER_MEMBER_GONE,
+)
 from ofapp.controller.state.document import loads
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
@@ -251,10 +257,10 @@ class Members:
                 self._drained.add(name)
         for name in sorted(self._drained - before):
             what = f"member {name} is drained: it gives up its switches"
-            self._tell(None, Event("cluster.drained", what, data={"member": name}))
+            self._tell(None, CLUSTER_DRAINED.event(what, data={"member": name}))
         for name in sorted(before - self._drained):
             what = f"member {name} takes its share again"
-            self._tell(None, Event("cluster.drained.cleared", what, data={"member": name}))
+            self._tell(None, CLUSTER_DRAINED_CLEARED.event(what, data={"member": name}))
         self._say()
 
     def _found(self, record: Record) -> None:
@@ -276,7 +282,7 @@ class Members:
         if before is None or before.gone is not None:
             what = f"member {name} is there" + (f", at {address}" if address else "")
             severity = Severity.INFO
-            self._tell(None, Event("cluster.member", what, severity, data={"member": name}))
+            self._tell(None, CLUSTER_MEMBER.event(what, data={"member": name}, severity=severity))
 
     def _lost(self, name: str) -> None:
         before = self._members.get(name)
@@ -284,7 +290,7 @@ class Members:
             return
         self._members[name] = replace(before, gone=time.monotonic())
         what = f"member {name} has gone: its lease has ended, or it has stopped"
-        event = Event("cluster.member.gone", what, Severity.WARNING, data={"member": name})
+        event = CLUSTER_MEMBER_GONE.event(what, data={"member": name})
         self._tell(None, event)
 
     def _await_no_more(self) -> None:

@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, Put, Record, modified
+from ofapp.controller.member_events import CLUSTER_DUPLICATE, CLUSTER_DUPLICATE_CLEARED
 from ofapp.controller.state.document import loads
 
 Tell = Callable[[int | None, Event], None]
@@ -92,7 +93,7 @@ class Registration:
                 f"another process goes by the name {self._name}, {duplicate}: this one takes no"
                 " switch until that has ended; start one of them with another --member"
             )
-            self._tell(None, Event("cluster.duplicate", message, Severity.ERROR, data=data))
+            self._tell(None, CLUSTER_DUPLICATE.event(message, data=data))
         elif before and not duplicate:
             message = f"this process alone goes by the name {self._name} again"
-            self._tell(None, Event("cluster.duplicate.cleared", message, data=data))
+            self._tell(None, CLUSTER_DUPLICATE_CLEARED.event(message, data=data))

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.config import Config, ConfigError
@@ -36,6 +35,7 @@ from ofapp.controller.cluster.etcd.etcd import (
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.etcd.values import moment
 from ofapp.controller.configuration.pushed import Member, Outcome, Pushed, PushError, UncertainError
+from ofapp.controller.member_events import CONFIG_BEHIND, CONFIG_DIFFERS
 from ofapp.controller.state.document import loads
 from ofapp.controller.state.keeper import Emit
 
@@ -298,7 +298,7 @@ class SharedConfiguration:
             f" which is in force for all members: {error}"
         )
         data = {"revision": pushed.revision, "errors": [str(fault) for fault in error.faults]}
-        self._tell(None, Event("config.behind", message, Severity.ERROR, data=data))
+        self._tell(None, CONFIG_BEHIND.event(message, data=data))
         self._say(error=str(error))
 
     def _compare(self) -> None:
@@ -315,7 +315,7 @@ class SharedConfiguration:
                 f"which {current.by} pushed and which is in force: push that file, or remove it"
             )
             data = {"revision": current.revision}
-            self._tell(None, Event("config.differs", message, Severity.WARNING, data=data))
+            self._tell(None, CONFIG_DIFFERS.event(message, data=data))
         self._say(differs=differs)
 
     def _say(self, **values: Any) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ofapp.bridge.event import Event, Severity
 from ofapp.common import hub
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.storage import EtcdStorage, of_bridge
+from ofapp.controller.member_events import STATE_LOST
 from ofapp.controller.state.document import Document
 from ofapp.controller.state.keeper import Emit, Keeper
 from ofapp.controller.state.store import State
@@ -87,7 +87,7 @@ class SharedState(State):
                 f" the switch over: {' and '.join(settings)}"
             )
             data = {"documents": lost}
-            self._emit(datapath_id, Event("state.lost", message, Severity.ERROR, data=data))
+            self._emit(datapath_id, STATE_LOST.event(message, data=data))
 
     def claimed(self, datapath_id: int, term: int) -> None:
         """Forget a bridge if another member has claimed its switch in this term."""

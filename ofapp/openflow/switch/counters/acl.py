@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.desired import used_lists
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.bridge.params import acl
 from ofapp.openflow.model.cookie import Feature, parse_cookie
 from ofapp.openflow.pipeline.acl import rule_meter
+from ofapp.openflow.switch.counters.events import ACL_LIMITED, ACL_LIMITED_CLEARED
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 
 _SAME_TIME = 0.05  # seconds; ages are reported in milliseconds
@@ -155,11 +156,11 @@ class AclCounters:
             if more > 0 and names not in self._limited:
                 self._limited.add(names)
                 what = f"{about}: {more} frames above its rate were dropped"
-                yield Event("acl.limited", what, Severity.WARNING, data=data)
+                yield ACL_LIMITED.event(what, data=data)
             elif more <= 0 and names in self._limited:
                 self._limited.discard(names)
                 what = f"{about}: no frames are above its rate any more"
-                yield Event("acl.limited.cleared", what, data=data)
+                yield ACL_LIMITED_CLEARED.event(what, data=data)
 
     def _rated(self) -> Iterator[tuple[str, str]]:
         for name, rules in used_lists(self._bridge.params).items():

@@ -19,6 +19,7 @@ from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.lag import MEMBER
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.switch.counters.acl import AclCounters
+from ofapp.openflow.switch.counters.events import LOCKED
 from ofapp.openflow.switch.counters.one_sided import OneSided
 from ofapp.openflow.switch.counters.rates import RateWatch
 from ofapp.openflow.wire.channel import Channel
@@ -44,7 +45,7 @@ class Counters:
         self._bridge = bridge
         self._one_sided = OneSided(bridge)
         self._locked = RateWatch(
-            "port.locked", "frames", "were dropped: only its static addresses may send"
+            LOCKED, "frames", "were dropped: only its static addresses may send"
         )
 
     def take_flows(self, flows: list[FlowStats]) -> list[Effect]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ofapp.bridge.event import INFO, WARNING, EventKind
-from ofapp.openflow.model.traps import LIMITED
+from ofapp.openflow.model.traps import LIMITED, MeterKind
 
 
 class Limited(NamedTuple):
@@ -15,28 +16,30 @@ class Limited(NamedTuple):
     ended: EventKind
 
 
-def _limited(name: str, what: str, remedy: str = "") -> Limited:
-    rates = "`ofapp port show BRIDGE -s --watch 2` shows the port's rate."
-    began = EventKind(
-        f"{name}.limited",
-        WARNING,
-        f"{what} were held back.",
-        remedy or rates,
-        "held_back",
-        others=(INFO,),
-    )
+def _limited(name: str, meaning: str, remedy: str) -> Limited:
+    name = f"{name}.limited"
     return Limited(
-        began, EventKind(f"{began.name}.cleared", INFO, "That is over.", fields="held_back")
+        EventKind(name, WARNING, meaning, remedy, "held_back", others=(INFO,)),
+        EventKind(f"{name}.cleared", INFO, "That is over.", fields="held_back"),
     )
 
 
-LEARNING = _limited("learning", "New addresses that come faster than the switch takes them")
-OF_METERS = tuple(
-    event
-    for kind in LIMITED
-    for event in _limited(kind.event, kind.what[0].upper() + kind.what[1:], kind.remedy)
+def _by_meter(kind: MeterKind) -> Limited:
+    what = kind.what[0].upper() + kind.what[1:]
+    return _limited(kind.event, f"{what} {kind.fate}.", kind.remedy)
+
+
+_RATES = "`ofapp port show BRIDGE -s --watch 2` shows the port's rate."
+
+HELD_BACK: Mapping[MeterKind, Limited] = {kind: _by_meter(kind) for kind in LIMITED}
+"""Of the frames that meters limit; their traps declare the name, the meaning and the remedy."""
+
+LEARNING = _limited(
+    "learning", "New addresses came faster than the switch takes them; held back.", _RATES
 )
-LOCKED = _limited("port.locked", "Frames from unknown sources on a locked port")
+LOCKED = _limited(
+    "port.locked", "Frames from unknown sources on a locked port were dropped.", _RATES
+)
 
 ACL_LIMITED = EventKind(
     "acl.limited",

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.event import Event, PortNumber, Severity
+from ofapp.bridge.event import Event, PortNumber
+from ofapp.bridge.lag.events import LAG_ONE_SIDED, LAG_ONE_SIDED_CLEARED
 
 ENOUGH = 1000
 """Frames that have come by the other members."""
@@ -59,7 +60,7 @@ class OneSided:
             if member not in found or found[member].since == now:
                 self._told.discard(member)
                 text = PortNumber(member), ": frames come by this member again"
-                yield Event("lag.one-sided.cleared", text, port=member)
+                yield LAG_ONE_SIDED_CLEARED.event(text, port=member)
         self._quiet = found
 
 
@@ -72,4 +73,4 @@ def _told(lag: int, member: int, frames: int, seconds: float) -> Event:
         " is lost. Have it aggregate (802.3ad or balance-xor), or set max_links to 1",
     )
     data = {"lag": lag, "seconds": round(seconds), "frames": frames}
-    return Event("lag.one-sided", text, Severity.WARNING, member, data)
+    return LAG_ONE_SIDED.event(text, member, data)

@@ -9,6 +9,7 @@ from typing import Any
 from ofapp.bridge.event import Event, PortNumber, Severity
 from ofapp.openflow.model.traps import LIMITED, SIGHTING, MeterKind
 from ofapp.openflow.pipeline.meters import metered
+from ofapp.openflow.switch.counters.events import HELD_BACK, LEARNING, Limited
 
 
 class Policer:
@@ -44,13 +45,16 @@ class Policer:
 class RateWatch:
     """Tells when a port's frames begin and cease to be held back, from counts that only grow.
 
-    kind: what events are called; what: what is held back, and fate: what that means, for people.
+    kinds: the events; what: what is held back, and fate: what that means, for people.
     """
 
     def __init__(
-        self, kind: str, what: str, fate: str = "were too fast for the controller and held back"
+        self,
+        kinds: Limited,
+        what: str,
+        fate: str = "were too fast for the controller and held back",
     ) -> None:
-        self._kind = kind
+        self._kinds = kinds
         self._what = what
         self._fate = fate
         self.dropped: Mapping[int, int] = {}
@@ -75,21 +79,13 @@ class RateWatch:
         return events
 
     def _held_back(self, port: int, more: int, others: bool) -> Event:
-        return Event(
-            f"{self._kind}.limited",
-            (PortNumber(port), f": {more} {self._what} {self._fate}"),
-            Severity.INFO if others else Severity.WARNING,
-            port,
-            {"held_back": more},
-        )
+        text = (PortNumber(port), f": {more} {self._what} {self._fate}")
+        severity = Severity.INFO if others else None
+        return self._kinds.began.event(text, port, {"held_back": more}, severity)
 
     def _let_through(self, port: int, count: int) -> Event:
-        return Event(
-            f"{self._kind}.limited.cleared",
-            (PortNumber(port), f": no {self._what} are held back any more"),
-            port=port,
-            data={"held_back": count},
-        )
+        text = (PortNumber(port), f": no {self._what} are held back any more")
+        return self._kinds.ended.event(text, port, {"held_back": count})
 
 
 class LearningWatch:
@@ -102,7 +98,7 @@ class LearningWatch:
         self._is_edge = is_edge
         self._looked = 0.0
         fate = "came faster than the switch takes them; they are learned with a later frame"
-        self._watch = RateWatch("learning", "new addresses", fate)
+        self._watch = RateWatch(LEARNING, "new addresses", fate)
 
     def look(self, dropped: Mapping[int, int], now: float) -> list[Event]:
         """`dropped` is how many were not learned on each port up to now."""
@@ -116,7 +112,7 @@ class MeterWatch:
     """What the meters of one switch's ports hold back, by kind, as of the last poll."""
 
     def __init__(self) -> None:
-        self._watches = {kind: RateWatch(kind.event, kind.what, kind.fate) for kind in LIMITED}
+        self._watches = {kind: RateWatch(HELD_BACK[kind], kind.what, kind.fate) for kind in LIMITED}
 
     @property
     def dropped(self) -> Mapping[str, Mapping[int, int]]:

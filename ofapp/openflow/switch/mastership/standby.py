@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Event
 from ofapp.common import hub
+from ofapp.openflow.switch.events import BRIDGE_STANDBY, BRIDGE_TAKEOVER
 from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
 from ofapp.openflow.wire.requests import RequestError
 
@@ -29,12 +30,12 @@ class Standby:
             if self.owner is None:
                 message = f"{other} is master of the switch: this one is on standby until it goes"
                 data = {"owner": other}
-                yield Event("bridge.standby", message, Severity.WARNING, data=data)
+                yield BRIDGE_STANDBY.event(message, data=data)
             self.owner = other
             hub.sleep(RENEWAL)
         if self.owner is not None:
             message = f"{self.owner} has gone: this one is master of the switch now"
-            yield Event("bridge.takeover", message, data={"owner": self.owner})
+            yield BRIDGE_TAKEOVER.event(message, data={"owner": self.owner})
             self.owner = None
 
     def _other(self, name: str) -> str | None:
