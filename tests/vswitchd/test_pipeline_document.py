@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import ofapp.openflow.pipeline
-from ofapp.openflow.model.rule import Rule, Table, TableId
+from ofapp.openflow.model.rule import Rule, TableId
+from ofapp.openflow.pipeline.table import Table
 from ofapp.openflow.pipeline.tables import PIPELINE
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
@@ -106,7 +107,7 @@ def _section(
     table: Table, plain: tuple[Bridge, dict[str, str]], full: tuple[Bridge, dict[str, str]]
 ) -> str:
     rules = "\n".join(f"- **{rule.name}** ({_terms(rule)}): {rule.about}" for rule in table.rules)
-    text = f"\n## `{table.id.name.lower()}` (table {table.id})\n\n{table.about}\n\n{rules}\n"
+    text = f"\n## `{table.name}` (table {int(table.id)})\n\n{table.about}\n\n{rules}\n"
     for kind, shown in (("The plain bridge", plain), ("The bridge with everything", full)):
         if lines := _flows(table, *shown):
             dump = "\n".join(lines)
@@ -124,14 +125,14 @@ def _terms(rule: Rule) -> str:
 
 def _flows(table: Table, bridge: Bridge, names: dict[str, str]) -> list[str]:
     text = bridge.switch.ofctl(
-        "--no-names", "--sort", "dump-flows", bridge.name, f"table={table.id}"
+        "--no-names", "--sort", "dump-flows", bridge.name, f"table={int(table.id)}"
     )
     lines = []
     for line in text.splitlines():
         if "cookie=" not in line:
             continue
         line = re.sub("metadata=0/0x[0-9a-f]+", "metadata=0/ID", line)
-        line = STATISTICS.sub("", line).replace(f"table={table.id}, ", "").strip()
+        line = STATISTICS.sub("", line).replace(f"table={int(table.id)}, ", "").strip()
         for mac, name in names.items():
             line = line.replace(mac, name)
         lines.append(line)

@@ -4,7 +4,7 @@
 
 The file's model, the API's document and bodies, the command line's options and their help all
 follow from that line: a new parameter needs only this declaration and the code that uses it.
-The metadata are plain values (`annotated_types`, PEP 727's `Doc` and the two below), so that the
+The metadata are plain values (`annotated_types`, PEP 727's `Doc` and those below), so that the
 core needs no validation library.  A field without a `Doc` is no parameter, but a part with separate
 parameters, or internal to the core.
 """
@@ -38,6 +38,11 @@ class Unset:
     word: str
 
 
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Obeyed where frames leave a port: with another value than the default, they are checked."""
+
+
 _ANY = Interval()
 
 
@@ -48,6 +53,7 @@ class Parameter:
     type: bool, int, float, str, or an Enum; optional: None is a value, too.
     choices: the only valid values, empty for any; interval: bounds of a number.
     sentence: its description; unit: s for seconds; unset: the word for None.
+    leaving: see `Leaving`.
     """
 
     name: str
@@ -62,6 +68,7 @@ class Parameter:
     form: Form | None = None
     unit: str | None = None
     unset: str = "none"
+    leaving: bool = False
 
     def refusal(self, value: object) -> str | None:
         """The error of a value, in words; None for a valid one."""
@@ -182,6 +189,8 @@ def _parameter(owner: type, name: str, default: object, hint: Any) -> Parameter 
                 about["form"] = item
             case Unset():
                 about["unset"] = item.word
+            case Leaving():
+                about["leaving"] = True
     if "sentence" not in about:
         return None
     return Parameter(name, owner, type_, optional, default, **about)

@@ -13,6 +13,8 @@ from typing import Annotated, Literal
 from annotated_types import Interval, Unit
 from typing_extensions import Doc
 
+from ofapp.bridge.params.parameter import Leaving
+
 Rate = Interval(ge=1, le=1_000_000_000)
 """Frames a second."""
 Limit = Interval(ge=0, le=10_000_000)
@@ -47,12 +49,12 @@ class Storm:
 class PortPolicy:
     """Policy of one port."""
 
-    isolated: Annotated[bool, Doc("Reach only ports that are not isolated.")] = False
+    isolated: Annotated[bool, Leaving(), Doc("Reach only ports that are not isolated.")] = False
     learning: Annotated[bool, Doc("Learn the addresses of hosts here.")] = True
-    flood: Annotated[bool, Doc("Flood frames to unknown hosts here.")] = True
-    mcast_flood: Annotated[bool, Doc("Send frames to flooded groups here.")] = True
-    bcast_flood: Annotated[bool, Doc("Send broadcast frames here.")] = True
-    hairpin: Annotated[bool, Doc("Frames may leave by the port they came from.")] = False
+    flood: Annotated[bool, Leaving(), Doc("Flood frames to unknown hosts here.")] = True
+    mcast_flood: Annotated[bool, Leaving(), Doc("Send frames to flooded groups here.")] = True
+    bcast_flood: Annotated[bool, Leaving(), Doc("Send broadcast frames here.")] = True
+    hairpin: Annotated[bool, Leaving(), Doc("Frames may leave by the port they came from.")] = False
     locked: Annotated[bool, Doc("Only hosts with a static entry here may send.")] = False
     sticky: Annotated[
         bool, Doc("What is learned here stays, and does not move to another port.")

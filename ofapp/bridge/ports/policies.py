@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import attrgetter
 
+from ofapp.bridge.params.parameter import declared
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.ports.vlan import ALL_VIDS, NO_VLAN, TRANSPARENT, PortVlans
 
-_NOBODY = PortParams()
+_DEFAULT = PortParams()
+_leaving = attrgetter(*(name for name, one in declared(PortPolicy).items() if one.leaving))
+_DEFAULTS = _leaving(_DEFAULT.policy)
 MANY = 256
 """A port with more VLANs than this is a trunk, and its VLANs need not be in use."""
 _Signature = frozenset[tuple[int, bool]]
@@ -86,7 +90,7 @@ class PortPolicies:
 
     def port(self, number: int) -> PortParams:
         """A port's parameters, the defaults for one that is not present."""
-        return self._params.get(number, _NOBODY)
+        return self._params.get(number, _DEFAULT)
 
     def policy(self, number: int) -> PortPolicy:
         """A port's policy."""
@@ -103,9 +107,7 @@ class PortPolicies:
 
     def guarded(self, number: int) -> bool:
         """Whether frames that leave the port must pass the egress table."""
-        policy = self.policy(number)
-        floods = policy.flood and policy.mcast_flood and policy.bcast_flood
-        special = policy.isolated or policy.hairpin or not floods or number in self.egress_copies
+        special = _leaving(self.policy(number)) != _DEFAULTS or number in self.egress_copies
         return special or number in self.aggregated
 
     def members(self, vid: int) -> frozenset[int]:

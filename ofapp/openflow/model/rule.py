@@ -1,4 +1,4 @@
-"""The parts of a declared table."""
+"""The kinds of flow that a table may hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class TableId(IntEnum):
-    """Numbers are apart so that later tables fit between."""
+    """Tables that other modules name.  Numbers are apart so that later tables fit between."""
 
     ADMISSION = 0
     VLAN = 10
@@ -22,6 +22,10 @@ class TableId(IntEnum):
     EGRESS = 90
     LAG = 95
     OWNER = 200
+
+
+ONWARD = -1
+"""In a rule's `goto`: the next table that a port's frames pass on their way to the source table."""
 
 
 class Register(IntEnum):
@@ -55,7 +59,7 @@ class Rule:
     match: frozenset[str]
     feature: int
     about: str
-    goto: tuple[TableId | None, ...] = (None,)
+    goto: tuple[int | None, ...] = (None,)
     actions: frozenset[str] = frozenset()
     lowest: int | None = None
     optional: frozenset[str] = frozenset()
@@ -70,28 +74,19 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table; a miss is always a declared rule of priority 0."""
-
-    id: TableId
-    about: str
-    rules: tuple[Rule, ...]
-
-
 def rule(
     name: str,
     priority: int,
     match: str,
     feature: int,
     about: str,
-    goto: TableId | Iterable[TableId | None] | None = None,
+    goto: int | Iterable[int | None] | None = None,
     actions: str = "",
     lowest: int | None = None,
     optional: Iterable[str] = (),
 ) -> Rule:
     """A rule, from fields and kinds of actions in one text each; `goto` one table or several."""
-    tables = (goto,) if goto is None or isinstance(goto, TableId) else tuple(goto)
+    tables = (goto,) if goto is None or isinstance(goto, int) else tuple(goto)
     return Rule(
         name,
         priority,

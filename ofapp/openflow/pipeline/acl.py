@@ -15,7 +15,8 @@ from ofapp.bridge.params import acl
 from ofapp.bridge.params.policy import AclRule
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, register
-from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.model.rule import Register, TableId, rule
+from ofapp.openflow.pipeline.table import Table
 from ofapp.openflow.pipeline.ways import out_by
 
 TOP = 60000
@@ -24,40 +25,35 @@ TOP = 60000
 _METERS = 1 << 30
 """Meters of rules: this, and the rule's number of 30 bits; those of ports are all below."""
 
-ACL = Table(
-    TableId.ACL,
-    "Access lists. `reg3` says which one, so a list is here once however many ports have it. "
-    "Only frames of ports with a list come here.",
-    (
-        rule(
-            "bpdu",
-            TOP + 1,
-            "eth_dst",
-            Feature.ACL,
-            "BPDUs that pass (see `bpdu-pass`) are subject to no list: the neighbours' spanning "
-            "trees must see each other while the controller is away.",
-            TableId.SOURCE,
-        ),
-        rule(
-            "rule",
-            TOP,
-            "reg3",
-            Feature.ACL,
-            "A rule: to pass or to drop, with a copy for a mirror or not; what is above the rate "
-            "of its meter is dropped. Rules that no frame can both match share a priority: one "
-            "that comes or goes moves no others but those that depend on its place.",
-            (TableId.SOURCE, None),
-            "output register resubmit",
-            lowest=TOP - acl.MAX_FLOWS,
-            optional=acl.FIELDS,
-        ),
-        rule(
-            acl.IMPLICIT,
-            0,
-            "reg3",
-            Feature.ACL,
-            "What no rule of the list matches: drop.",
-        ),
+_RULES = (
+    rule(
+        "bpdu",
+        TOP + 1,
+        "eth_dst",
+        Feature.ACL,
+        "BPDUs that pass (see `bpdu-pass`) are subject to no list: the neighbours' spanning "
+        "trees must see each other while the controller is away.",
+        TableId.SOURCE,
+    ),
+    rule(
+        "rule",
+        TOP,
+        "reg3",
+        Feature.ACL,
+        "A rule: to pass or to drop, with a copy for a mirror or not; what is above the rate "
+        "of its meter is dropped. Rules that no frame can both match share a priority: one "
+        "that comes or goes moves no others but those that depend on its place.",
+        (TableId.SOURCE, None),
+        "output register resubmit",
+        lowest=TOP - acl.MAX_FLOWS,
+        optional=acl.FIELDS,
+    ),
+    rule(
+        acl.IMPLICIT,
+        0,
+        "reg3",
+        Feature.ACL,
+        "What no rule of the list matches: drop.",
     ),
 )
 
@@ -132,3 +128,14 @@ def _implicit(name: str) -> Flow:
     serial = acl.rule_number(name, acl.IMPLICIT)
     match = (register(Register.ACL, acl_number(name)),)
     return Flow(TableId.ACL, 0, match, Feature.ACL, serial=serial, recount=True)
+
+
+ACL = Table(
+    TableId.ACL,
+    "acl",
+    "Access lists. `reg3` says which one, so a list is here once however many ports have it. "
+    "Only frames of ports with a list come here.",
+    _RULES,
+    flows=acl_flows,
+    passes=lambda port, _metered: port.policy.acl is not None,
+)

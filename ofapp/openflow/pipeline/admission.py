@@ -16,11 +16,11 @@ from ofapp.openflow.model.flow import (
     SetRegister,
     in_port,
 )
-from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.model.rule import ONWARD, Register, TableId, rule
 from ofapp.openflow.model.traps import SIGHTING, trap_rules
 from ofapp.openflow.pipeline.acl import acl_number
 from ofapp.openflow.pipeline.meters import to_controller
-from ofapp.openflow.pipeline.stages import ONWARDS, stages
+from ofapp.openflow.pipeline.table import Ingress, Table
 from ofapp.openflow.pipeline.ways import through
 
 _LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
@@ -55,7 +55,7 @@ _RULES = (
         "in_port eth_dst",
         Feature.PORT,
         "No spanning tree runs: a BPDU is an ordinary multicast, as on the Linux bridge.",
-        ONWARDS,
+        ONWARD,
         "output register resubmit",
     ),
     rule(
@@ -73,7 +73,7 @@ _RULES = (
         Feature.PORT,
         "A port that forwards: its frames enter. What later tables ask of the port goes with "
         "them: whether it is isolated, which access list it has; and a mirror gets its copy.",
-        ONWARDS,
+        ONWARD,
         "output register resubmit",
     ),
     rule(
@@ -83,37 +83,35 @@ _RULES = (
         SIGHTING.feature,
         "A port in state learning: a copy to the controller, as of unknown sources; drop. "
         "On a port with VLANs or an access list the copy waits until these have been asked.",
-        (None, *ONWARDS[:3]),
+        (None, ONWARD),
         "controller output register resubmit",
     ),
     rule("closed", 0, "", Feature.BASE, "A port that is discarding, down or unknown: drop."),
 )
 
-ADMISSION = Table(
-    TableId.ADMISSION,
-    "Whether a frame may enter the bridge at all.",
-    tuple(sorted((*_RULES, *trap_rules(TableId.ADMISSION)), key=lambda rule: -rule.priority)),
+_BASE = (
+    Flow(TableId.ADMISSION, 1000, (FROM_GROUP,), Feature.BASE),
+    Flow(TableId.ADMISSION, 990, (Match("eth_src", 0),), Feature.BASE),
+    Flow(
+        TableId.ADMISSION,
+        900,
+        (Match("eth_dst", TO_BRIDGES.value, _LINK_LOCAL_MASK),),
+        Feature.BASE,
+    ),
+    Flow(TableId.ADMISSION, 0, (), Feature.BASE),
 )
+"""The flows of every bridge, which do not depend on its ports."""
 
 
-def base_flows() -> Iterator[Flow]:
-    """The flows of every bridge, which do not depend on its ports."""
-    link_local = Match("eth_dst", TO_BRIDGES.value, _LINK_LOCAL_MASK)
-    yield Flow(TableId.ADMISSION, 1000, (FROM_GROUP,), Feature.BASE)
-    yield Flow(TableId.ADMISSION, 990, (Match("eth_src", 0),), Feature.BASE)
-    yield Flow(TableId.ADMISSION, 900, (link_local,), Feature.BASE)
-    yield Flow(TableId.ADMISSION, 0, (), Feature.BASE)
-
-
-def admission_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
+def admission_flows(ingress: Ingress) -> Iterator[Flow]:
     """The flows that admit a forwarding port's frames, or copy a learning port's sightings."""
+    port, goto = ingress.port, ingress.onward
     table, here, marks = TableId.ADMISSION, in_port(port.number), _marks(port)
-    goto = stages(port, metered)[0]
     if port.forwards:
         yield Flow(table, 920, (here, TO_BRIDGES), Feature.PORT, marks, goto)
         yield Flow(table, 100, (here,), Feature.PORT, marks, goto)
-    elif goto is TableId.SOURCE:
-        copy = to_controller(port.number, SIGHTING, metered)
+    elif goto == TableId.SOURCE:
+        copy = to_controller(port.number, SIGHTING, ingress.metered)
         yield Flow(table, 100, (here,), SIGHTING.feature, (copy,))
     else:
         yield Flow(table, 100, (here,), SIGHTING.feature, marks, goto)
@@ -128,3 +126,13 @@ def _marks(port: DesiredPort) -> tuple[Action, ...]:
     if port.policy.acl is not None:
         actions.append(SetRegister(Register.ACL, acl_number(port.policy.acl)))
     return tuple(actions)
+
+
+ADMISSION = Table(
+    TableId.ADMISSION,
+    "admission",
+    "Whether a frame may enter the bridge at all.",
+    tuple(sorted((*_RULES, *trap_rules(TableId.ADMISSION)), key=lambda rule: -rule.priority)),
+    flows=lambda _desired, _metered: _BASE,
+    port_flows=admission_flows,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.effects import PutStatic
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.vlan import NO_VLAN, blocks
@@ -12,6 +12,7 @@ from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
     ARP,
     IPV6,
+    TO_GROUP,
     TO_HOST,
     TO_SOLICITED_NODE,
     Action,
@@ -26,119 +27,116 @@ from ofapp.openflow.model.flow import (
     tagged,
     vlan,
 )
-from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.model.rule import Register, TableId, rule
 from ofapp.openflow.model.traps import ADDRESS, SNOOPED, UNKNOWN_UNICAST
 from ofapp.openflow.pipeline.egress import way_out
+from ofapp.openflow.pipeline.flood import floods_by_table
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP
 from ofapp.openflow.pipeline.meters import ADDRESS_METER, meter_id
+from ofapp.openflow.pipeline.table import Ingress, Table
 
-DESTINATION = Table(
-    TableId.DESTINATION,
-    "Where it goes.",
-    (
-        rule(
-            "arp",
-            400,
-            "eth_type reg4",
-            ADDRESS.feature,
-            "A few ARP frames a second of hosts that were let in: a copy to the controller, which "
-            "so knows their IP addresses; then once more, as if this rule did not exist. Open "
-            "vSwitch's cached flows tell Ethernet types apart in any case.",
-            actions="controller register resubmit",
-        ),
-        rule(
-            "solicitation",
-            400,
-            "eth_dst eth_type icmpv6_type ip_proto reg4",
-            ADDRESS.feature,
-            "The same for neighbour solicitations to a solicited-node address (RFC 4861). Those "
-            "to one host are not copied: all IPv6 would be cached by its protocol.",
-            actions="controller register resubmit",
-        ),
-        rule(
-            "local",
-            300,
-            "eth_dst",
-            Feature.LOCAL,
-            "The bridge's own address, on every VLAN.",
-            actions="output group",
-        ),
-        rule(
-            "local-vlan",
-            300,
-            "vlan_vid eth_dst",
-            Feature.LOCAL,
-            "The same, on the VLANs of a LOCAL port that has such.",
-            actions="output group",
-        ),
-        rule(
-            "static",
-            200,
-            "vlan_vid eth_dst",
-            Feature.STATIC,
-            "A static address; one in a VLAN that its port is no member of is dropped.",
-            actions="output group",
-        ),
-        rule(
-            "learned",
-            200,
-            "vlan_vid eth_dst",
-            Feature.LEARNED,
-            "A learned address. It has no timeout: it goes when its source half has gone. "
-            "The port's own group takes the tag off where the VLAN leaves the port untagged, and "
-            "leads through the egress table where more is asked of the port.",
-            actions="output group",
-        ),
-        rule(
-            "sticky",
-            200,
-            "vlan_vid eth_dst",
-            Feature.STICKY,
-            "The same for an address that does not age.",
-            actions="output group",
-        ),
-        rule(
-            "multicast",
-            100,
-            "eth_dst",
-            SNOOPED.feature,
-            "Where IGMP and MLD are snooped: group addresses have a separate table, which "
-            "unicast never sees.",
-            goto=TableId.MULTICAST,
-        ),
-        rule(
-            "unknown-unicast",
-            10,
-            "in_port eth_dst",
-            Feature.STORM,
-            "Unknown unicast of a port with storm control: what is above the rate is dropped.",
-            goto=TableId.FLOOD,
-        ),
-        rule(
-            "flood-vlan",
-            0,
-            "",
-            Feature.VLAN,
-            "Broadcast, multicast and unknown destinations, where VLANs differ or unknown unicast "
-            "is metered. Otherwise:",
-            goto=TableId.FLOOD,
-        ),
-        rule(
-            "flood",
-            0,
-            "",
-            Feature.BASE,
-            "Broadcast, multicast and unknown destinations: every open port but the ingress.",
-            actions="group",
-        ),
+_RULES = (
+    rule(
+        "arp",
+        400,
+        "eth_type reg4",
+        ADDRESS.feature,
+        "A few ARP frames a second of hosts that were let in: a copy to the controller, which "
+        "so knows their IP addresses; then once more, as if this rule did not exist. Open "
+        "vSwitch's cached flows tell Ethernet types apart in any case.",
+        actions="controller register resubmit",
+    ),
+    rule(
+        "solicitation",
+        400,
+        "eth_dst eth_type icmpv6_type ip_proto reg4",
+        ADDRESS.feature,
+        "The same for neighbour solicitations to a solicited-node address (RFC 4861). Those "
+        "to one host are not copied: all IPv6 would be cached by its protocol.",
+        actions="controller register resubmit",
+    ),
+    rule(
+        "local",
+        300,
+        "eth_dst",
+        Feature.LOCAL,
+        "The bridge's own address, on every VLAN.",
+        actions="output group",
+    ),
+    rule(
+        "local-vlan",
+        300,
+        "vlan_vid eth_dst",
+        Feature.LOCAL,
+        "The same, on the VLANs of a LOCAL port that has such.",
+        actions="output group",
+    ),
+    rule(
+        "static",
+        200,
+        "vlan_vid eth_dst",
+        Feature.STATIC,
+        "A static address; one in a VLAN that its port is no member of is dropped.",
+        actions="output group",
+    ),
+    rule(
+        "learned",
+        200,
+        "vlan_vid eth_dst",
+        Feature.LEARNED,
+        "A learned address. It has no timeout: it goes when its source half has gone. "
+        "The port's own group takes the tag off where the VLAN leaves the port untagged, and "
+        "leads through the egress table where more is asked of the port.",
+        actions="output group",
+    ),
+    rule(
+        "sticky",
+        200,
+        "vlan_vid eth_dst",
+        Feature.STICKY,
+        "The same for an address that does not age.",
+        actions="output group",
+    ),
+    rule(
+        "multicast",
+        100,
+        "eth_dst",
+        SNOOPED.feature,
+        "Where IGMP and MLD are snooped: group addresses have a separate table, which "
+        "unicast never sees.",
+        goto=TableId.MULTICAST,
+    ),
+    rule(
+        "unknown-unicast",
+        10,
+        "in_port eth_dst",
+        Feature.STORM,
+        "Unknown unicast of a port with storm control: what is above the rate is dropped.",
+        goto=TableId.FLOOD,
+    ),
+    rule(
+        "flood-vlan",
+        0,
+        "",
+        Feature.VLAN,
+        "Broadcast, multicast and unknown destinations, where VLANs differ or unknown unicast "
+        "is metered. Otherwise:",
+        goto=TableId.FLOOD,
+    ),
+    rule(
+        "flood",
+        0,
+        "",
+        Feature.BASE,
+        "Broadcast, multicast and unknown destinations: every open port but the ingress.",
+        actions="group",
     ),
 )
 
 _TABLE = TableId.DESTINATION
 
 
-def address_flows() -> Iterator[Flow]:
-    """The flows that show the controller IP addresses of known hosts; they need meters."""
+def _address_flows() -> Iterator[Flow]:
     unseen, copy = register(Register.SAMPLED, 0), ToController(ADDRESS.octets, ADDRESS_METER.id)
     again = (copy, SetRegister(Register.SAMPLED, 1), Resubmit(_TABLE))
     arp = (Match("eth_type", ARP), unseen)
@@ -148,16 +146,30 @@ def address_flows() -> Iterator[Flow]:
         yield Flow(_TABLE, 400, match, ADDRESS.feature, again)
 
 
-def unknown_flow(by_table: bool) -> Flow:
-    """The flow for an unknown destination, which floods; by_table: see `stages.floods_by_table`."""
-    if by_table:
-        return Flow(_TABLE, 0, (), Feature.VLAN, (), TableId.FLOOD)
-    return Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
+_ADDRESSES = tuple(_address_flows())
+"""The flows that show the controller IP addresses of known hosts; they need meters."""
+_GROUPS = Flow(_TABLE, 100, (TO_GROUP,), SNOOPED.feature, (), TableId.MULTICAST)
+_BY_TABLE = Flow(_TABLE, 0, (), Feature.VLAN, (), TableId.FLOOD)
+_BY_GROUP = Flow(_TABLE, 0, (), Feature.BASE, (ToGroup(FLOOD_GROUP),))
+"""For an unknown destination, which floods: see `flood.floods_by_table`."""
 
 
-def storm_flow(port: DesiredPort, metered: bool) -> Iterator[Flow]:
+def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
+    policies = desired.port_policies
+    for static in desired.statics:
+        if static.port is not None:
+            yield from static_destinations(policies, static, static.port)
+    if desired.snoops:
+        yield _GROUPS
+    if metered:
+        yield from _ADDRESSES
+    yield _BY_TABLE if floods_by_table(desired, metered) else _BY_GROUP
+
+
+def storm_flow(ingress: Ingress) -> Iterator[Flow]:
     """The flow that meters a port's frames to unknown hosts, if it has storm control for them."""
-    if metered and port.policy.storm.unknown_unicast is not None:
+    port = ingress.port
+    if ingress.metered and port.policy.storm.unknown_unicast is not None:
         meter = meter_id(port.number, UNKNOWN_UNICAST)
         match = (in_port(port.number), TO_HOST)
         yield Flow(_TABLE, 10, match, Feature.STORM, (), TableId.FLOOD, meter=meter)
@@ -193,3 +205,13 @@ def learned_destination(
         serial=serial,
         notify_removal=False,
     )
+
+
+DESTINATION = Table(
+    TableId.DESTINATION,
+    "destination",
+    "Where it goes.",
+    _RULES,
+    flows=_bridge_flows,
+    port_flows=storm_flow,
+)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.openflow.model.cookie import Feature
@@ -34,82 +35,78 @@ from ofapp.openflow.model.flow import (
     register,
     tagged,
 )
-from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.model.rule import Register, TableId, rule
 from ofapp.openflow.pipeline.chain import chained
 from ofapp.openflow.pipeline.group_numbers import port_group
+from ofapp.openflow.pipeline.table import Table
 from ofapp.openflow.pipeline.ways import out_by
 
-EGRESS = Table(
-    TableId.EGRESS,
-    "Whether a frame may leave by a port of which more is asked, and how. `reg0` is that port, "
-    "`reg1` is 1 for a frame from an isolated port, `reg2` 1 for one that floods.",
-    (
-        rule(
-            "isolated",
-            400,
-            "reg0 reg1",
-            Feature.EGRESS,
-            "From one isolated port to another: drop.",
-        ),
-        rule(
-            "broadcast",
-            330,
-            "reg0 reg2 eth_dst",
-            Feature.EGRESS,
-            "A port that broadcasts do not flood to: drop. On one that gets them, but no other "
-            "multicast: once more, as if the frame were for the port alone.",
-            actions="register resubmit",
-        ),
-        rule(
-            "multicast",
-            320,
-            "reg0 reg2 eth_dst",
-            Feature.EGRESS,
-            "A port that multicast does not flood to: drop.",
-        ),
-        rule(
-            "unknown-unicast",
-            310,
-            "reg0 reg2 eth_dst",
-            Feature.EGRESS,
-            "A port that frames to unknown hosts do not flood to: drop.",
-        ),
-        rule(
-            "hairpin-vlan",
-            210,
-            "in_port reg0 vlan_vid",
-            Feature.EGRESS,
-            "Back to where it came from, in a VLAN that leaves the port untagged.",
-            actions="output vlan register resubmit",
-        ),
-        rule(
-            "hairpin",
-            200,
-            "in_port reg0",
-            Feature.EGRESS,
-            "Back to where it came from; or, without hairpin, nowhere: on a port with a mirror, so "
-            "that this gets no copy of what does not leave, and on an aggregation, so that nothing "
-            "leaves by another member.",
-            actions="output vlan register resubmit",
-        ),
-        rule(
-            "out-vlan",
-            110,
-            "reg0 vlan_vid",
-            Feature.EGRESS,
-            "Out, in a VLAN that leaves the port untagged; and to a mirror.",
-            actions="output vlan register resubmit",
-        ),
-        rule(
-            "out",
-            100,
-            "reg0",
-            Feature.EGRESS,
-            "Out, of an aggregation through its own table; and to a mirror.",
-            actions="output vlan register resubmit",
-        ),
-        rule("nowhere", 0, "", Feature.EGRESS, "No such port: drop."),
+_RULES = (
+    rule(
+        "isolated",
+        400,
+        "reg0 reg1",
+        Feature.EGRESS,
+        "From one isolated port to another: drop.",
     ),
+    rule(
+        "broadcast",
+        330,
+        "reg0 reg2 eth_dst",
+        Feature.EGRESS,
+        "A port that broadcasts do not flood to: drop. On one that gets them, but no other "
+        "multicast: once more, as if the frame were for the port alone.",
+        actions="register resubmit",
+    ),
+    rule(
+        "multicast",
+        320,
+        "reg0 reg2 eth_dst",
+        Feature.EGRESS,
+        "A port that multicast does not flood to: drop.",
+    ),
+    rule(
+        "unknown-unicast",
+        310,
+        "reg0 reg2 eth_dst",
+        Feature.EGRESS,
+        "A port that frames to unknown hosts do not flood to: drop.",
+    ),
+    rule(
+        "hairpin-vlan",
+        210,
+        "in_port reg0 vlan_vid",
+        Feature.EGRESS,
+        "Back to where it came from, in a VLAN that leaves the port untagged.",
+        actions="output vlan register resubmit",
+    ),
+    rule(
+        "hairpin",
+        200,
+        "in_port reg0",
+        Feature.EGRESS,
+        "Back to where it came from; or, without hairpin, nowhere: on a port with a mirror, so "
+        "that this gets no copy of what does not leave, and on an aggregation, so that nothing "
+        "leaves by another member.",
+        actions="output vlan register resubmit",
+    ),
+    rule(
+        "out-vlan",
+        110,
+        "reg0 vlan_vid",
+        Feature.EGRESS,
+        "Out, in a VLAN that leaves the port untagged; and to a mirror.",
+        actions="output vlan register resubmit",
+    ),
+    rule(
+        "out",
+        100,
+        "reg0",
+        Feature.EGRESS,
+        "Out, of an aggregation through its own table; and to a mirror.",
+        actions="output vlan register resubmit",
+    ),
+    rule("nowhere", 0, "", Feature.EGRESS, "No such port: drop."),
 )
 
 _TABLE = TableId.EGRESS
@@ -149,9 +146,11 @@ def port_groups(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Group]
             yield Group(port_group(port), frozenset({_plain(port, pops=True)}))
 
 
-def egress_flows(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Flow]:
+def egress_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
     """The egress table, for all guarded ones of all ports; nothing where there is none."""
-    guarded = [port for port in ports if policies.takes_part(port) and policies.guarded(port)]
+    policies = desired.port_policies
+    ports = filter(policies.takes_part, desired.numbers)
+    guarded = [port for port in ports if policies.guarded(port)]
     for port in guarded:
         yield from _port_flows(policies, port)
     if guarded:
@@ -201,3 +200,13 @@ def _selective(policy: PortPolicy) -> bool:
 
 def _plain(port: int, pops: bool) -> Bucket:
     return (PopTag(), Output(port)) if pops else (Output(port),)
+
+
+EGRESS = Table(
+    TableId.EGRESS,
+    "egress",
+    "Whether a frame may leave by a port of which more is asked, and how. `reg0` is that port, "
+    "`reg1` is 1 for a frame from an isolated port, `reg2` 1 for one that floods.",
+    _RULES,
+    flows=egress_flows,
+)

@@ -4,42 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Group, ToGroup, tagged, vlan
-from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.rule import TableId, rule
 from ofapp.openflow.pipeline.chain import chained
 from ofapp.openflow.pipeline.egress import bucket
 from ofapp.openflow.pipeline.group_numbers import FLOOD_GROUP, VLAN_GROUPS
+from ofapp.openflow.pipeline.table import Table
 
-FLOOD = Table(
-    TableId.FLOOD,
-    "Which ports a VLAN's frames flood to. Only where VLANs differ, or unknown unicast is metered.",
-    (
-        rule(
-            "vlan",
-            100,
-            "vlan_vid",
-            Feature.VLAN,
-            "A VLAN, or a block of VLANs with the same ports: those ports but the ingress.",
-            actions="group",
-        ),
-        rule(
-            "others",
-            0,
-            "",
-            Feature.VLAN,
-            "All other VLANs: transparent ports, and trunks of all VLANs.",
-            actions="group",
-        ),
+_RULES = (
+    rule(
+        "vlan",
+        100,
+        "vlan_vid",
+        Feature.VLAN,
+        "A VLAN, or a block of VLANs with the same ports: those ports but the ingress.",
+        actions="group",
+    ),
+    rule(
+        "others",
+        0,
+        "",
+        Feature.VLAN,
+        "All other VLANs: transparent ports, and trunks of all VLANs.",
+        actions="group",
     ),
 )
 
 
-def flood_flows(policies: PortPolicies) -> Iterator[Flow]:
+def floods_by_table(desired: Desired, metered: bool) -> bool:
+    """Whether frames flood by way of this table, and not straight through the one group."""
+    return desired.port_policies.aware or (
+        metered and any(port.policy.storm.unknown_unicast is not None for port in desired.ports)
+    )
+
+
+def flood_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
     """Which class a frame's VLAN is in."""
-    table = TableId.FLOOD
+    if not floods_by_table(desired, metered):
+        return
+    table, policies = TableId.FLOOD, desired.port_policies
     yield Flow(table, 0, (), Feature.VLAN, (ToGroup(FLOOD_GROUP),))
     for name, vids in policies.classes.items():
         to = (ToGroup(VLAN_GROUPS | name),)
@@ -65,3 +72,12 @@ def flood_groups(
     yield from group(FLOOD_GROUP, NO_VLAN, policies.others())
     for name in policies.classes:
         yield from group(VLAN_GROUPS | name, name, policies.members(name))
+
+
+FLOOD = Table(
+    TableId.FLOOD,
+    "flood",
+    "Which ports a VLAN's frames flood to. Only where VLANs differ, or unknown unicast is metered.",
+    _RULES,
+    flows=flood_flows,
+)

@@ -2,7 +2,7 @@
 
 A port, an address that does not move, a learned address and a multicast entry each have a function
 here; a switch that is brought in line and a single change use the same one.  No flow leaves this
-room by another way, so that each of them is one of the declared rules.
+package by another way, so that each of them is one of the declared rules.
 
 A controller has a thousand switches, and what they hold is mostly the same: flows of equal ports
 are made once, and are the same objects for all.
@@ -19,18 +19,14 @@ from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output, in_port
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.traps import LACP, TRAPS, Place, Trap, lacp_places
-from ofapp.openflow.pipeline import admission, destination, multicast, source
+from ofapp.openflow.pipeline import destination, multicast, source
 from ofapp.openflow.pipeline import lag as lags
-from ofapp.openflow.pipeline.acl import acl_flows
-from ofapp.openflow.pipeline.egress import egress_flows
 from ofapp.openflow.pipeline.entries import Key
-from ofapp.openflow.pipeline.flood import flood_flows
 from ofapp.openflow.pipeline.meters import to_controller
-from ofapp.openflow.pipeline.stages import floods_by_table
-from ofapp.openflow.pipeline.storm import storm_flows
-from ofapp.openflow.pipeline.tables import check
-from ofapp.openflow.pipeline.vlan import filter_flows, vlan_flows
+from ofapp.openflow.pipeline.table import Ingress
+from ofapp.openflow.pipeline.tables import PIPELINE, check
 
 
 def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
@@ -38,15 +34,11 @@ def desired_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
 
     metered: the switch has meters.
     """
-    for lag in desired.lags:
-        yield from _checked(lags.lag_flows(lag))
+    for table in reversed(PIPELINE):
+        yield from _checked(table.flows(desired, metered))
     for trap in TRAPS:
         if trap.of_bridge is not None:
             yield from (trap_flow(trap, place, metered) for place in trap.of_bridge(desired))
-    yield from _checked(_bridge_flows(desired, metered))
-    aware = desired.port_policies.aware
-    by_table = floods_by_table(desired.ports, aware, metered)
-    yield from _fixed_flows(desired.snoops, by_table, aware, metered)
     statics = desired.static_by_port()
     for port in desired.ports:
         yield from port_flows(port, tuple(statics.get(port.number, ())), metered)
@@ -132,40 +124,20 @@ def learned_flows(
     )
 
 
-def _bridge_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    """The flows that belong to no port, except those that many bridges have in common."""
-    policies = desired.port_policies
-    yield from egress_flows(policies, desired.numbers)
-    for static in desired.statics:
-        yield from _static_flows(policies, static)
-    if floods_by_table(desired.ports, policies.aware, metered):
-        yield from flood_flows(policies)
-    yield from acl_flows(desired, metered)
-    yield from map(source.hold_flow, desired.holds)
-
-
-@lru_cache(16)
-def _fixed_flows(snoops: bool, by_table: bool, aware: bool, metered: bool) -> tuple[Flow, ...]:
-    """The flows of every bridge with these properties; by_table: it floods by the flood table."""
-    flows = [*multicast.snooping_flows(by_table)] if snoops else []
-    flows += destination.address_flows() if metered else ()
-    flows += filter_flows() if aware else ()
-    flows += [destination.unknown_flow(by_table), *admission.base_flows()]
-    return tuple(_checked(flows))
-
-
-def _port_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
+def _port_flows(port: DesiredPort, statics: tuple[PutStatic, ...], metered: bool) -> Iterator[Flow]:
     for trap in TRAPS:
         place = trap.of_port and trap.of_port(port)
         if place and trap.rule is not None:
             yield trap_flow(trap, place, metered)
     if port.state in (None, PortState.DISCARDING):
         return
-    yield from source.source_flows(port, statics, metered)
-    yield from vlan_flows(port, metered)
-    yield from storm_flows(port, metered)
-    yield from destination.storm_flow(port, metered)
-    yield from admission.admission_flows(port, metered)
+    onward = TableId.SOURCE.value
+    for table in reversed(PIPELINE):
+        if table.passes is None:
+            yield from table.port_flows(Ingress(port, statics, metered, onward))
+        elif table.passes(port, metered):
+            yield from table.port_flows(Ingress(port, statics, metered, onward))
+            onward = table.id
 
 
 def _static_flows(policies: PortPolicies, static: PutStatic) -> Iterator[Flow]:

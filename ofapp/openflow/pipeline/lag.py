@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
@@ -24,7 +25,8 @@ from ofapp.openflow.model.flow import (
     in_port,
     register,
 )
-from ofapp.openflow.model.rule import Register, Table, TableId, rule
+from ofapp.openflow.model.rule import Register, TableId, rule
+from ofapp.openflow.pipeline.table import Table
 
 MEMBER = 980
 """Priority of the flows by which members' frames enter."""
@@ -32,25 +34,24 @@ MEMBER = 980
 CLASSES = 8
 """Classes of destination addresses; a power of two."""
 
-LAG = Table(
-    TableId.LAG,
-    "By which member a frame leaves that leaves by an aggregation, whose logical port `reg0` is. "
-    "There only where there are aggregations.",
-    (
-        rule(
-            "member",
-            100,
-            "reg0 eth_dst",
-            Feature.LAG,
-            "One of the members that distribute, by a hash of the frame: of its source (`layer2`), "
-            "its IP addresses (`layer2+3`), or those and its ports (`layer3+4`), and in each case "
-            "the last three bits of its destination. The switch leaves members out that are not "
-            "live; in the place of one that does not distribute stands the logical port, which "
-            "never is.",
-            actions="choose",
-        ),
+_RULES = (
+    rule(
+        "member",
+        100,
+        "reg0 eth_dst",
+        Feature.LAG,
+        "One of the members that distribute, by a hash of the frame: of its source (`layer2`), "
+        "its IP addresses (`layer2+3`), or those and its ports (`layer3+4`), and in each case "
+        "the last three bits of its destination. The switch leaves members out that are not "
+        "live; in the place of one that does not distribute stands the logical port, which "
+        "never is.",
+        actions="choose",
     ),
 )
+
+
+def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
+    return (flow for lag in desired.lags for flow in lag_flows(lag))
 
 
 def lag_flows(lag: DesiredLag) -> Iterator[Flow]:
@@ -67,3 +68,13 @@ def lag_flows(lag: DesiredLag) -> Iterator[Flow]:
     for member in lag.collecting:
         here = (in_port(member),)
         yield Flow(TableId.ADMISSION, MEMBER, here, Feature.LAG, enter, serial=lag.number)
+
+
+LAG = Table(
+    TableId.LAG,
+    "lag",
+    "By which member a frame leaves that leaves by an aggregation, whose logical port `reg0` is. "
+    "There only where there are aggregations.",
+    _RULES,
+    flows=_bridge_flows,
+)

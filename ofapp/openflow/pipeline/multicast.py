@@ -7,186 +7,194 @@ membership change is one group-mod.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from ipaddress import ip_network
 
+from ofapp.bridge.desired import Desired
 from ofapp.bridge.multicast import Family
 from ofapp.openflow.model.cookie import Feature
-from ofapp.openflow.model.flow import IPV4, IPV6, TO_GROUP, Flow, Match, ToGroup, vlan
-from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.flow import IPV4, IPV6, Flow, Match, ToGroup, vlan
+from ofapp.openflow.model.rule import TableId, rule
 from ofapp.openflow.model.traps import SNOOPED
 from ofapp.openflow.pipeline.entries import Key
+from ofapp.openflow.pipeline.flood import floods_by_table
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS, FLOOD_GROUP
+from ofapp.openflow.pipeline.table import Table
 
 _IGMP, _ICMPV6, _PIM = 2, 58, 103
 _IPV4_GROUPS = 0x0100_5E00_0000, 0xFFFF_FF80_0000
 _IPV6_GROUPS = 0x3333_0000_0000, 0xFFFF_0000_0000
 _ICMPV6_SNOOPED = (130, 131, 132, 143, 151, 153)  # RFC 2710, 3810, 4286
 
-MULTICAST = Table(
-    TableId.MULTICAST,
-    "Who wants it (RFC 4541), by IP addresses: 32 IPv4 groups share a MAC address. What is not IP "
-    "goes by MAC address. There only where multicast is snooped.",
-    (
-        rule(
-            "igmp",
-            900,
-            "eth_type ip_proto",
-            SNOOPED.feature,
-            "IGMP: the controller alone forwards it.",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "mld",
-            900,
-            "eth_type ip_proto icmpv6_type",
-            SNOOPED.feature,
-            "MLD queries, reports and leaves, multicast router discovery: likewise.",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "short6",
-            900,
-            "eth_type ip_proto icmpv6_type ipv6_dst",
-            SNOOPED.feature,
-            "ICMPv6 of less than 8 octets has no type for the switch: a router's termination "
-            "(RFC 4286), and MLD that is cut short and must not pass.",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "damaged4",
-            890,
-            "eth_type eth_dst ip_proto ipv4_dst",
-            SNOOPED.feature,
-            "To a group's address, with an IPv4 header that the switch could not read, so that all "
-            "its fields are 0: the controller counts and drops it, as the Linux bridge does. A "
-            "broadcast is no group's, and floods.",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "damaged6",
-            890,
-            "eth_type eth_dst ip_proto",
-            SNOOPED.feature,
-            "And of IPv6, extension headers included: no whole packet ends in hop-by-hop options.",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "pim4",
-            900,
-            "eth_type ip_proto ipv4_dst",
-            SNOOPED.feature,
-            "PIM hellos tell where routers are (RFC 4541 2.1.1).",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "pim6",
-            900,
-            "eth_type ip_proto ipv6_dst",
-            SNOOPED.feature,
-            "And those of IPv6.",
-            goto=TableId.SNOOP,
-        ),
-        rule(
-            "link-scope4",
-            800,
-            "eth_type ipv4_dst",
-            SNOOPED.feature,
-            "224.0.0.0/24 always floods (RFC 4541 2.1.2).",
-            (None, TableId.FLOOD),
-            "group",
-        ),
-        rule(
-            "link-scope6",
-            800,
-            "eth_type ipv6_dst",
-            SNOOPED.feature,
-            "ff02::1 always floods (RFC 4541 3).",
-            (None, TableId.FLOOD),
-            "group",
-        ),
-        rule(
-            "source4",
-            700,
-            "vlan_vid eth_type ipv4_dst ipv4_src",
-            Feature.MULTICAST,
-            "One source's stream to a group: to the ports that want this source.",
-            actions="group",
-        ),
-        rule(
-            "source6",
-            700,
-            "vlan_vid eth_type ipv6_dst ipv6_src",
-            Feature.MULTICAST,
-            "The same for IPv6.",
-            actions="group",
-        ),
-        rule(
-            "group4",
-            600,
-            "vlan_vid eth_type ipv4_dst",
-            Feature.MULTICAST,
-            "A group: to its members and to routers. A membership change is one group-mod.",
-            actions="group",
-        ),
-        rule(
-            "group6",
-            600,
-            "vlan_vid eth_type ipv6_dst",
-            Feature.MULTICAST,
-            "The same for IPv6.",
-            actions="group",
-        ),
-        rule(
-            "unregistered4",
-            500,
-            "vlan_vid eth_type ipv4_dst",
-            Feature.MULTICAST,
-            "Groups without members, once a querier is known: to routers.",
-            actions="group",
-        ),
-        rule(
-            "unregistered6",
-            500,
-            "vlan_vid eth_type ipv6_dst",
-            Feature.MULTICAST,
-            "The same for IPv6.",
-            actions="group",
-        ),
-        rule(
-            "other-ip",
-            400,
-            "eth_type",
-            SNOOPED.feature,
-            "All other IPv4 and IPv6: broadcast, and groups while no querier is known.",
-            (None, TableId.FLOOD),
-            "group",
-        ),
-        rule(
-            "group-mac",
-            300,
-            "vlan_vid eth_dst",
-            Feature.MULTICAST,
-            "A group by its MAC address, for what is not IP: to the ports of its permanent entries "
-            "and to IPv4 routers, whether a querier is known or not.",
-            actions="group",
-        ),
-        rule(
-            "flood",
-            0,
-            "",
-            SNOOPED.feature,
-            "Broadcast and other protocols.",
-            (None, TableId.FLOOD),
-            "group",
-        ),
+_RULES = (
+    rule(
+        "igmp",
+        900,
+        "eth_type ip_proto",
+        SNOOPED.feature,
+        "IGMP: the controller alone forwards it.",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "mld",
+        900,
+        "eth_type ip_proto icmpv6_type",
+        SNOOPED.feature,
+        "MLD queries, reports and leaves, multicast router discovery: likewise.",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "short6",
+        900,
+        "eth_type ip_proto icmpv6_type ipv6_dst",
+        SNOOPED.feature,
+        "ICMPv6 of less than 8 octets has no type for the switch: a router's termination "
+        "(RFC 4286), and MLD that is cut short and must not pass.",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "damaged4",
+        890,
+        "eth_type eth_dst ip_proto ipv4_dst",
+        SNOOPED.feature,
+        "To a group's address, with an IPv4 header that the switch could not read, so that all "
+        "its fields are 0: the controller counts and drops it, as the Linux bridge does. A "
+        "broadcast is no group's, and floods.",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "damaged6",
+        890,
+        "eth_type eth_dst ip_proto",
+        SNOOPED.feature,
+        "And of IPv6, extension headers included: no whole packet ends in hop-by-hop options.",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "pim4",
+        900,
+        "eth_type ip_proto ipv4_dst",
+        SNOOPED.feature,
+        "PIM hellos tell where routers are (RFC 4541 2.1.1).",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "pim6",
+        900,
+        "eth_type ip_proto ipv6_dst",
+        SNOOPED.feature,
+        "And those of IPv6.",
+        goto=TableId.SNOOP,
+    ),
+    rule(
+        "link-scope4",
+        800,
+        "eth_type ipv4_dst",
+        SNOOPED.feature,
+        "224.0.0.0/24 always floods (RFC 4541 2.1.2).",
+        (None, TableId.FLOOD),
+        "group",
+    ),
+    rule(
+        "link-scope6",
+        800,
+        "eth_type ipv6_dst",
+        SNOOPED.feature,
+        "ff02::1 always floods (RFC 4541 3).",
+        (None, TableId.FLOOD),
+        "group",
+    ),
+    rule(
+        "source4",
+        700,
+        "vlan_vid eth_type ipv4_dst ipv4_src",
+        Feature.MULTICAST,
+        "One source's stream to a group: to the ports that want this source.",
+        actions="group",
+    ),
+    rule(
+        "source6",
+        700,
+        "vlan_vid eth_type ipv6_dst ipv6_src",
+        Feature.MULTICAST,
+        "The same for IPv6.",
+        actions="group",
+    ),
+    rule(
+        "group4",
+        600,
+        "vlan_vid eth_type ipv4_dst",
+        Feature.MULTICAST,
+        "A group: to its members and to routers. A membership change is one group-mod.",
+        actions="group",
+    ),
+    rule(
+        "group6",
+        600,
+        "vlan_vid eth_type ipv6_dst",
+        Feature.MULTICAST,
+        "The same for IPv6.",
+        actions="group",
+    ),
+    rule(
+        "unregistered4",
+        500,
+        "vlan_vid eth_type ipv4_dst",
+        Feature.MULTICAST,
+        "Groups without members, once a querier is known: to routers.",
+        actions="group",
+    ),
+    rule(
+        "unregistered6",
+        500,
+        "vlan_vid eth_type ipv6_dst",
+        Feature.MULTICAST,
+        "The same for IPv6.",
+        actions="group",
+    ),
+    rule(
+        "other-ip",
+        400,
+        "eth_type",
+        SNOOPED.feature,
+        "All other IPv4 and IPv6: broadcast, and groups while no querier is known.",
+        (None, TableId.FLOOD),
+        "group",
+    ),
+    rule(
+        "group-mac",
+        300,
+        "vlan_vid eth_dst",
+        Feature.MULTICAST,
+        "A group by its MAC address, for what is not IP: to the ports of its permanent entries "
+        "and to IPv4 routers, whether a querier is known or not.",
+        actions="group",
+    ),
+    rule(
+        "flood",
+        0,
+        "",
+        SNOOPED.feature,
+        "Broadcast and other protocols.",
+        (None, TableId.FLOOD),
+        "group",
     ),
 )
 
 _TABLE = TableId.MULTICAST
 
 
-def snooping_flows(by_table: bool = False) -> Iterator[Flow]:
+def _bridge_flows(desired: Desired, metered: bool) -> tuple[Flow, ...]:
+    return snooping_flows(floods_by_table(desired, metered)) if desired.snoops else ()
+
+
+@cache
+def snooping_flows(by_table: bool = False) -> tuple[Flow, ...]:
     """The flows of every bridge that snoops multicast; by_table: how its frames flood."""
+    return tuple(_snooping_flows(by_table))
+
+
+def _snooping_flows(by_table: bool) -> Iterator[Flow]:
     flood = () if by_table else (ToGroup(FLOOD_GROUP),)
     goto = TableId.FLOOD if by_table else None
     proto = [Match("ip_proto", number) for number in (_IGMP, _ICMPV6, _PIM)]
@@ -212,7 +220,6 @@ def snooping_flows(by_table: bool = False) -> Iterator[Flow]:
         yield Flow(_TABLE, 900, match, SNOOPED.feature, (), TableId.SNOOP)
     for match in damaged:
         yield Flow(_TABLE, 890, match, SNOOPED.feature, (), TableId.SNOOP)
-    yield Flow(TableId.DESTINATION, 100, (TO_GROUP,), SNOOPED.feature, (), _TABLE)
 
 
 def entry_flow(key: Key, group: int) -> Flow:
@@ -256,3 +263,13 @@ def _ip_match(key: Key, family: Family) -> tuple[int, list[Match]]:
 def _mac_match(key: Key) -> tuple[int, list[Match]]:
     assert key.group is not None
     return 300, [Match("eth_dst", int.from_bytes(key.group, "big"))]
+
+
+MULTICAST = Table(
+    TableId.MULTICAST,
+    "multicast",
+    "Who wants it (RFC 4541), by IP addresses: 32 IPv4 groups share a MAC address. What is not IP "
+    "goes by MAC address. There only where multicast is snooped.",
+    _RULES,
+    flows=_bridge_flows,
+)

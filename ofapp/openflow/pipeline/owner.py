@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Match
-from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.rule import TableId, rule
+from ofapp.openflow.pipeline.table import Table
 
 LEASE = 4
 """Seconds that a lease lasts: less than the three hello times (6 s) that neighbours wait for a
@@ -16,27 +17,22 @@ silent bridge."""
 _PRIORITY = 1
 _MARK_PRIORITY = 2
 
-OWNER = Table(
-    TableId.OWNER,
-    "No frame comes here. Which controller is master of the switch, and what the next one may "
-    "believe.",
-    (
-        rule(
-            "lease",
-            _PRIORITY,
-            "metadata",
-            Feature.OWNER,
-            "The controller's, by the mask: it ends by itself unless it is renewed, and keeps "
-            "another controller from having one meanwhile. Its address is in the cookie.",
-        ),
-        rule(
-            "mark",
-            _MARK_PRIORITY,
-            "metadata",
-            Feature.MARK,
-            "Which snapshot of spanning tree counts, in the cookie: where several controllers "
-            "share their state it is replaced before the tree moves, in one stream with the move.",
-        ),
+_RULES = (
+    rule(
+        "lease",
+        _PRIORITY,
+        "metadata",
+        Feature.OWNER,
+        "The controller's, by the mask: it ends by itself unless it is renewed, and keeps "
+        "another controller from having one meanwhile. Its address is in the cookie.",
+    ),
+    rule(
+        "mark",
+        _MARK_PRIORITY,
+        "metadata",
+        Feature.MARK,
+        "Which snapshot of spanning tree counts, in the cookie: where several controllers "
+        "share their state it is replaced before the tree moves, in one stream with the move.",
     ),
 )
 
@@ -68,3 +64,12 @@ def mark_flow(mark: int) -> Flow:
         serial=mark,
         notify_removal=False,
     )
+
+
+OWNER = Table(
+    TableId.OWNER,
+    "owner",
+    "No frame comes here. Which controller is master of the switch, and what the next one may "
+    "believe.",
+    _RULES,
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ofapp.openflow.model.rule import Table, TableId
+from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.model.traps import trap_rules
+from ofapp.openflow.pipeline.table import Table
 
 SNOOP = Table(
     TableId.SNOOP,
+    "snoop",
     "By which port an IGMP or MLD message came: each port has its own meter.",
     tuple(trap_rules(TableId.SNOOP)),
 )

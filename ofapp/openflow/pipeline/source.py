@@ -6,129 +6,132 @@ a port that is locked, a port or a VLAN that has learned all it may, an address 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from ofapp.bridge.desired import DesiredPort
+from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import Feature, ports_serial
 from ofapp.openflow.model.flow import Flow, Match, in_port, vlan
-from ofapp.openflow.model.rule import Table, TableId, rule
+from ofapp.openflow.model.rule import TableId, rule
 from ofapp.openflow.model.traps import SIGHTING
 from ofapp.openflow.pipeline.meters import to_controller
+from ofapp.openflow.pipeline.table import Ingress, Table
 
-SOURCE = Table(
-    TableId.SOURCE,
-    "Who sent it: known addresses pass, unknown ones are copied to the controller as they pass.",
-    (
-        rule(
-            "holding",
-            400,
-            "in_port",
-            SIGHTING.feature,
-            "A port in state learning, with its VLAN known: a copy to the controller; drop.",
-            actions="controller",
-        ),
-        rule(
-            "locked-static",
-            360,
-            "in_port vlan_vid eth_src",
-            Feature.STATIC,
-            "A static address on the locked port that it belongs to: it may pass.",
-            goto=TableId.DESTINATION,
-        ),
-        rule(
-            "locked-local",
-            360,
-            "in_port eth_src",
-            Feature.LOCAL,
-            "The bridge's own address, should LOCAL be locked.",
-            goto=TableId.DESTINATION,
-        ),
-        rule(
-            "locked",
-            350,
-            "in_port",
-            Feature.GUARD,
-            "All else that comes in by a locked port, from any source address: drop.",
-        ),
-        rule(
-            "local",
-            300,
-            "eth_src",
-            Feature.LOCAL,
-            "The bridge's own address, wherever it is claimed: not learned.",
-            goto=TableId.DESTINATION,
-        ),
-        rule(
-            "static",
-            250,
-            "vlan_vid eth_src",
-            Feature.STATIC,
-            "A static address, wherever it is seen: not learned.",
-            goto=TableId.DESTINATION,
-        ),
-        rule(
-            "learned",
-            200,
-            "in_port vlan_vid eth_src",
-            Feature.LEARNED,
-            "A known address on the port it is known on. Its idle timeout is the ageing time, or "
-            "up to a tenth more, so that not all who fell silent together expire together; "
-            "on any other port the address misses and is learned again.",
-            goto=TableId.DESTINATION,
-        ),
-        rule(
-            "sticky",
-            200,
-            "in_port vlan_vid eth_src",
-            Feature.STICKY,
-            "The same for an address that does not age: of a sticky port, or extern_learn.",
-            goto=TableId.DESTINATION,
-        ),
-        rule(
-            "held",
-            190,
-            "vlan_vid eth_src",
-            Feature.HELD,
-            "An address that is held down, since it flaps or is sticky, anywhere but on its port: "
-            "drop. The controller ends it, or the flow's hard timeout.",
-        ),
-        rule(
-            "full-vlan",
-            120,
-            "in_port vlan_vid",
-            SIGHTING.feature,
-            "A VLAN that has learned all it may, and drops what is beyond: a copy to the "
-            "controller, for there may be room again, and drop.",
-            actions="controller",
-        ),
-        rule(
-            "full",
-            110,
-            "in_port",
-            SIGHTING.feature,
-            "The same for a port.",
-            actions="controller",
-        ),
-        rule(
-            "miss",
-            100,
-            "in_port",
-            SIGHTING.feature,
-            "An unknown address: a truncated copy to the controller, metered by port, and on. "
-            "Without the copy where nothing is to be learned.",
-            goto=TableId.DESTINATION,
-            actions="controller",
-        ),
+_RULES = (
+    rule(
+        "holding",
+        400,
+        "in_port",
+        SIGHTING.feature,
+        "A port in state learning, with its VLAN known: a copy to the controller; drop.",
+        actions="controller",
+    ),
+    rule(
+        "locked-static",
+        360,
+        "in_port vlan_vid eth_src",
+        Feature.STATIC,
+        "A static address on the locked port that it belongs to: it may pass.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
+        "locked-local",
+        360,
+        "in_port eth_src",
+        Feature.LOCAL,
+        "The bridge's own address, should LOCAL be locked.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
+        "locked",
+        350,
+        "in_port",
+        Feature.GUARD,
+        "All else that comes in by a locked port, from any source address: drop.",
+    ),
+    rule(
+        "local",
+        300,
+        "eth_src",
+        Feature.LOCAL,
+        "The bridge's own address, wherever it is claimed: not learned.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
+        "static",
+        250,
+        "vlan_vid eth_src",
+        Feature.STATIC,
+        "A static address, wherever it is seen: not learned.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
+        "learned",
+        200,
+        "in_port vlan_vid eth_src",
+        Feature.LEARNED,
+        "A known address on the port it is known on. Its idle timeout is the ageing time, or "
+        "up to a tenth more, so that not all who fell silent together expire together; "
+        "on any other port the address misses and is learned again.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
+        "sticky",
+        200,
+        "in_port vlan_vid eth_src",
+        Feature.STICKY,
+        "The same for an address that does not age: of a sticky port, or extern_learn.",
+        goto=TableId.DESTINATION,
+    ),
+    rule(
+        "held",
+        190,
+        "vlan_vid eth_src",
+        Feature.HELD,
+        "An address that is held down, since it flaps or is sticky, anywhere but on its port: "
+        "drop. The controller ends it, or the flow's hard timeout.",
+    ),
+    rule(
+        "full-vlan",
+        120,
+        "in_port vlan_vid",
+        SIGHTING.feature,
+        "A VLAN that has learned all it may, and drops what is beyond: a copy to the "
+        "controller, for there may be room again, and drop.",
+        actions="controller",
+    ),
+    rule(
+        "full",
+        110,
+        "in_port",
+        SIGHTING.feature,
+        "The same for a port.",
+        actions="controller",
+    ),
+    rule(
+        "miss",
+        100,
+        "in_port",
+        SIGHTING.feature,
+        "An unknown address: a truncated copy to the controller, metered by port, and on. "
+        "Without the copy where nothing is to be learned.",
+        goto=TableId.DESTINATION,
+        actions="controller",
     ),
 )
 
 _TABLE = TableId.SOURCE
 
 
-def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool) -> Iterator[Flow]:
-    """The flows for unknown sources on an up port that learns; statics: the port's entries."""
+def _bridge_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
+    yield from map(static_source, desired.statics)
+    yield from map(hold_flow, desired.holds)
+
+
+def source_flows(ingress: Ingress) -> Iterator[Flow]:
+    """The flows for the sources of a port's frames."""
+    port, metered = ingress.port, ingress.metered
     here = (in_port(port.number),)
     copy = (to_controller(port.number, SIGHTING, metered),) if port.learns else ()
     if port.state is PortState.LEARNING:
@@ -139,7 +142,7 @@ def source_flows(port: DesiredPort, statics: Iterable[PutStatic], metered: bool)
     for vid in port.full_vlans:
         yield gate_flow(port.number, vid, metered)
     if port.policy.locked:
-        for static in statics:
+        for static in ingress.statics:
             yield from pass_flows(port, static)
         yield Flow(_TABLE, 350, here, Feature.GUARD)
     yield Flow(_TABLE, 100, here, SIGHTING.feature, copy, TableId.DESTINATION)
@@ -197,3 +200,14 @@ def learned_source(port: int, vid: int, mac: int, serial: int, ageing_time: int 
         ageing_time or 0,
         notify_removal=ageing_time is not None,
     )
+
+
+SOURCE = Table(
+    TableId.SOURCE,
+    "source",
+    "Who sent it: known addresses pass, unknown ones are copied to the controller as they pass.",
+    _RULES,
+    flows=_bridge_flows,
+    port_flows=source_flows,
+    passes=lambda _port, _metered: True,
+)

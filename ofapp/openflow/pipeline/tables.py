@@ -10,8 +10,10 @@ and goes on to the destination table in the same pass.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ofapp.openflow.model.flow import Flow
-from ofapp.openflow.model.rule import Rule, TableId
+from ofapp.openflow.model.rule import ONWARD, Rule
 from ofapp.openflow.pipeline.acl import ACL
 from ofapp.openflow.pipeline.admission import ADMISSION
 from ofapp.openflow.pipeline.destination import DESTINATION
@@ -23,20 +25,47 @@ from ofapp.openflow.pipeline.owner import OWNER
 from ofapp.openflow.pipeline.snoop import SNOOP
 from ofapp.openflow.pipeline.source import SOURCE
 from ofapp.openflow.pipeline.storm import STORM
+from ofapp.openflow.pipeline.table import Table
 from ofapp.openflow.pipeline.vlan import VLAN
 
-PIPELINE = (
-    *(ADMISSION, VLAN, STORM, ACL, SOURCE, DESTINATION, MULTICAST, SNOOP, FLOOD, EGRESS, LAG),
+_DECLARED = (
+    ADMISSION,
+    VLAN,
+    STORM,
+    ACL,  # its flows are not those of ports: they lead to the source table, so it stands before it
+    SOURCE,
+    DESTINATION,
+    MULTICAST,
+    SNOOP,
+    FLOOD,
+    EGRESS,
+    LAG,
     OWNER,
 )
+"""All tables in the order in which frames pass them.  A new one needs an entry here and no more."""
+
+
+def _resolved(table: Table) -> Table:
+    """The table, with the tables that follow it in the place of `ONWARD`."""
+    later = _DECLARED[_DECLARED.index(table) + 1 :]
+    onward = tuple(each.id for each in later if each.passes is not None)
+    rules = (
+        replace(rule, goto=(*(to for to in rule.goto if to != ONWARD), *onward))
+        if ONWARD in rule.goto
+        else rule
+        for rule in table.rules
+    )
+    return replace(table, rules=tuple(rules))
+
+
+PIPELINE = tuple(map(_resolved, _DECLARED))
+NAMES = {table.id: table.name for table in PIPELINE}
 
 _RULES = {
     (table.id, rule.priority, rule.feature, rule.match): rule
     for table in PIPELINE
     for rule in table.rules
 }
-
-
 _OPEN = {table.id: [rule for rule in table.rules if rule.optional] for table in PIPELINE}
 
 
@@ -46,10 +75,10 @@ class PipelineError(ValueError):
 
 def find_rule(table: int, priority: int, feature: int, fields: frozenset[str]) -> Rule | None:
     """The rule that flows of this kind are instances of."""
-    rule = _RULES.get((TableId(table), priority, feature, fields))
+    rule = _RULES.get((table, priority, feature, fields))
     if rule is not None:
         return rule
-    kinds = _OPEN[TableId(table)]
+    kinds = _OPEN[table]
     return next((kind for kind in kinds if kind.allows(priority, feature, fields)), None)
 
 
@@ -58,7 +87,7 @@ def check(flow: Flow) -> Rule:
     fields = frozenset(match.field for match in flow.match)
     rule = find_rule(flow.table, flow.priority, flow.feature, fields)
     if rule is None:
-        raise PipelineError(f"no rule of table {TableId(flow.table).name} declares {flow}")
+        raise PipelineError(f"no rule of table {NAMES[flow.table]} declares {flow}")
     if flow.goto not in rule.goto:
         raise PipelineError(f"rule {rule.name} leads to {rule.goto}, not to {flow.goto}")
     kinds = {action.kind for action in flow.actions}

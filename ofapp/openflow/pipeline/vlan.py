@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.ports.vlan import NO_VLAN, blocks
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import (
@@ -17,77 +16,72 @@ from ofapp.openflow.model.flow import (
     in_port,
     tagged,
 )
-from ofapp.openflow.model.rule import Table, TableId, rule
-from ofapp.openflow.pipeline.stages import ONWARDS, stage_after
+from ofapp.openflow.model.rule import ONWARD, TableId, rule
+from ofapp.openflow.pipeline.table import Ingress, Table
 
 TAGS = (0x8100, 0x88A8)
 """Types of the tags that the switch reads: 802.1Q's C-tag and S-tag."""
 
-VLAN = Table(
-    TableId.VLAN,
-    "Which VLAN a frame is in (802.1Q-2018 6.9): from here on it carries that VLAN's tag. "
-    "Only frames of ports with VLANs configured come here.",
-    (
-        rule(
-            "untagged",
-            100,
-            "in_port vlan_vid",
-            Feature.VLAN,
-            "Without a tag: the port's own VLAN (PVID).",
-            ONWARDS[1:],
-            "vlan",
-        ),
-        rule(
-            "priority-tagged",
-            110,
-            "in_port vlan_vid",
-            Feature.VLAN,
-            "A tag with VID 0 tells a priority and no VLAN: likewise.",
-            ONWARDS[1:],
-            "vlan",
-        ),
-        rule(
-            "tagged-twice",
-            120,
-            "eth_type vlan_vid",
-            Feature.VLAN,
-            "A tag with VID 0, and behind it another one, of either kind: drop. Where the VLAN "
-            "leaves a port untagged, the next bridge would take the frame for one of the inner "
-            "tag's VLAN.",
-        ),
-        rule(
-            "tagged",
-            90,
-            "in_port vlan_vid",
-            Feature.VLAN,
-            "A VLAN, or an aligned block of VLANs, that the port is a member of.",
-            ONWARDS[1:],
-        ),
-        rule(
-            "not-member",
-            0,
-            "",
-            Feature.VLAN,
-            "Ingress filtering (802.1Q-2018 8.6.2): drop.",
-        ),
+_RULES = (
+    rule(
+        "untagged",
+        100,
+        "in_port vlan_vid",
+        Feature.VLAN,
+        "Without a tag: the port's own VLAN (PVID).",
+        ONWARD,
+        "vlan",
+    ),
+    rule(
+        "priority-tagged",
+        110,
+        "in_port vlan_vid",
+        Feature.VLAN,
+        "A tag with VID 0 tells a priority and no VLAN: likewise.",
+        ONWARD,
+        "vlan",
+    ),
+    rule(
+        "tagged-twice",
+        120,
+        "eth_type vlan_vid",
+        Feature.VLAN,
+        "A tag with VID 0, and behind it another one, of either kind: drop. Where the VLAN "
+        "leaves a port untagged, the next bridge would take the frame for one of the inner "
+        "tag's VLAN.",
+    ),
+    rule(
+        "tagged",
+        90,
+        "in_port vlan_vid",
+        Feature.VLAN,
+        "A VLAN, or an aligned block of VLANs, that the port is a member of.",
+        ONWARD,
+    ),
+    rule(
+        "not-member",
+        0,
+        "",
+        Feature.VLAN,
+        "Ingress filtering (802.1Q-2018 8.6.2): drop.",
     ),
 )
 
 
-def filter_flows() -> Iterator[Flow]:
-    """The flows that drop what no port with VLANs admits."""
-    yield Flow(TableId.VLAN, 0, (), Feature.VLAN)
-    for kind in TAGS:
-        match = (PRIORITY_TAGGED, Match("eth_type", kind))
-        yield Flow(TableId.VLAN, 120, match, Feature.VLAN)
+_FILTERS = (
+    Flow(TableId.VLAN, 0, (), Feature.VLAN),
+    *(
+        Flow(TableId.VLAN, 120, (PRIORITY_TAGGED, Match("eth_type", kind)), Feature.VLAN)
+        for kind in TAGS
+    ),
+)
+"""The flows that drop what no port with VLANs admits."""
 
 
-def vlan_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
-    """The flows that classify the port's frames into VLANs, if it has VLANs configured."""
+def vlan_flows(ingress: Ingress) -> Iterator[Flow]:
+    """The flows that classify the frames of a port with VLANs."""
+    port, goto = ingress.port, ingress.onward
     table, vlans, here = TableId.VLAN, port.vlans, in_port(port.number)
-    goto = stage_after(table, port, metered)
-    if goto is None:
-        return
     if vlans.pvid != NO_VLAN:
         push, classify = (PushTag(vlans.pvid),), (SetVid(vlans.pvid),)
         yield Flow(table, 100, (here, UNTAGGED), Feature.VLAN, push, goto)
@@ -95,3 +89,15 @@ def vlan_flows(port: DesiredPort, metered: bool) -> Iterator[Flow]:
     if vlans.tagged:
         for vid, mask in blocks(vlans.vids or frozenset()):
             yield Flow(table, 90, (here, tagged(vid, mask)), Feature.VLAN, (), goto)
+
+
+VLAN = Table(
+    TableId.VLAN,
+    "vlan",
+    "Which VLAN a frame is in (802.1Q-2018 6.9): from here on it carries that VLAN's tag. "
+    "Only frames of ports with VLANs configured come here.",
+    _RULES,
+    flows=lambda desired, _metered: _FILTERS if desired.port_policies.aware else (),
+    port_flows=vlan_flows,
+    passes=lambda port, _metered: not port.vlans.transparent,
+)

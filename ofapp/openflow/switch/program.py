@@ -14,14 +14,13 @@ from ofapp.bridge.desired import Desired
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.openflow.model.flow import Flow, Group, Meter
 from ofapp.openflow.model.flow_index import Flows
-from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.chain import parts_of
 from ofapp.openflow.pipeline.egress import entry_groups, port_groups
 from ofapp.openflow.pipeline.entries import GroupNumbers, desired_entries
 from ofapp.openflow.pipeline.flood import flood_groups
 from ofapp.openflow.pipeline.flows import desired_flows
 from ofapp.openflow.pipeline.meters import desired_meters
-from ofapp.openflow.pipeline.tables import check
+from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.wire.messages import bundle, codec
 
 K = TypeVar("K")
@@ -174,7 +173,7 @@ def describe(item: Flow | Group | Meter) -> str:
         if parts := parts_of(item):
             return f"{item.id:#x}: groups {', '.join(f'{part:#x}' for part in sorted(parts))}"
         return f"{item.id:#x}: ports {', '.join(map(str, sorted(item.ports))) or 'none'}"
-    name = f"{TableId(item.table).name.lower()}/{check(item).name}"
+    name = f"{NAMES[item.table]}/{check(item).name}"
     match = ",".join(_match(m.field, m.value, m.mask) for m in item.match)
     return f"{name} {match}".rstrip()
 

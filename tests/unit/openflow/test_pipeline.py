@@ -15,6 +15,7 @@ from ofapp.bridge.lag import LagParams
 from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.multicast import Family
 from ofapp.bridge.multicast import Params as MulticastParams
+from ofapp.bridge.params.parameter import declared
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import AclMatch, AclRule, Policies, PortPolicy, Storm
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -24,7 +25,7 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.traps import BPDU, SNOOPED, Place, trap_seconds
+from ofapp.openflow.model.traps import BPDU, LIMITED, SNOOPED, TRAPS, Place, trap_seconds
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS
@@ -126,6 +127,35 @@ class TestTraps:
         made = bridge()
         assert trap_seconds(made.desired_port(1).hello_time) == 0
         assert [*Encoder(made, Installed(True)).trap_bpdus()] == []
+
+
+class TestNumbers:
+    def test_no_number_that_switches_keep_is_given_twice(self) -> None:
+        features = [*Feature, *(trap.feature for trap in TRAPS)]
+        assert len(features) == len(set(features))
+        meters = [kind.meter for kind in {*TRAPS, *LIMITED}]
+        assert len(meters) == len(set(meters))
+        tables = [table.id for table in PIPELINE]
+        assert tables == sorted(set(tables))
+
+
+class TestEgress:
+    @pytest.mark.parametrize(
+        "name", [name for name, one in declared(PortPolicy).items() if one.leaving]
+    )
+    def test_an_option_that_is_obeyed_where_frames_leave_has_them_checked(self, name: str) -> None:
+        policy = dataclasses.replace(PortPolicy(), **{name: not getattr(PortPolicy(), name)})
+        made = Bridge(1, BridgeParams(ports={"p1": PortParams(policy=policy)}))
+        made.set_ports([Port(1, "p1", 1, True)], 0.0)
+        tables = {flow.table for flow in flows.desired_flows(made.desired(), True)}
+        assert TableId.EGRESS in tables
+
+    def test_no_other_option_costs_the_egress_table(self) -> None:
+        policy = PortPolicy(learning=False, locked=True, sticky=True, acl="x", storm=Storm(1, 2, 3))
+        made = Bridge(1, BridgeParams(ports={"p1": PortParams(policy=policy)}))
+        made.set_ports([Port(1, "p1", 1, True)], 0.0)
+        tables = {flow.table for flow in flows.desired_flows(made.desired(), True)}
+        assert TableId.EGRESS not in tables
 
 
 class TestDeclaration:

@@ -28,12 +28,11 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Flow
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.owner import lease_flow, mark_flow
-from ofapp.openflow.pipeline.tables import PIPELINE, check
+from ofapp.openflow.pipeline.tables import NAMES, check
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.wire.messages import codec
 
 GOLDEN = Path(__file__).parent / "wire_format.txt"
-NAMES = {table.id: table.id.name.lower() for table in PIPELINE}
 HOST, FIXED = 0x02000000000A, 0x02000000000B
 
 
