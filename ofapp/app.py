@@ -32,7 +32,7 @@ from ofapp.launcher.exposure import exposures
 from ofapp.launcher.lock import lock
 from ofapp.launcher.options import config_file
 from ofapp.openflow.switch.mastership.ownership import identity
-from ofapp.openflow.wire.reception import Reception, serve_with
+from ofapp.openflow.wire.handshakes import Handshakes, serve_with
 
 LOG = logging.getLogger(__name__)
 
@@ -68,9 +68,9 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         """Accept switches and API requests; gives the API's greenlet, whose end is fatal."""
         super().start()
         self.network.start()
-        reception = Reception(self.network.events.tell)
-        self._keep(reception.watch)
-        serve_with(self.network.connections.admit, reception)
+        handshakes = Handshakes(self.network.events.tell)
+        self._keep(handshakes.watch)
+        serve_with(self.network.connections.admit, handshakes)
         calm = Calm()
         calm.begin()
         self._keep(calm.run)

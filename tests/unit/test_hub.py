@@ -146,7 +146,7 @@ def test_what_a_message_brings_about_leaves_before_anything_else_is_done() -> No
     passes(2)
     theirs.setblocking(False)
     assert theirs.recv(100) == b"question"
-    made._take(struct.pack("!BBHI", ofp.OFP_VERSION, ofp.OFPT_BARRIER_REPLY, 8, 7))
+    made._receive(struct.pack("!BBHI", ofp.OFP_VERSION, ofp.OFPT_BARRIER_REPLY, 8, 7))
     assert theirs.recv(100) == b" and more"
     ours.close()
     theirs.close()

@@ -1,10 +1,10 @@
 """How frames leave a bridge: what a flow or a group's bucket does to send one out of a port.
 
-Most frames go straight out.  Those that leave without their tag, and all for a port of which more
-is asked (see `Reach.guarded`), go through the port's own group: it takes the tag off, which a flow
-may not do that matches untagged frames too, or it leads through the egress table.  So a change of
-what is asked of a port is one group-mod for any number of addresses behind it, and these can still
-be deleted by where they lead to.
+Most frames go straight out.  Two kinds go through the port's own group: those that leave without
+their tag, and all for a port that checks what leaves (`PortPolicies.guarded`).  The group takes the
+tag off, which a flow may not do that matches untagged frames too, or it leads through the egress
+table.  So a change of a port's options is one group-mod for any number of addresses behind it, and
+these can still be deleted by where they lead to.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def way_out(policies: PortPolicies, port: int, vid: int) -> tuple[Action, ...]:
 
 
 def bucket(policies: PortPolicies, port: int, vid: int, floods: bool = False) -> Bucket:
-    """A group's bucket for a port; floods: it gets the frame because everybody does."""
+    """A group's bucket for a port; floods: for a frame that floods."""
     if not policies.guarded(port):
         return _plain(port, policies.vlans(port).pops(vid))
     marks: list[Forwarding] = [SetRegister(Register.EGRESS, port)]

@@ -513,9 +513,9 @@ class Session:
                 self.channel.counters["malformed_messages"] += 1
         handle_port_news(self.bridge, news, time.monotonic(), self.apply)
 
-    def on_lag(self, lags: bool) -> None:
+    def on_throttled(self, throttled: bool) -> None:
         """The switch sends more than its share of the time allows to handle; or no longer."""
-        if lags:
+        if throttled:
             message = "the switch sends faster than it can be served: its input is throttled"
             self._emit(OPENFLOW_LAG.event(message))
         else:

@@ -1,7 +1,7 @@
 """The OpenFlow channel: os-ken's Datapath with a receive and a send loop made for many messages.
 
 os-ken reads eight bytes at a time and builds an object for every message.  This channel reads
-what there is and sorts it (`inbox`).  Echoes are answered and frames of protocols heard at once,
+what there is and sorts it (`inbox`).  Echoes are answered and frames of protocols handled at once,
 within a budget; all else is done in slices, when it is this connection's turn (`turns`): replies go
 to their requests, messages about learned addresses are handed over in batches, and the rest takes
 os-ken's own way to every app's handlers.  So no storm makes BPDUs late, on this switch or another;
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from os_ken.controller import controller, ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER
@@ -27,16 +27,16 @@ from os_ken.ofproto import ofproto_parser
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
+from ofapp.openflow.model.traps import Trap
 from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.wire.ip_sampling import CURIOSITY
-from ofapp.openflow.wire.listener import Listener
+from ofapp.openflow.wire.ip_sampling import IP_SAMPLING
 from ofapp.openflow.wire.messages.bundle import is_reply
-from ofapp.openflow.wire.messages.flow_removed import is_deletion
+from ofapp.openflow.wire.messages.flow_removed import Expired, is_deletion
 from ofapp.openflow.wire.messages.multipart import has_more, tells_ports
 from ofapp.openflow.wire.messages.parse import EndlessError, parse
 from ofapp.openflow.wire.outbox import FencedError, Outbox
-from ofapp.openflow.wire.refusals import read_refusal
+from ofapp.openflow.wire.refusals import Refusal, read_refusal
 from ofapp.openflow.wire.turns import SLICE, TURNS, Budget, Share, Turns
 
 LOG = logging.getLogger(__name__)
@@ -58,13 +58,13 @@ LEAST_OF_REPLIES = 1 << 20
 UNINTRODUCED = 1 << 20
 """Bytes that a switch may send before its handshake is done; a list of 4,096 ports has 2^18."""
 AT_ONCE, SAVED = 0.2, 0.05
-"""Reading and hearing protocols may take so long out of turn: seconds a second, and saved up."""
+"""Reading and handling protocols may take so long out of turn: seconds a second, and saved up."""
 FRAMES = 32
-"""Frames of protocols heard together at most."""
+"""Frames of protocols handled together at most."""
 PORTS = 64
 """Ports reported together at most: work over all ports is done once for all of these."""
-LAG = 1.0
-"""Seconds after which what still waits is worth telling."""
+THROTTLED_AFTER = 1.0
+"""Seconds of waiting after which input counts as throttled, and the listener is notified."""
 
 _ECHO_REPLY = bytes([ofp.OFPT_ECHO_REPLY])
 _trap = attrgetter("trap")
@@ -72,6 +72,29 @@ _REPLIES = (
     *(ofp.OFPT_MULTIPART_REPLY, ofp.OFPT_BARRIER_REPLY, ofp.OFPT_ROLE_REPLY),
     ofp.OFPT_ERROR,
 )
+
+
+class Listener(Protocol):
+    """Handler of a switch's messages, as its channel knows it.
+
+    on_sampled: the beginnings of some frames of which `on_learned` had the addresses.
+    """
+
+    def on_learned(self, samples: list[tuple[int, int, int]], expired: list[Expired]) -> None: ...
+
+    def on_frames(self, trap: Trap, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_sampled(self, frames: list[tuple[int, bytes]]) -> None: ...
+
+    def on_refused(self, refusal: Refusal) -> None: ...
+
+    def on_deleted(self) -> None: ...
+
+    def on_port_news(self, messages: list[bytes]) -> None: ...
+
+    def on_throttled(self, throttled: bool) -> None: ...
+
+    def on_fault(self, error: Exception) -> None: ...
 
 
 class Channel(controller.Datapath):  # type: ignore[misc]
@@ -104,8 +127,8 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._work_ready = hub.Event()
         self._room = hub.Event()
         self._reader_waits = False
-        self._waits_since: float | None = None
-        self._lags = False
+        self._waiting_since: float | None = None
+        self._throttled = False
         super().__init__(socket, address)
         self.unreplied_echo_requests = Unreplied()
 
@@ -151,7 +174,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self._replies.clear()
 
     def fail(self, error: Exception) -> None:
-        """Something that this connection needs has ended by an error: so must it."""
+        """End the connection because something that it needs has ended by an error."""
         self.counters["faults"] += 1
         if self.listener is not None:
             self.listener.on_fault(error)
@@ -247,7 +270,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                     break
                 if not data:
                     break
-                self._take(data)
+                self._receive(data)
                 reads += 1
                 if len(data) < READ_SIZE or reads >= READS:
                     reads = 0
@@ -260,18 +283,18 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         finally:
             self.socket.close()
 
-    def _take(self, data: bytes) -> None:
-        """Sort what was read, and do at once what should not or need not wait."""
+    def _receive(self, data: bytes) -> None:
+        """Sort input, and handle at once what should not or need not wait."""
         began = time.perf_counter()
         most = self._budget.left(began)
         self._read_bytes += len(data)
         if not self.introduced and self._read_bytes > UNINTRODUCED:
-            self._give_up("so much before it has introduced itself")
+            self._close_broken("so much before it has introduced itself")
             return
         try:
             self._inbox.feed(data)
         except BrokenStreamError as error:
-            self._give_up(str(error))
+            self._close_broken(str(error))
             return
         if self._inbox.has_echoes:
             for echo in self._inbox.take_echoes():
@@ -281,7 +304,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             and time.perf_counter() - began < most
             and (frames := self._inbox.take_frames(FRAMES))
         ):
-            self._hear(frames)
+            self._handle_frames(frames)
         self._budget.spend(time.perf_counter() - began)
         if self._may_work():
             if self._turns.free:
@@ -310,7 +333,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self._room.clear()
             self._room.wait()
 
-    def _give_up(self, what: str) -> None:
+    def _close_broken(self, what: str) -> None:
         self.counters["malformed_messages"] += 1
         LOG.warning("%s sent %s: closing", self.address, what)
         self.close()
@@ -338,13 +361,13 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self._working = True
         try:
             now = time.perf_counter()
-            CURIOSITY.renew(now)
+            IP_SAMPLING.renew(now)
             while self._work_on() and self._inbox and time.perf_counter() < now + SLICE:
                 pass
         finally:
             self._working = False
             self._room.set()
-            self._note_lag()
+            self._note_throttling()
 
     def _work_on(self) -> bool:
         """The next thing, what is urgent first; gives whether there was any."""
@@ -354,37 +377,40 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         item: Message | Frame | Batch | None = None
         if inbox.has_prompt:
             if frames := inbox.take_frames(FRAMES):
-                self._hear(frames)
+                self._handle_frames(frames)
                 return True
             if news := inbox.take_port_news(PORTS):
-                self._hear_of_ports(news)
+                self._handle_port_news(news)
                 return True
             item = inbox.take_prompt()
         if item is None and self._outbox.size <= BACKLOG:
             item = inbox.take_bulk()
         if isinstance(item, Batch):
-            self._hand_over(item)
+            self._handle_batch(item)
         elif isinstance(item, Frame):
-            self._hear([item])
+            self._handle_frames([item])
         elif item is not None:
-            self._take_message(*item)
+            self._handle_message(*item)
         return item is not None
 
-    def _note_lag(self) -> None:
-        """Tell when what waits has waited for long, and when nothing waits any more."""
+    def _note_throttling(self) -> None:
+        """Notify the listener when input has waited for long, and when none waits any more."""
         if not self._inbox:
-            self._waits_since = None
-        elif self._waits_since is None:
-            self._waits_since = time.monotonic()
-        lags = self._waits_since is not None and time.monotonic() - self._waits_since >= LAG
-        if lags != self._lags and (lags or not self._inbox):
-            self._lags = lags
-            self.counters["lags"] += lags
+            self._waiting_since = None
+        elif self._waiting_since is None:
+            self._waiting_since = time.monotonic()
+        throttled = (
+            self._waiting_since is not None
+            and time.monotonic() - self._waiting_since >= THROTTLED_AFTER
+        )
+        if throttled != self._throttled and (throttled or not self._inbox):
+            self._throttled = throttled
+            self.counters["lags"] += throttled
             if self.listener is not None:
-                self.listener.on_lag(lags)
+                self.listener.on_throttled(throttled)
 
     def _echo(self, message: Message) -> None:
-        """Answered here, as are urgent answers: apps hear nothing of it."""
+        """Answer an echo request; replies to echoes and urgent requests do not reach apps."""
         type_, xid, data = message
         if type_ == ofp.OFPT_ECHO_REQUEST:
             self.send(data[:1] + _ECHO_REPLY + data[2:])
@@ -393,20 +419,20 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         else:
             self.acknowledge_echo_reply(xid)
 
-    def _hear(self, frames: list[Frame]) -> None:
+    def _handle_frames(self, frames: list[Frame]) -> None:
         """Frames of one kind that arrived together are handed over together; all in their order."""
         if self.listener is None:
             return
         for trap, group in groupby(frames, key=_trap):
             self.listener.on_frames(trap, [(port, data) for _, port, data in group])
 
-    def _hear_of_ports(self, messages: list[bytes]) -> None:
+    def _handle_port_news(self, messages: list[bytes]) -> None:
         if self.listener is not None:
             self.listener.on_port_news(messages)
         for message in messages:
             self._pass_on(ofp.OFPT_PORT_STATUS, message)
 
-    def _hand_over(self, batch: Batch) -> None:
+    def _handle_batch(self, batch: Batch) -> None:
         if self.listener is None:
             self.counters["packet_ins_before_ready"] += len(batch.samples)
             return
@@ -418,9 +444,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self._outbox.release()  # a host that comes alone does not wait for the next pass
         if batch.sampled and self.listener is not None:
             self.listener.on_sampled(batch.sampled)
-        self._hear(batch.frames)
+        self._handle_frames(batch.frames)
 
-    def _take_error(self, listener: Listener, message: bytes) -> None:
+    def _handle_error(self, listener: Listener, message: bytes) -> None:
         try:
             refusal = read_refusal(message)
         except ValueError:
@@ -429,13 +455,13 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self.counters[f"refused_{refusal.part}"] += 1
         listener.on_refused(refusal)
 
-    def _take_message(self, type_: int, xid: int, message: bytes) -> None:
+    def _handle_message(self, type_: int, xid: int, message: bytes) -> None:
         if xid in self._replies and type_ in _REPLIES:
             self._replies[xid](message)
         elif type_ == ofp.OFPT_ERROR and self.listener is not None:
-            self._take_error(self.listener, message)
+            self._handle_error(self.listener, message)
         elif type_ == ofp.OFPT_EXPERIMENTER and is_reply(message):
-            pass  # what follows from a bundle that is refused, an error says
+            pass  # an error reports a bundle that is refused
         elif type_ == ofp.OFPT_FEATURES_REPLY and self.id is None and not self._admitted(message):
             self.close()
         else:
@@ -464,9 +490,9 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self.set_state(MAIN_DISPATCHER)
 
     def _others_listen(self) -> bool:
-        """Whether an app beside ours wants anything of what switches say.
+        """Whether an app beside ours handles messages of switches.
 
-        os-ken's objects are dear: a thousand ports cost it what ten thousand sightings cost us.
+        os-ken's objects are slow: a thousand ports cost it what ten thousand sightings cost us.
         """
         if self.ofp_brick is None:
             return False

@@ -5,7 +5,7 @@ messages come behind them: a BPDU, an echo request.  So messages are sorted as t
 costs a fraction of what it takes to act on them, and wait in one of these lanes:
 
 - `echoes`: requests and replies.  They overtake everything.
-- `frames`: BPDUs, LACPDUs and what is snooped.  They overtake everything but news about the port
+- `frames`: BPDUs, LACPDUs, IGMP and MLD.  They overtake everything but news about the port
   that they came in by, such as that it is there.
 - `prompt`: all that is in no other lane, LLDP among it, in the order of the stream.
 - `bulk`: sightings of hosts, notices of those that aged out, and statistics of flows, which are
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.openflow.model.traps import TRAPS, Lane, Trap
-from ofapp.openflow.wire.ip_sampling import CURIOSITY
+from ofapp.openflow.wire.ip_sampling import IP_SAMPLING
 from ofapp.openflow.wire.messages.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.messages.packet_in import (
     first_misses,
@@ -87,13 +87,13 @@ class Inbox:
 
     weight: bytes that wait, about; counters: gets what is malformed.
     urgent: of the requests whose answers spanning tree waits for, which are taken as echoes are.
-    curiosity: how many sightings' frames may still be passed on in batches.
+    ip_sampling: how many frames in bulk may still be read for IP addresses.
     """
 
     def __init__(self, counters: Counter[str]) -> None:
         self.weight = 0
         self.urgent: set[int] = set()
-        self.curiosity = CURIOSITY
+        self.ip_sampling = IP_SAMPLING
         self._echoes: list[Message] = []
         self._frames: deque[Frame] = deque()
         self._prompt: deque[tuple[int | None, Message | Frame]] = deque()  # with its port
@@ -233,11 +233,11 @@ class Inbox:
                 break
             at += length
             left -= 1
-        if samples and self.curiosity.left > 0:
-            sampled += first_misses(data, begin, at, self.curiosity.left)
-            self.curiosity.left -= len(sampled)
-        del frames[max(self.curiosity.left, 0) :]
-        self.curiosity.left -= len(frames)
+        if samples and self.ip_sampling.left > 0:
+            sampled += first_misses(data, begin, at, self.ip_sampling.left)
+            self.ip_sampling.left -= len(sampled)
+        del frames[max(self.ip_sampling.left, 0) :]
+        self.ip_sampling.left -= len(frames)
         return batch, at
 
     def _put_bulk(self, data: bytes, begin: int, end: int) -> None:

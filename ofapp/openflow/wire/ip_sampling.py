@@ -7,26 +7,26 @@ from a switch that restarts or from forged addresses, is learned as fast as with
 
 from __future__ import annotations
 
-RATE = 1000
+IP_SAMPLE_RATE = 1000
 """Frames a second."""
 SAVED = 500
 """Frames that were not read yet and may be at once."""
 
 
-class Curiosity:
-    """left: how many frames may be read now; the reader subtracts what it read."""
+class IpSampling:
+    """left: how many frames may be read now; the reader subtracts what it has read."""
 
     def __init__(self, left: int = SAVED) -> None:
         self.left = left
         self._at = 0.0
 
     def renew(self, now: float) -> None:
-        """Time has passed, in seconds."""
-        more = int((now - self._at) * RATE)
+        """Allow further frames for the time since the last call; `now` in seconds."""
+        more = int((now - self._at) * IP_SAMPLE_RATE)
         if more > 0:
-            self._at += more / RATE
+            self._at += more / IP_SAMPLE_RATE
             self.left = min(self.left + more, SAVED)
 
 
-CURIOSITY = Curiosity()
+IP_SAMPLING = IpSampling()
 """The limit of this process."""

@@ -15,7 +15,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.event import Event, Severity
 from ofapp.openflow.model.cookie import LEARNED_BIT, Feature, parse_cookie
-from ofapp.openflow.model.rule import TableId
+from ofapp.openflow.pipeline.tables import NAMES
 from ofapp.openflow.wire.events import OPENFLOW_REFUSED, OPENFLOW_REFUSED_CLEARED
 from ofapp.openflow.wire.messages import bundle
 
@@ -64,7 +64,7 @@ def _about(sent: bytes, why: str) -> Refusal:
         cookie, table, command = _FLOW_MOD.unpack_from(sent)
         known = parse_cookie(cookie)
         of = "of another feature" if known is None else _feature(known.feature)
-        name = next((table_id.name.lower() for table_id in TableId if table_id == table), table)
+        name = NAMES.get(table, table)
         which = "the removal of a flow" if command in _DELETES else "a flow"
         what = f"{which} of table {name} ({of})"
         return Refusal("flow_mods", what, why, True, bool(cookie & LEARNED_BIT))

@@ -34,9 +34,9 @@ from ofapp.openflow.wire import channel as channel_module
 from ofapp.openflow.wire.channel import (
     BACKLOG,
     FRAMES,
-    LAG,
     READ_SIZE,
     READS,
+    THROTTLED_AFTER,
     UNINTRODUCED,
     Channel,
 )
@@ -76,8 +76,8 @@ class Heard:
     def on_frames(self, trap: Trap, frames: list[tuple[int, bytes]]) -> None:
         self.log.append((trap.name, [port for port, _ in frames]))
 
-    def on_lag(self, lags: bool) -> None:
-        self.log.append(("lag", lags))
+    def on_throttled(self, throttled: bool) -> None:
+        self.log.append(("throttled", throttled))
 
     def on_fault(self, error: Exception) -> None:
         self.log.append(("fault", str(error)))
@@ -319,11 +319,11 @@ def test_frames_of_protocols_beyond_a_budget_wait_their_turn(
     monkeypatch.setattr(channel_module.time, "perf_counter", SlowClock())
     made, heard = channel([])
     made._turns.take(made._share)  # it is somebody's turn
-    made._take(bpdu(1) * 600)
+    made._receive(bpdu(1) * 600)
     at_once = sum(len(ports) for _, ports in heard.log)
     assert 0 < at_once <= 60 * FRAMES
     for _ in range(100):
-        made._take(bpdu(1) * 600)
+        made._receive(bpdu(1) * 600)
     assert sum(len(ports) for _, ports in heard.log) < 10_000
     while made._may_work():
         made._work()
@@ -339,11 +339,14 @@ def test_who_says_more_than_can_be_done_is_told_of_once_and_when_it_is_over(
     for _ in range(5):
         made._inbox.feed(packet_in(1, 10) * 5000)
         made._work()
-        now[0] += LAG
-    assert [item for item in heard.log if item[0] == "lag"] == [("lag", True)]
+        now[0] += THROTTLED_AFTER
+    assert [item for item in heard.log if item[0] == "throttled"] == [("throttled", True)]
     while made._may_work():
         made._work()
-    assert [item for item in heard.log if item[0] == "lag"] == [("lag", True), ("lag", False)]
+    assert [item for item in heard.log if item[0] == "throttled"] == [
+        ("throttled", True),
+        ("throttled", False),
+    ]
     assert made.counters["lags"] == 1
 
 

@@ -18,7 +18,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from ofapp.openflow.model.cookie import make_cookie
 from ofapp.openflow.model.traps import ADDRESS, BPDU, LACP, SIGHTING, SNOOPED, Trap
 from ofapp.openflow.wire.inbox import BATCH, Batch, BrokenStreamError, Frame, Inbox, Message
-from ofapp.openflow.wire.ip_sampling import SAVED, Curiosity
+from ofapp.openflow.wire.ip_sampling import SAVED, IpSampling
 from tests.unit.openflow.test_channel import flow_removed, message, packet_in
 
 
@@ -217,16 +217,16 @@ def test_frames_of_sightings_are_told_as_many_as_somebody_is_curious_about() -> 
     frames = [packet_in(3, mac)[42:] for mac in range(1, 6)]
     stream = flow_removed(9, 1, 1) + b"".join(packet_in(3, mac) for mac in range(1, 6))
     inbox, _ = sorted_into(stream)
-    inbox.curiosity = Curiosity(0)
+    inbox.ip_sampling = IpSampling(0)
     first = inbox.take_bulk()
     assert isinstance(first, Batch)
     assert (len(first.samples), first.frames) == (5, [])
-    inbox.curiosity = Curiosity(3)
+    inbox.ip_sampling = IpSampling(3)
     inbox.feed(stream)
     told = inbox.take_bulk()
     assert isinstance(told, Batch)
     assert told.sampled == [(3, frame) for frame in frames[:2]]  # of the first three messages
-    assert inbox.curiosity.left == 1
+    assert inbox.ip_sampling.left == 1
 
 
 def test_samples_of_ip_addresses_are_bulk_and_are_bounded_too() -> None:
@@ -234,21 +234,21 @@ def test_samples_of_ip_addresses_are_bulk_and_are_bounded_too() -> None:
         frame(port, b"arp" + bytes(60), ADDRESS) + packet_in(3, port) for port in (1, 2, 3)
     )
     inbox, counters = sorted_into(stream)
-    inbox.curiosity = Curiosity(4)  # the first two sightings and the first two samples
+    inbox.ip_sampling = IpSampling(4)  # the first two sightings and the first two samples
     batch = inbox.take_bulk()
     assert isinstance(batch, Batch)
     assert (len(batch.samples), len(batch.sampled)) == (3, 2)
     assert batch.frames == [Frame(ADDRESS, port, b"arp" + bytes(60)) for port in (1, 2)]
-    assert (inbox.curiosity.left, counters) == (0, {})
+    assert (inbox.ip_sampling.left, counters) == (0, {})
     assert inbox.take_bulk() is None
 
 
-def test_curiosity_comes_back_with_time_and_is_not_saved_up_for_long() -> None:
-    curiosity = Curiosity(0)
-    curiosity.renew(0.0004)
-    assert curiosity.left == 0
+def test_sampling_is_allowed_again_with_time_and_not_saved_up_for_long() -> None:
+    sampling = IpSampling(0)
+    sampling.renew(0.0004)
+    assert sampling.left == 0
     for step in range(1, 101):
-        curiosity.renew(step * 0.0005)
-    assert 49 <= curiosity.left <= 51
-    curiosity.renew(1e6)
-    assert curiosity.left == SAVED
+        sampling.renew(step * 0.0005)
+    assert 49 <= sampling.left <= 51
+    sampling.renew(1e6)
+    assert sampling.left == SAVED

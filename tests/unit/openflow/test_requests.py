@@ -39,7 +39,7 @@ def flow_stats(channel: Channel) -> Any:
 
 def say(channel: Channel, *messages: bytes) -> None:
     """The switch says it, and it is acted on."""
-    channel._take(b"".join(messages))
+    channel._receive(b"".join(messages))
     while channel._may_work():
         channel.turn()
         channel._work()

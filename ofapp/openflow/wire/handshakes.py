@@ -26,7 +26,7 @@ PERIOD = 1.0
 """Seconds between checks."""
 
 
-class Caller(Protocol):
+class Pending(Protocol):
     """A connection."""
 
     address: Any
@@ -43,48 +43,48 @@ class Caller(Protocol):
     def close(self) -> None: ...
 
 
-class Reception:
-    """tell: emits an event, about no bridge.
+class Handshakes:
+    """emit: emits an event, about no bridge.
 
     counters: connections closed because they came to nothing (`late`), or were too many (`crowd`);
     times when no connection could be taken (`full`).
     """
 
-    def __init__(self, tell: Callable[[int | None, Event], None]) -> None:
+    def __init__(self, emit: Callable[[int | None, Event], None]) -> None:
         self.counters: Counter[str] = Counter()
-        self._tell = tell
-        self._waiting: dict[Caller, float] = {}  # the first that came is first
+        self._emit = emit
+        self._waiting: dict[Pending, float] = {}  # the first that came is first
 
-    def come(self, caller: Caller, now: float) -> None:
+    def add(self, connection: Pending, now: float) -> None:
         """Take in a connection; where there are too many, the peer with the most loses one."""
-        self._waiting[caller] = now
+        self._waiting[connection] = now
         if len(self._waiting) <= MOST:
             return
         self.review(now)
         if len(self._waiting) > MOST:
             peers = Counter(map(_peer, self._waiting))
             ((peer, count),) = peers.most_common(1)
-            oldest = next(caller for caller in self._waiting if _peer(caller) == peer)
-            self._dismiss(oldest, "crowd", f"{count} of the {MOST} there may be are its peer's")
+            oldest = next(connection for connection in self._waiting if _peer(connection) == peer)
+            self._close(oldest, "crowd", f"{count} of the {MOST} there may be are its peer's")
 
     def review(self, now: float) -> None:
         """Forget connections whose handshake is done; close those that take too long."""
-        for caller, since in list(self._waiting.items()):
-            if caller.introduced or caller.dead:
-                del self._waiting[caller]
-            elif caller.behind:
-                self._waiting[caller] = now
+        for connection, since in list(self._waiting.items()):
+            if connection.introduced or connection.dead:
+                del self._waiting[connection]
+            elif connection.behind:
+                self._waiting[connection] = now
             elif now - since >= PATIENCE:
-                self._dismiss(caller, "late", f"it has not within {PATIENCE:.0f} s")
+                self._close(connection, "late", f"it has not within {PATIENCE:.0f} s")
 
-    def full(self, why: str) -> None:
+    def report_full(self, why: str) -> None:
         """No connection can be taken, for want of descriptors, say; "": one can again."""
         self.counters["full"] += bool(why)
         if why:
             message = f"no switch can connect: {why}; those that are connected are served"
-            self._tell(None, OPENFLOW_FULL.event(message))
+            self._emit(None, OPENFLOW_FULL.event(message))
         else:
-            self._tell(None, OPENFLOW_FULL_CLEARED.event("switches can connect again"))
+            self._emit(None, OPENFLOW_FULL_CLEARED.event("switches can connect again"))
 
     def watch(self) -> None:
         """Review periodically, for ever."""
@@ -92,21 +92,22 @@ class Reception:
             hub.sleep(PERIOD)
             self.review(time.monotonic())
 
-    def _dismiss(self, caller: Caller, counter: str, why: str) -> None:
-        del self._waiting[caller]
+    def _close(self, connection: Pending, counter: str, why: str) -> None:
+        peer = _peer(connection)
+        del self._waiting[connection]
         self.counters[counter] += 1
-        message = f"closed a connection from {_peer(caller)} that has not introduced itself: {why}"
-        data = {"peer": _peer(caller)}
-        self._tell(None, OPENFLOW_UNINTRODUCED.event(message, data=data))
-        caller.close()
+        message = f"closed a connection from {peer} that has not introduced itself: {why}"
+        data = {"peer": peer}
+        self._emit(None, OPENFLOW_UNINTRODUCED.event(message, data=data))
+        connection.close()
 
 
-def _peer(caller: Caller) -> str:
-    address = caller.address
+def _peer(connection: Pending) -> str:
+    address = connection.address
     return str(address[0]) if isinstance(address, tuple) and address else str(address)
 
 
-def serve_with(admit: Callable[[Channel, int], bool], reception: Reception) -> None:
+def serve_with(admit: Callable[[Channel, int], bool], handshakes: Handshakes) -> None:
     """Make os-ken's listener give every connection a Channel.
 
     admit: asked once with the channel and its datapath id, before any app hears of it; False
@@ -115,11 +116,11 @@ def serve_with(admit: Callable[[Channel, int], bool], reception: Reception) -> N
 
     def connected(socket: Any, address: Any) -> None:
         channel = Channel(socket, address, admit)
-        reception.come(channel, time.monotonic())
+        handshakes.add(channel, time.monotonic())
         try:
             channel.serve()
         finally:
             channel.close()
 
     controller.datapath_connection_factory = connected
-    hub.SwitchServer.told = staticmethod(reception.full)
+    hub.SwitchServer.told = staticmethod(handshakes.report_full)

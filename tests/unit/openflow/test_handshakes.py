@@ -8,12 +8,12 @@ import ofapp.common.hub  # noqa: F401
 
 # isort: split
 from ofapp.bridge.event import Event
-from ofapp.openflow.wire import reception
-from ofapp.openflow.wire.reception import PATIENCE, Reception
+from ofapp.openflow.wire import handshakes
+from ofapp.openflow.wire.handshakes import PATIENCE, Handshakes
 
 
 class Caller:
-    """A connection as far as the reception looks at it."""
+    """A connection as far as the handshakes looks at it."""
 
     def __init__(self, peer: str = "192.0.2.1") -> None:
         self.address = (peer, 4711)
@@ -29,70 +29,70 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def desk(told: list[str]) -> Reception:
+def pending(told: list[str]) -> Handshakes:
     def tell(_bridge: int | None, event: Event) -> None:
         told.append(event.kind)
 
-    return Reception(tell)
+    return Handshakes(tell)
 
 
-def test_who_does_not_introduce_itself_in_time_has_to_go(desk: Reception, told: list[str]) -> None:
+def test_a_peer_without_handshake_is_closed_in_time(pending: Handshakes, told: list[str]) -> None:
     silent, honest = Caller(), Caller()
-    desk.come(silent, 0.0)
-    desk.come(honest, 0.0)
+    pending.add(silent, 0.0)
+    pending.add(honest, 0.0)
     honest.introduced = True
-    desk.review(PATIENCE - 1)
+    pending.review(PATIENCE - 1)
     assert not silent.dead
-    desk.review(PATIENCE)
+    pending.review(PATIENCE)
     assert silent.dead
     assert not honest.dead
     assert told == ["openflow.unintroduced"]
-    assert desk.counters["late"] == 1
-    desk.review(2 * PATIENCE)
+    assert pending.counters["late"] == 1
+    pending.review(2 * PATIENCE)
     assert told == ["openflow.unintroduced"]
 
 
-def test_time_in_which_it_waits_for_us_does_not_count(desk: Reception) -> None:
+def test_time_in_which_it_waits_for_us_does_not_count(pending: Handshakes) -> None:
     caller = Caller()
-    desk.come(caller, 0.0)
+    pending.add(caller, 0.0)
     caller.behind = True
-    desk.review(3 * PATIENCE)
+    pending.review(3 * PATIENCE)
     caller.behind = False
-    desk.review(4 * PATIENCE - 1)
+    pending.review(4 * PATIENCE - 1)
     assert not caller.dead
-    desk.review(4 * PATIENCE)
+    pending.review(4 * PATIENCE)
     assert caller.dead
 
 
 def test_a_crowd_of_one_peer_costs_that_peer_a_connection(
-    monkeypatch: pytest.MonkeyPatch, desk: Reception, told: list[str]
+    monkeypatch: pytest.MonkeyPatch, pending: Handshakes, told: list[str]
 ) -> None:
-    monkeypatch.setattr(reception, "MOST", 10)
+    monkeypatch.setattr(handshakes, "MOST", 10)
     good = [Caller(f"192.0.2.{number}") for number in range(4)]
     for caller in good:
-        desk.come(caller, 0.0)
+        pending.add(caller, 0.0)
     crowd = [Caller("203.0.113.9") for _ in range(40)]
     for caller in crowd:
-        desk.come(caller, 1.0)
+        pending.add(caller, 1.0)
     assert not any(caller.dead for caller in good)
     assert [caller.dead for caller in crowd] == [True] * 34 + [False] * 6
-    assert desk.counters["crowd"] == 34
+    assert pending.counters["crowd"] == 34
     assert set(told) == {"openflow.unintroduced"}
 
 
-def test_who_is_in_is_not_counted(monkeypatch: pytest.MonkeyPatch, desk: Reception) -> None:
-    monkeypatch.setattr(reception, "MOST", 10)
+def test_who_is_in_is_not_counted(monkeypatch: pytest.MonkeyPatch, pending: Handshakes) -> None:
+    monkeypatch.setattr(handshakes, "MOST", 10)
     switches = [Caller() for _ in range(50)]
     for switch in switches:
-        desk.come(switch, 0.0)
+        pending.add(switch, 0.0)
         switch.introduced = True
     assert not any(switch.dead for switch in switches)
 
 
 def test_that_no_connection_can_be_taken_is_told_and_that_one_can_again(
-    desk: Reception, told: list[str]
+    pending: Handshakes, told: list[str]
 ) -> None:
-    desk.full("Too many open files")
-    desk.full("")
+    pending.report_full("Too many open files")
+    pending.report_full("")
     assert told == ["openflow.full", "openflow.full.cleared"]
-    assert desk.counters["full"] == 1
+    assert pending.counters["full"] == 1
