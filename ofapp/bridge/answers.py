@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Literal, NamedTuple
 
+from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.fdb.fdb import Entry, EntryType
 from ofapp.bridge.fdb.limits import LearningLimit
 from ofapp.bridge.fdb.move_guard import Address
 from ofapp.bridge.multicast import SetUnregistered, VlanParams
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.queries import BridgeQueries
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class SnoopingCounts(NamedTuple):
     changes_delayed: int = 0
 
 
-def fdb_counts(bridge: BridgeQueries) -> FdbCounts:
+def fdb_counts(bridge: Bridge) -> FdbCounts:
     """The counts of the FDB."""
     learning = bridge.learning
     return FdbCounts(
@@ -81,61 +81,61 @@ def fdb_counts(bridge: BridgeQueries) -> FdbCounts:
     )
 
 
-def fdb_tables(bridge: BridgeQueries) -> Mapping[int, Mapping[int, Entry]]:
+def fdb_tables(bridge: Bridge) -> Mapping[int, Mapping[int, Entry]]:
     """The current entries by VID and address, without the bridge's own addresses."""
     return bridge.fdb.tables
 
 
-def is_extern(bridge: BridgeQueries, vid: int, mac: int) -> bool:
+def is_extern(bridge: Bridge, vid: int, mac: int) -> bool:
     """Whether a program has set the address, as extern_learn in Linux."""
     entry = bridge.fdb.get(vid, mac)
     return entry is not None and entry.type is EntryType.EXTERN
 
 
-def ip_addresses(bridge: BridgeQueries, vid: int, mac: int) -> list[str]:
+def ip_addresses(bridge: Bridge, vid: int, mac: int) -> list[str]:
     """The last IP addresses of a host, the latest first."""
     return [str(ip_address(address)) for address in bridge.ip_addresses.of(vid, mac)]
 
 
-def hosts_with_ip(bridge: BridgeQueries) -> Iterator[tuple[Address, tuple[bytes, ...]]]:
+def hosts_with_ip(bridge: Bridge) -> Iterator[tuple[Address, tuple[bytes, ...]]]:
     """(VID, MAC address) of each host with known IP addresses, and these in octets."""
     return bridge.ip_addresses.hosts()
 
 
-def hosts_of_ip(bridge: BridgeQueries, address: bytes) -> frozenset[Address]:
+def hosts_of_ip(bridge: Bridge, address: bytes) -> frozenset[Address]:
     """(VID, MAC address) of each host that used an IP address."""
     return bridge.ip_addresses.having(address)
 
 
-def static_entries(bridge: BridgeQueries) -> Mapping[Address, str]:
+def static_entries(bridge: Bridge) -> Mapping[Address, str]:
     """The names of the ports of static entries, present or not."""
     return bridge.static_entries.ports
 
 
-def learned_by_port(bridge: BridgeQueries) -> dict[int, int]:
+def learned_by_port(bridge: Bridge) -> dict[int, int]:
     """Number of learned addresses by port."""
     return bridge.addresses.by_port()
 
 
-def learned_by_vlan(bridge: BridgeQueries) -> dict[int, int]:
+def learned_by_vlan(bridge: Bridge) -> dict[int, int]:
     """Number of learned addresses by VID, without VLANs that have none."""
     counts = {vid: bridge.fdb.learned_in(vid) for vid in bridge.fdb.tables}
     return {vid: count for vid, count in counts.items() if count}
 
 
-def port_limit(bridge: BridgeQueries, port: int) -> Limited:
+def port_limit(bridge: Bridge, port: int) -> Limited:
     """The learned addresses and the limit of a port."""
     learned = bridge.fdb.learned_by_port.get(port, 0)
     return _limited(learned, bridge.learning.limits.ports.get(port))
 
 
-def vlan_limits(bridge: BridgeQueries) -> dict[int, Limited]:
+def vlan_limits(bridge: Bridge) -> dict[int, Limited]:
     """The learned addresses and the limits of VLANs that have a limit, by VID."""
     limits = bridge.learning.limits.vlans
     return {vid: _limited(bridge.fdb.learned_in(vid), limits[vid]) for vid in sorted(limits)}
 
 
-def held_addresses(bridge: BridgeQueries) -> dict[Address, HeldAddress]:
+def held_addresses(bridge: Bridge) -> dict[Address, HeldAddress]:
     """The addresses that are held down, in the order in which that began."""
     return {
         address: HeldAddress(
@@ -146,17 +146,17 @@ def held_addresses(bridge: BridgeQueries) -> dict[Address, HeldAddress]:
     }
 
 
-def held_keys(bridge: BridgeQueries) -> Set[Address]:
+def held_keys(bridge: Bridge) -> Set[Address]:
     """(VID, address) of each address that is held down."""
     return bridge.learning.move_guard.held.keys()
 
 
-def switch_ports(bridge: BridgeQueries) -> list[Port]:
+def switch_ports(bridge: Bridge) -> list[Port]:
     """The switch's physical ports: members of aggregations, and not the logical ports."""
     return bridge.lags.physical(bridge.ports)
 
 
-def members(bridge: BridgeQueries) -> dict[int, list[Port]]:
+def members(bridge: Bridge) -> dict[int, list[Port]]:
     """The present members of aggregations, by the number of the logical port."""
     found: dict[int, list[Port]] = {}
     if bridge.lags:
@@ -168,40 +168,41 @@ def members(bridge: BridgeQueries) -> dict[int, list[Port]]:
     return found
 
 
-def local_addresses(bridge: BridgeQueries) -> dict[int, int]:
+def local_addresses(bridge: Bridge) -> dict[int, int]:
     """The bridge's own addresses, and their port."""
     return dict(bridge.learning.local)
 
 
-def permanent_entries(bridge: BridgeQueries, port_name: str | None = None) -> list[PermanentEntry]:
+def permanent_entries(bridge: Bridge, port_name: str | None = None) -> list[PermanentEntry]:
     """The permanent multicast entries, or those of one port, in the order of creation."""
-    entries = bridge.permanent_entries
+    entries = bridge.multicast.permanent
     return entries.all() if port_name is None else entries.on(port_name)
 
 
-def has_permanent(bridge: BridgeQueries, entry: PermanentEntry) -> bool:
+def has_permanent(bridge: Bridge, entry: PermanentEntry) -> bool:
     """Whether there is a permanent entry with the same key; excluded sources do not count."""
-    return bridge.permanent_entries.has(entry)
+    return bridge.multicast.permanent.has(entry)
 
 
-def snooping_counts(bridge: BridgeQueries) -> SnoopingCounts:
+def snooping_counts(bridge: Bridge) -> SnoopingCounts:
     """The counters of multicast snooping, zeros where it is off."""
-    snooping = bridge.snooping
+    snooping = bridge.multicast.running
     if snooping is None:
         return SnoopingCounts()
     changes = snooping.changes
     return SnoopingCounts(snooping.counters["vlans_refused"], changes.heard, changes.delayed)
 
 
-def vlan_snooping(bridge: BridgeQueries, vid: int) -> VlanParams | None:
+def vlan_snooping(bridge: Bridge, vid: int) -> VlanParams | None:
     """The parameters of snooping in a VLAN; None where it is off."""
-    return None if bridge.snooping is None else bridge.snooping.vlan_params(vid)
+    snooping = bridge.multicast.running
+    return None if snooping is None else snooping.vlan_params(vid)
 
 
-def unregistered(bridge: BridgeQueries) -> list[SetUnregistered]:
+def unregistered(bridge: Bridge) -> list[SetUnregistered]:
     """The ports for groups without members, in the VLANs where these do not flood."""
-    wanted = [] if bridge.snooping is None else bridge.snooping.desired()
-    return [each for each in wanted if isinstance(each, SetUnregistered)]
+    wanted = bridge.multicast.desired(bridge.params)
+    return [each for each in wanted or () if isinstance(each, SetUnregistered)]
 
 
 def _limited(learned: int, limit: LearningLimit | None) -> Limited:

@@ -7,36 +7,129 @@ that a switch that comes back can be brought in line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from ofapp.bridge import stp
-from ofapp.bridge.effects import Effect, LookAgain, Reprogram, SetRate
+from ofapp.bridge.desired import Asked, Desired, DesiredPort
+from ofapp.bridge.effects import (
+    Effect,
+    PutPorts,
+    PutStatic,
+    RemovePorts,
+    Reprogram,
+    SetRate,
+)
 from ofapp.bridge.fdb.fdb import NO_PORT
-from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.fdb.ip_addresses import IpAddresses
+from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
+from ofapp.bridge.fdb.rates import Load, Rates
 from ofapp.bridge.fdb.relearned import relearned
+from ofapp.bridge.fdb.static_entries import StaticEntries
 from ofapp.bridge.input_error import InputError
-from ofapp.bridge.lag.aggregations import Folded
-from ofapp.bridge.lldp.on_bridge import local, system
-from ofapp.bridge.multicast import Params as MulticastParams
-from ofapp.bridge.multicast import PortParams as MulticastPortParams
-from ofapp.bridge.multicast import SetGroup, SetUnregistered, VlanParams
-from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.lag.on_bridge import Aggregations
+from ofapp.bridge.lldp.on_bridge import LldpOnBridge
+from ofapp.bridge.multicast import SetGroup, SetUnregistered
+from ofapp.bridge.multicast.on_bridge import SnoopingOnBridge
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.params import BridgeParams
-from ofapp.bridge.ports.arrivals import departed, link_event, take_in, usable
+from ofapp.bridge.ports.arrivals import departed, link_event, take_in
 from ofapp.bridge.ports.events import BRIDGE_CONFIGURED
+from ofapp.bridge.ports.flooding import Flooding
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
-from ofapp.bridge.ports.sending import sent
-from ofapp.bridge.queries import BridgeQueries
+from ofapp.bridge.protocol import Protocol, Reconfigured
+from ofapp.bridge.state import BridgeState, SharedState
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp.on_bridge import Step
+from ofapp.bridge.stp.on_bridge import SpanningTreeOnBridge
+from ofapp.common.portions import Portions
+
+PROTOCOLS: tuple[type[Protocol[object]], ...] = (
+    Aggregations,
+    SnoopingOnBridge,
+    SpanningTreeOnBridge,
+    LldpOnBridge,
+)
+"""All protocols of a bridge.
+
+Each gets inputs in this order, and the removal of ports in the reverse order.  Aggregations come
+first: they make the bridge's ports of the switch's.  Snooping knows a port before spanning tree
+opens it.
+"""
+
+_WITH_ADDRESS = ("address", "snooped")
+"""Kinds of frames that have their sender's IP address."""
+
+P = TypeVar("P", bound=Protocol[object])
 
 
-class Bridge(BridgeQueries):
-    """The bridge on one datapath: its inputs.  Times are of the core, in seconds."""
+class Bridge:
+    """The bridge on one datapath.  Times are of the core, in seconds.
+
+    lags, multicast, stp, lldp: its protocols; others are found by `protocol`.
+    addresses: its learned addresses, for the code that programs its switch.
+    ip_addresses: the last IP addresses of its hosts.
+    rates: how many sightings a second its ports may send.
+    """
+
+    def __init__(
+        self, datapath_id: int, params: BridgeParams, shared: SharedState | None = None
+    ) -> None:
+        """shared: with the other bridges of the same controller."""
+        self._state = state = BridgeState(datapath_id, params, shared or SharedState())
+        self.datapath_id = datapath_id
+        self.ports = state.ports
+        self.learning = state.learning
+        self.relay = state.relay
+        self.fdb = state.learning.fdb
+        self.ip_addresses = IpAddresses(self.fdb)
+        self.addresses = LearnedAddresses(self.learning)
+        self.static_entries = StaticEntries(self.learning, self.ports)
+        self.rates = Rates()
+        self.protocols = tuple(protocol(state) for protocol in PROTOCOLS)
+        self._on_switch = [each for each in self.protocols if each.on_switch_ports]
+        self._on_bridge = [each for each in self.protocols if not each.on_switch_ports]
+        self._hears = {kind: each for each in self.protocols for kind in each.hears}
+        self.lags = self._the(Aggregations)
+        self.multicast = self._the(SnoopingOnBridge)
+        self.stp = self._the(SpanningTreeOnBridge)
+        self.lldp = self._the(LldpOnBridge)
+        self.flooding = Flooding(self._on_bridge, self.stp.is_edge)
+
+    def _the(self, kind: type[P]) -> P:
+        return next(each for each in self.protocols if isinstance(each, kind))
+
+    def protocol(self, name: str) -> Protocol[object]:
+        """The protocol with this name; KeyError."""
+        return {each.name: each for each in self.protocols}[name]
+
+    @property
+    def params(self) -> BridgeParams:
+        """Its parameters."""
+        return self._state.params
+
+    @property
+    def port_policies(self) -> PortPolicies:
+        """Which port may reach which, by the parameters and the present ports."""
+        return self._state.port_policies
+
+    @property
+    def name(self) -> str:
+        """The bridge's name as the switch's host knows it, that of its LOCAL port; else its id."""
+        return self._state.name
+
+    @property
+    def address(self) -> int:
+        """The bridge's own address."""
+        return self._state.address
+
+    @property
+    def former_name(self) -> str | None:
+        """Its name, while another bridge uses that name."""
+        return self._state.former_name
+
+    @former_name.setter
+    def former_name(self, name: str | None) -> None:
+        self._state.former_name = name
 
     # Ports
 
@@ -49,10 +142,11 @@ class Bridge(BridgeQueries):
         return [*gone, *self.retain(local_first, now), *self.put_ports(local_first, now)]
 
     def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """Remove ports that the spanning tree remembers and that are not in this list."""
-        if self.spanning_tree is None:
-            return []
-        return self.followed(self.spanning_tree.retain(self.lags.names(ports), now), now)
+        """Remove restored ports that are not in this complete list of the switch's."""
+        names, effects = self.lags.names(ports), list[Effect]()
+        for protocol in self._on_bridge:
+            effects += protocol.retain(names, now)
+        return self.carry_out(effects, now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """Add a port, or update its name, address or link."""
@@ -60,9 +154,10 @@ class Bridge(BridgeQueries):
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each with a different number."""
-        ports = list(ports)
-        folded = self._folded(self.lags.put(ports, now), now)
-        return folded + self._discover(ports, now) if self.params.lldp else folded
+        ports, effects = list(ports), list[Effect]()
+        for protocol in self._on_switch:
+            effects += self.carry_out(protocol.put_ports(ports, now), now)
+        return effects
 
     def _put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """Add or update ports of the bridge, including logical ones."""
@@ -70,17 +165,14 @@ class Bridge(BridgeQueries):
         effects = news.events
         for old_name, name in news.renamed:
             self.static_entries.rename(old_name, name)
-            self.permanent_entries.rename(old_name, name)
         if news.new:
-            effects += self.policies_anew(now)
+            effects += self._renew_policies(now)
         for port in news.new:
             effects += self.learning.set_port(port, self.port_policies.port(port.number), now)
         for port, _ in news.changed:
             if port.number == LOCAL_PORT:
                 effects += self.static_entries.set_local(port.mac)
-        if news.new:
-            effects += self._snoop(news.new, now)
-        effects += self._links(news.changed, now)
+        effects += self._set_links(news.changed, now)
         return effects + self.static_entries.place({port.name: port.number for port in news.new})
 
     def remove_port(self, number: int, now: float) -> list[Effect]:
@@ -89,70 +181,66 @@ class Bridge(BridgeQueries):
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
-        numbers = list(numbers)
-        gone = self.lldp.lose(numbers, now) if self.lldp else []
-        return gone + self._folded(self.lags.remove(numbers, now), now)
-
-    def _folded(self, folded: Folded, now: float) -> list[Effect]:
-        """Apply a change of the switch's ports, or of aggregations, to the bridge."""
-        effects = folded.effects
-        if folded.gone:
-            effects = effects + self._remove_ports(folded.gone, now)
-        if folded.ports:
-            effects = effects + self._put_ports(folded.ports, now)
-        return effects + folded.said if folded.said else effects
+        numbers, effects = list(numbers), list[Effect]()
+        for protocol in reversed(self._on_switch):
+            effects += self.carry_out(protocol.remove_ports(numbers, now), now)
+        return effects
 
     def _remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         lost = [port for number in numbers if (port := self.ports.drop(number)) is not None]
         if not lost:
             return []
-        steps: list[Step] = []
-        for port in lost:
-            steps += self.relay.close(port.number)
-            if self.spanning_tree is not None:
-                steps += self.spanning_tree.remove(port.number, now)
-        effects = self.followed(steps, now)
-        if self.snooping is not None:
-            for port in lost:
-                for entry in self.permanent_entries.on(port.name):
-                    effects += self.snooping.remove_permanent(entry, port.number, now)
-            effects += self.snooping.remove_ports([port.number for port in lost], now)
+        gone, effects = [port.number for port in lost], list[Effect]()
+        for number in gone:
+            effects += self.relay.close(number)
+        for protocol in reversed(self._on_bridge):
+            effects += protocol.remove_ports(gone, now)
+        effects = self.carry_out(effects, now)
         for port in lost:
             effects += self.learning.drop_port(port.number)
             if port.number == LOCAL_PORT:
                 effects += self.static_entries.set_local(None)
         effects += self.static_entries.place({port.name: NO_PORT for port in lost})
-        effects += self.policies_anew(now)
+        effects += self._renew_policies(now)
         return effects + departed(self.ports, lost)
 
-    def policies_anew(self, now: float) -> list[Effect]:
+    def _renew_policies(self, now: float) -> list[Effect]:
         """Compute the policies again after a change of ports or parameters."""
-        before, self.port_policies = self.port_policies, PortPolicies(self.params, self.ports)
-        named = before.configured == self.port_policies.configured
-        if before.trivial and self.port_policies.trivial and named:
+        before, policies = self.port_policies, PortPolicies(self.params, self.ports)
+        self._state.port_policies = policies
+        if before.trivial and policies.trivial and before.configured == policies.configured:
             return []
         effects: list[Effect] = [Reprogram()]
-        if self.snooping is not None:
-            effects += self.snooping.set_policies(self.port_policies, now)
+        for protocol in self._on_bridge:
+            effects += protocol.apply_policies(now)
         return effects
 
-    def _links(self, changed: Sequence[tuple[Port, bool]], now: float) -> list[Effect]:
-        """Apply changed links (were they up?): the relay closes at once, spanning tree opens."""
-        effects: list[Step] = []
-        spanned: list[Port] = []
-        for port, was_up in changed:
-            up = usable(self.port_policies, port)
-            if not up:
+    def _set_links(self, changed: Sequence[tuple[Port, bool]], now: float) -> list[Effect]:
+        """Apply changed ports (were they usable?): close those that are not, inform protocols."""
+        effects: list[Effect] = []
+        for port, was_usable in changed:
+            usable = self._state.usable(port)
+            if not usable:
                 effects += self.relay.close(port.number)
-            if up != was_up:
+            if usable is not was_usable:
                 effects.append(link_event(self.port_policies, port))
-            if port.number != LOCAL_PORT and self.params.stp is not None:
-                spanned.append(port)
-            elif up and not was_up:
-                effects += self.relay.set_state(port.number, PortState.FORWARDING)
-        followed = self.followed(effects + self._span(spanned, now), now)
-        lost = [p.number for p, was_up in changed if was_up and not usable(self.port_policies, p)]
-        return followed + (self.snooping.lose_links(lost, now) if self.snooping and lost else [])
+        if changed:
+            ports = [port for port, _ in changed]
+            for protocol in self._on_bridge:
+                effects += protocol.put_ports(ports, now)
+        return self.carry_out(effects, now)
+
+    def carry_out(self, effects: Iterable[Effect], now: float) -> list[Effect]:
+        """Carry out what protocols want of the bridge; returns all other effects."""
+        rest: list[Effect] = []
+        for effect in self.flooding.follow(effects, now):
+            if isinstance(effect, RemovePorts):
+                rest += self._remove_ports(effect.numbers, now)
+            elif isinstance(effect, PutPorts):
+                rest += self._put_ports(effect.ports, now)
+            else:
+                rest.append(effect)
+        return rest
 
     # Addresses
 
@@ -188,325 +276,185 @@ class Bridge(BridgeQueries):
     # Parameters
 
     def set_params(self, params: BridgeParams, now: float) -> list[Effect]:
-        """Apply the parameters that differ from before, and nothing else."""
+        """Apply the parameters that differ from before, and nothing else.
+
+        Protocols on the bridge's ports come first: a port that is no longer shut down must not open
+        before spanning tree, which starts at the same time, knows it.
+        """
         old, before = self.params, self.port_policies
         if params == old:
             return []
-        self.params = params
+        self._state.params = params
+        both = [(p, old.port(p.name, p.number), params.port(p.name, p.number)) for p in self.ports]
+        change = Reconfigured(old, [each for each in both if each[1] != each[2]])
         effects: list[Effect] = []
-        if params.stp != old.stp:
-            effects += self.set_stp(params.stp, now)
-        if (params.multicast, params.multicast_vlans) != (old.multicast, old.multicast_vlans):
-            effects += self.set_multicast(params.multicast, params.multicast_vlans, now)
-        for port in self.ports:
-            new, was = params.port(port.name, port.number), old.port(port.name, port.number)
-            if new.stp != was.stp:
-                effects += self.set_port_stp(port, new.stp, now)
-            if new.multicast != was.multicast:
-                effects += self.set_port_multicast(port, new.multicast, now)
-        self.params = params  # and not with those of single ports written out
+        for protocol in self._on_bridge:
+            effects += self._reconfigure(protocol, change, now)
         effects += self.learning.set_policies(params, self.ports, now)
-        changed = [effect for effect in self.set_policies(now) if not isinstance(effect, Reprogram)]
+        changed = [each for each in self._apply_policies(now) if not isinstance(each, Reprogram)]
         moved = relearned(self.ports, before, self.port_policies, self.learning, self.relay)
         effects += [*moved.forgotten, *changed, *moved.direct, Reprogram(), *moved.guarded]
-        if params.lags != old.lags:
-            effects += self._folded(self.lags.configure(params.lags, self.ports, now), now)
-        effects += self._discover_anew(now)
-        if (params.multicast is None) is not (old.multicast is None):
-            effects.append(LookAgain())  # whether the switch has the flows of snooping, or none
+        for protocol in self._on_switch:
+            effects += self._reconfigure(protocol, change, now)
         return [*effects, BRIDGE_CONFIGURED.event("the configuration has changed")]
 
-    def set_policies(self, now: float) -> list[Effect]:
+    def _reconfigure(
+        self, protocol: Protocol[object], change: Reconfigured, now: float
+    ) -> list[Effect]:
+        effects = self.carry_out(protocol.set_params(change, now), now)
+        was_off = getattr(change.before, protocol.name, None) is None
+        if was_off and protocol.params is not None and not protocol.on_switch_ports:
+            states = {
+                number: (state is PortState.FORWARDING, self.stp.is_edge(number))
+                for number, state in self.relay.states.items()
+            }
+            effects += self.carry_out(protocol.set_port_states(states, now), now)
+        return effects
+
+    def _apply_policies(self, now: float) -> list[Effect]:
         """Apply changed parameters: which port may reach which, and which ports take part."""
-        up = {port.number: usable(self.port_policies, port) for port in self.ports}
-        effects = self.policies_anew(now)
-        changed = [p for p in self.ports if usable(self.port_policies, p) is not up[p.number]]
-        return effects + self._links([(port, up[port.number]) for port in changed], now)
+        up = {port.number: self._state.usable(port) for port in self.ports}
+        effects = self._renew_policies(now)
+        changed = [p for p in self.ports if self._state.usable(p) is not up[p.number]]
+        return effects + self._set_links([(port, up[port.number]) for port in changed], now)
 
     # Protocols
 
     def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle frames of one kind that arrived together, each with its port of the switch.
 
-        kind: "address", "bpdu", "lacp", "lldp" or "snooped".  KeyError for another one.
+        kind: as a protocol `hears` it, or "address".  KeyError for another one.
         """
+        effects = self.ip_addresses.hear(frames) if kind in _WITH_ADDRESS else []
         if kind == "address":
-            return self.ip_addresses.hear(frames)
-        if kind == "snooped":
-            seen = self.ip_addresses.hear(frames)
-            return seen + [effect for frame in frames for effect in self.snooped(*frame, now)]
-        return {"bpdu": self.bpdus, "lacp": self.lacpdus, "lldp": self.lldpdus}[kind](frames, now)
-
-    def bpdu(self, port: int, frame: bytes, now: float) -> list[Effect]:
-        """A frame to the bridge group address arrived on a port that `traps` it."""
-        return self.bpdus([(port, frame)], now)
-
-    def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Several such frames by port: all are handled before any is answered."""
-        if self.spanning_tree is None:
-            return []
-        return self.followed(self.spanning_tree.bpdus(frames, now), now)
-
-    def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
-        """Note BPDUs that were sent: (port, `SendFrame.bpdu`).  `tick` may be due sooner."""
-        if self.spanning_tree is not None:
-            self.spanning_tree.bpdus_left(left, now)
-
-    def lacpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Handle LACPDUs and markers, each with the member that received it."""
-        return self._folded(self.lags.hear(frames, now), now)
-
-    def lldpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Effect]:
-        """Handle LLDP frames, each with the port of the switch that received it."""
-        return self.lldp.hear(frames, now)
-
-    def go_on_lags(self, now: float) -> list[Effect]:
-        """Run LACP again: the datapath has the flows of the aggregations."""
-        return self._folded(self.lags.go_on(now), now)
-
-    def farewell(self, now: float) -> list[Effect]:
-        """Send LACPDUs once more before the controller ends."""
-        return self._folded(self.lags.speak(now), now)
-
-    def snooped(self, port: int, frame: bytes, now: float) -> list[Effect]:
-        """An IGMP, MLD, PIM or MRD frame arrived; only what this returns is forwarded."""
-        if self.snooping is not None:
-            return self.snooping.receive(port, frame, now)
-        flood = self.relay.flood_ports  # the switch does not know yet that snooping is off
-        others = flood - {port} if port in flood else frozenset()
-        return sent(self.port_policies, others, port, frame)
+            return effects
+        return effects + self.carry_out(self._hears[kind].hear(kind, frames, now), now)
 
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         effects = self.learning.tick(now)
-        effects += self._folded(self.lags.tick(now), now)
-        if self.spanning_tree is not None:
-            effects += self.followed(self.spanning_tree.tick(now), now)
-        if self.snooping is not None:
-            effects += self.snooping.tick(now)
-        return effects + self.lldp.tick(now) if self.lldp else effects
+        for protocol in self.protocols:
+            effects += self.carry_out(protocol.tick(now), now)
+        return effects
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due, None when nothing is."""
+        due = [self.learning.next_wakeup(), *(each.next_wakeup() for each in self.protocols)]
+        return min((instant for instant in due if instant is not None), default=None)
 
     def pause(self, now: float) -> None:
         """Pause all protocols while the switch is disconnected."""
-        self.stp.pause(now)
-        self.lags.clock.pause(now)
-        self.lldp.pause()
-        if self.snooping is not None:
-            self.snooping.clock.pause(now)
+        for protocol in self.protocols:
+            protocol.pause(now)
 
     def resume(self, now: float) -> None:
-        """Resume after the switch has reconnected; spanning tree and LACP wait until its flows are
-        known (`go_on_stp`, `go_on_lags`)."""
-        self.stp.wait()
-        self.lags.clock.pause(now)
-        self.lldp.resume(now)
-        if self.snooping is not None:
-            self.snooping.clock.resume(now)
+        """Resume after the switch has reconnected; its flows are not known yet."""
+        for protocol in self.protocols:
+            protocol.resume(now)
+
+    def go_on(self, now: float) -> list[Effect]:
+        """Run all protocols: the datapath has the flows that they assume."""
+        effects: list[Effect] = []
+        for protocol in self.protocols:
+            effects += self.carry_out(protocol.go_on(now), now)
+        return effects
 
     def beat(self, now: float) -> None:
-        """Signal that the controller runs; after the first call several times a second."""
-        self.lags.clock.beat(now)
-        for protocol in (self.spanning_tree, self.snooping):
-            if protocol is not None:
-                protocol.clock.beat(now)
+        """Note that the controller runs; after the first call several times a second."""
+        for protocol in self.protocols:
+            protocol.beat(now)
 
-    def followed(self, steps: Iterable[Step], now: float) -> list[Effect]:
-        """The steps and their effects on floods and multicast (`Flooding.follow`)."""
-        return self.flooding.follow(steps, self.spanning_tree, self.snooping, now)
-
-    # Spanning tree
-
-    def revive_stp(self, data: Mapping[str, Any]) -> None:
-        """Restore a dump, or the data of `Unsettled`, before any port is known; ValueError.
-
-        The tree is paused until `go_on_stp`.
-        """
-        if self.params.stp is None:
-            raise ValueError("spanning tree is off")
-        self.stp.revive(self.params.stp, data, lambda name: self.params.port(name).stp)
-
-    def go_on_stp(self, now: float) -> list[Effect]:
-        """Run the tree again: the datapath has the port states of the tree."""
-        return self.followed(self.stp.go_on(now), now)
+    def send_last(self, now: float) -> list[Effect]:
+        """Send the last frames before the controller ends."""
+        effects: list[Effect] = []
+        for protocol in self.protocols:
+            effects += self.carry_out(protocol.send_last(now), now)
+        return effects
 
     def beware_stp(self, until: float, now: float) -> list[Effect]:
         """Until then expect a neighbouring switch that forwards without a controller."""
-        return self.followed(self.stp.beware(until, now), now)
+        return self.carry_out(self.stp.beware(until, now), now)
 
     def calm_stp(self, now: float) -> list[Effect]:
         """Every switch has a controller again."""
-        return self.followed(self.stp.calm(now), now)
+        return self.carry_out(self.stp.calm(now), now)
 
-    def set_stp(self, params: stp.BridgeParams | None, now: float) -> list[Effect]:
-        """Start, administer or (None) stop the spanning tree."""
-        self.params = replace(self.params, stp=params)
-        if params is not None and self.spanning_tree is not None:
-            return self.followed(self.spanning_tree.set_bridge_params(params, now), now)
-        return self.followed(self.begin_stp(now), now)
+    def restart_stp(self, lost: bool, clock: Callable[[], float]) -> Iterator[list[Effect]]:
+        """Start a new tree for a switch without this one's port states, portion by portion.
 
-    def begin_stp(self, now: float) -> list[Step]:
-        """Start a new tree, or none, as the parameters say, instead of the old one."""
-        effects = self.stp.stop()
-        return effects + self.span(self.expect_stp(now), now)
-
-    def expect_stp(self, now: float) -> list[int]:
-        """Gives the ports to add (`span`) to a tree that starts; first tells it which of them are
-        up."""
-        ports = [port for port in self.ports if port.number != LOCAL_PORT]
-        up = [port.number for port in ports if usable(self.port_policies, port)]
-        if up and self.params.stp is not None:
-            self.stp.tree(self.params.stp, self.address, now).expect(up)
-        return [port.number for port in ports]
-
-    def span(self, ports: Iterable[int], now: float) -> list[Step]:
-        """Add these ports to the tree, or open them at once where none runs."""
-        found = [*filter(None, map(self.ports.get, ports))]
-        if self.params.stp is not None:
-            return self._span(found, now)
-        return [
-            step
-            for port in found
-            if usable(self.port_policies, port)
-            for step in self.relay.set_state(port.number, PortState.FORWARDING)
-        ]
-
-    def set_port_stp(self, port: Port, params: stp.PortParams, now: float) -> list[Effect]:
-        """Administer a port's spanning tree, running or not."""
-        own = replace(self.params.port(port.name, port.number), stp=params)
-        self.params = replace(self.params, ports={**self.params.ports, port.name: own})
-        tree = self.stp.with_port(port.number)
-        steps = [] if tree is None else tree.set_port_params(port.number, params, now)
-        return self.followed(steps, now)
+        lost: the switch has no flows any more.
+        """
+        for effects in self.stp.restart(lost, clock):
+            yield self.carry_out(effects, clock())
 
     def recover_port(self, port: Port, now: float) -> list[Effect]:
-        """Free a port from the guard that holds it."""
-        tree = self.stp.with_port(port.number)
-        return self.followed([] if tree is None else tree.recover(port.number, now), now)
+        """Free a port from the guard of spanning tree that holds it."""
+        return self.carry_out(self.stp.recover(port.number, now), now)
 
     def check_migration(self, port: Port, now: float) -> list[Effect]:
-        """Have a port speak RSTP again, and see what its neighbour speaks."""
-        tree = self.stp.with_port(port.number)
-        return self.followed([] if tree is None else tree.check_migration(port.number, now), now)
-
-    def _span(self, ports: list[Port], now: float) -> list[Step]:
-        """Pass ports and their links to the spanning tree."""
-        if not ports:
-            return []
-        assert self.params.stp is not None
-        policies, params = self.port_policies, self.params
-        known = []
-        for port in ports:
-            up = usable(policies, port)
-            seen = port if port.up is up else replace(port, up=up)
-            known.append((seen, params.port(port.name, port.number).stp))
-        return self.stp.tree(self.params.stp, self.address, now).link(known, now)
-
-    # LLDP
-
-    def _discover(self, ports: Iterable[Port], now: float) -> list[Effect]:
-        """Apply new and changed ports of the switch to LLDP."""
-        effects: list[Effect] = []
-        ports = list(ports)
-        if not self.lldp or any(port.number == LOCAL_PORT for port in ports):
-            effects += self.lldp.set_system(system(self), now)  # its name and address are sent
-        there = [*filter(None, (local(self.params, port) for port in ports))]
-        heard = {port.number for port in there}
-        silent = [port.number for port in ports if port.number not in heard]
-        return [*effects, *self.lldp.remove(silent, now), *self.lldp.put(there, now)]
-
-    def _discover_anew(self, now: float) -> list[Effect]:
-        """Apply changed parameters to LLDP."""
-        effects = self.lldp.set_system(system(self), now)
-        if self.lldp:
-            effects += self._discover(self.lags.physical(self.ports), now)
-        return effects
-
-    # Multicast snooping
+        """Have a port send RSTP again, and detect what its neighbour runs."""
+        return self.carry_out(self.stp.check_migration(port.number, now), now)
 
     def restore_multicast(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
     ) -> list[Effect]:
         """Take over the entries that a switch had before this controller started; only once."""
-        if self.snooping is None or not self.snooping.fresh:
-            return []
-        return self.snooping.restore(groups, unregistered, now)
-
-    def set_multicast(
-        self, params: MulticastParams | None, vlans: Mapping[int, VlanParams], now: float
-    ) -> list[Effect]:
-        """Start, administer or (None) stop snooping.  Its trap flows follow with the next sync."""
-        self.params = replace(self.params, multicast=params, multicast_vlans=vlans)
-        snooper = self.snooping
-        if params is None:
-            self.snooping = None
-            return [] if snooper is None else snooper.close(now)
-        if snooper is not None:
-            return snooper.set_params(params, vlans, now)
-        effects = self._snoop(list(self.ports), now)
-        if self.snooping is not None:
-            states = {
-                number: (state is PortState.FORWARDING, self.is_edge(number))
-                for number, state in self.relay.states.items()
-            }
-            effects += self.snooping.set_port_states(states, now)
-        return effects
-
-    def set_port_multicast(
-        self, port: Port, params: MulticastPortParams, now: float
-    ) -> list[Effect]:
-        """Administer a port's snooping, running or not."""
-        own = replace(self.params.port(port.name, port.number), multicast=params)
-        self.params = replace(self.params, ports={**self.params.ports, port.name: own})
-        snooper = self.snooping
-        return [] if snooper is None else snooper.set_port_params(port.number, params, now)
+        return self.multicast.restore_entries(groups, unregistered, now)
 
     def add_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Forward a group to a port for good; InputError."""
-        self.permanent_entries.add(entry)
-        port = self.ports.named(entry.port)
-        if self.snooping is None or port is None:
-            return []
-        return self.snooping.add_permanent(entry, port.number, now)
+        return self.multicast.add_permanent(entry, now)
 
     def remove_permanent(self, entry: PermanentEntry, now: float) -> list[Effect]:
         """Undo `add_permanent`; InputError."""
-        self.permanent_entries.remove(entry)
-        port = self.ports.named(entry.port)
-        if self.snooping is None or port is None:
-            return []
-        return self.snooping.remove_permanent(entry, port.number, now)
+        return self.multicast.remove_permanent(entry, now)
 
-    def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
-        """Join a port to a group as if a host had done so; whether it is a member now."""
-        return (False, []) if self.snooping is None else self.snooping.join(entry, port, now)
+    # Queries
 
-    def forget_members(
-        self,
-        now: float,
-        vid: int | None = None,
-        group: bytes | None = None,
-        port: int | None = None,
-        source: bytes | None = None,
-    ) -> tuple[int, list[Effect]]:
-        """Forget members that match all arguments, or that source of theirs; and how many."""
-        if self.snooping is None:
-            return 0, []
-        return self.snooping.forget(now, vid, group, port, source)
+    def not_among(self, ports: Iterable[Port]) -> list[int]:
+        """The numbers of the ports that are not in such a list.
 
-    def _snoop(self, ports: Sequence[Port], now: float) -> list[Effect]:
-        """Pass ports and their permanent entries to snooping.
-
-        It begins with the first port, LOCAL where there is one: queries need the bridge's address.
+        A number with another name is another port: switches renumber ports when they restart.
         """
-        params = self.params
-        if params.multicast is None:
-            return []
-        if self.snooping is None:
-            policies, vlans = self.port_policies, params.multicast_vlans
-            self.snooping = BridgeSnooping(params.multicast, vlans, self.address, policies)
-        own = {port.number: params.port(port.name, port.number) for port in ports}
-        effects = self.snooping.put_ports(own, now)
-        for port in ports:
-            for entry in self.permanent_entries.on(port.name):
-                effects += self.add_permanent(entry, now)
-        return effects
+        names = {port.number: port.name for port in ports}
+        there = self.lags.physical(self.ports)
+        return [old.number for old in there if names.get(old.number) != old.name]
+
+    def port_at(self, number: int) -> Port | None:
+        """The port that has a number: one of the bridge's own, or a member of an aggregation."""
+        return self.ports.get(number) or self.lags.member(number)
+
+    def desired(self, params: BridgeParams | None = None) -> Desired:
+        """The desired state; params: as if these were set, without the reactions of protocols."""
+        return Asked(self, params).whole()
+
+    def desired_as_of_now(
+        self, params: BridgeParams | None = None
+    ) -> Callable[[Portions], Desired]:
+        """The same, computed later: see `Asked.as_of_now`."""
+        return Asked(self, params).as_of_now()
+
+    def desired_port(self, number: int, state: PortState | None = None) -> DesiredPort:
+        """The part of one port, in its own state or in this one."""
+        return Asked(self).port(number, state or self.relay.states.get(number))
+
+    def active_ports(self) -> list[int]:
+        """The numbers of those that are up and take part."""
+        return list(self.relay.states)
+
+    def trapping(self) -> Iterator[tuple[int, float]]:
+        """The ports whose BPDUs go to the spanning tree, and its hello time in seconds."""
+        return Asked(self).trapping()
+
+    def static_on(self, port: int) -> list[PutStatic]:
+        """The only addresses that may send on a locked port; none for other ports."""
+        return self.static_entries.on(port) if self.port_policies.policy(port).locked else []
+
+    def sighting_rate(self, port: int) -> int:
+        """Frames of unknown sources a second that a port may send to the controller now."""
+        return self.rates.of(port, self.params.packet_in_rate)
+
+    @property
+    def has_raised_rates(self) -> bool:
+        """Whether some port has more than its guaranteed rate."""
+        return bool(self.rates.raised)

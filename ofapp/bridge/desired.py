@@ -10,26 +10,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ofapp.bridge.effects import HoldDown, PutStatic
 from ofapp.bridge.fdb.learning import Learning
 from ofapp.bridge.fdb.rates import Rates
 from ofapp.bridge.fdb.static_entries import StaticEntries
-from ofapp.bridge.lag.aggregations import Aggregations
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.bridge.lldp import Agents
-from ofapp.bridge.lldp.on_bridge import local
+from ofapp.bridge.lag.on_bridge import Aggregations
 from ofapp.bridge.multicast import SetGroup, SetUnregistered
-from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.multicast.on_bridge import SnoopingOnBridge
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.params.policy import AclRule, PortPolicy
 from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.ports.port import PortTable
 from ofapp.bridge.ports.relay import Relay
 from ofapp.bridge.ports.vlan import PortVlans
+from ofapp.bridge.protocol import Protocol as BridgeProtocol
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp.on_bridge import BridgeSpanningTree
+from ofapp.bridge.stp.on_bridge import SpanningTreeOnBridge
 from ofapp.common.portions import AT_ONCE, Portions
 
 AccessLists = Mapping[str, tuple[AclRule, ...]]
@@ -75,9 +74,7 @@ class Desired:
     numbers: of all ports, up or down; ports: those that are up and take part, by number.
     statics: the addresses that do not move; holds: those that are held down.
     lists: the access lists that ports have; mirrors: the ports that their rules copy to, by name.
-    snoops: multicast is snooped; entries: the ports for each group.
-    lags: the aggregations.
-    lldp: the ports of the switch whose LLDP goes to the controller.
+    protocols: what each protocol wants, by its name (`ofapp.bridge.protocol.Protocol.desired`).
     """
 
     port_policies: PortPolicies
@@ -87,10 +84,29 @@ class Desired:
     holds: tuple[HoldDown, ...]
     lists: AccessLists
     mirrors: Mapping[str, int]
-    snoops: bool
-    entries: tuple[SetGroup | SetUnregistered, ...]
-    lags: tuple[DesiredLag, ...]
-    lldp: tuple[int, ...]
+    protocols: Mapping[str, Any]
+
+    @property
+    def snoops(self) -> bool:
+        """Whether multicast is snooped."""
+        return self.protocols["multicast"] is not None
+
+    @property
+    def entries(self) -> tuple[SetGroup | SetUnregistered, ...]:
+        """The ports for each group."""
+        return self.protocols["multicast"] or ()
+
+    @property
+    def lags(self) -> tuple[DesiredLag, ...]:
+        """The aggregations."""
+        lags: tuple[DesiredLag, ...] = self.protocols["lags"]
+        return lags
+
+    @property
+    def lldp(self) -> tuple[int, ...]:
+        """The ports of the switch whose LLDP goes to the controller."""
+        ports: tuple[int, ...] = self.protocols["lldp"]
+        return ports
 
     @property
     def flooded(self) -> frozenset[int]:
@@ -109,19 +125,20 @@ class Desired:
 class Parts(Protocol):
     """The parts of a bridge on which its datapath depends."""
 
-    params: BridgeParams
     ports: PortTable
-    lags: Aggregations
-    lldp: Agents
-    port_policies: PortPolicies
     learning: Learning
     relay: Relay
     static_entries: StaticEntries
-    snooping: BridgeSnooping | None
     rates: Rates
+    protocols: tuple[BridgeProtocol[object], ...]
+    lags: Aggregations
+    multicast: SnoopingOnBridge
+    stp: SpanningTreeOnBridge
 
     @property
-    def spanning_tree(self) -> BridgeSpanningTree | None: ...
+    def params(self) -> BridgeParams: ...
+    @property
+    def port_policies(self) -> PortPolicies: ...
 
 
 class Asked:
@@ -134,13 +151,12 @@ class Asked:
         self._parts = parts
         self._supposed = params is not None
         self._params = parts.params if params is None else params
-        self._ports, self._lags = _ports_and_lags(parts, self._params)
+        self._ports = _ports(parts, self._params)
         self._port_policies = (
             parts.port_policies if params is None else PortPolicies(params, self._ports)
         )
-        self._snooping = None if self._params.multicast is None else parts.snooping
+        self._snoops = self._params.multicast is not None and parts.multicast.runs
         stp = self._params.stp
-        self._spanning = None if stp is None else parts.spanning_tree
         self._hello_time = 0.0 if stp is None else stp.hello_time
 
     def whole(self) -> Desired:
@@ -160,9 +176,7 @@ class Asked:
         statics = tuple(parts.static_entries)
         holds = tuple(held.effect for held in parts.learning.move_guard.held.values())
         mirrors = dict(_mirrors(lists, self._ports))
-        entries = () if self._snooping is None else tuple(self._snooping.desired())
-
-        heard = self._heard()
+        protocols = {each.name: each.desired(self._params) for each in parts.protocols}
 
         def made(portions: Portions) -> Desired:
             return Desired(
@@ -173,10 +187,7 @@ class Asked:
                 holds,
                 lists,
                 mirrors,
-                self._snooping is not None,
-                entries,
-                self._lags,
-                heard,
+                protocols,
             )
 
         return made
@@ -201,7 +212,7 @@ class Asked:
             tuple(to for to in copies if to not in aggregated),
             tuple(to for to in copies if to in aggregated),
             self._hello_time if self._traps(number) else 0.0,
-            self._snooping is not None,
+            self._snoops,
             learns,
             self._parts.rates.of(number, self._params.packet_in_rate),
             full,
@@ -210,18 +221,8 @@ class Asked:
 
     def trapping(self) -> Iterator[tuple[int, float]]:
         """The ports whose BPDUs are for the spanning tree, and its hello time in seconds."""
-        if self._spanning is None:
-            return iter(())
-        traps = self._spanning.traps
-        return ((port, self._hello_time) for port in self._parts.relay.states if traps(port))
-
-    def _heard(self) -> tuple[int, ...]:
-        """The ports whose LLDP goes, or would go, to the controller."""
-        parts = self._parts
-        if not self._supposed:
-            return parts.lldp.ports
-        physical = parts.lags.physical(parts.ports)
-        return tuple(sorted(p.number for p in physical if local(self._params, p) is not None))
+        states = self._parts.relay.states
+        return ((port, self._hello_time) for port in states if self._traps(port))
 
     def _states(self) -> Iterable[tuple[int, PortState]]:
         states = dict(self._parts.relay.states)
@@ -236,7 +237,7 @@ class Asked:
         ]
 
     def _traps(self, port: int) -> bool:
-        return self._spanning is not None and self._spanning.traps(port)
+        return self._params.stp is not None and self._parts.stp.traps(port)
 
     def _full_vlans(self, number: int) -> Iterator[int]:
         vlans = self._port_policies.vlans(number)
@@ -245,15 +246,14 @@ class Asked:
                 yield vid
 
 
-def _ports_and_lags(parts: Parts, params: BridgeParams) -> tuple[PortTable, tuple[DesiredLag, ...]]:
-    """The ports and aggregations as they are, or as they would be with `params`."""
+def _ports(parts: Parts, params: BridgeParams) -> PortTable:
+    """The ports as they are, or as they would be with `params`."""
     if params.lags == parts.params.lags:
-        return parts.ports, parts.lags.desired()
-    lags, ports = parts.lags.supposed(params.lags, parts.ports)
+        return parts.ports
     table = PortTable()
-    for port in ports:
+    for port in parts.lags.supposed(params.lags)[1]:
         table.put(port)
-    return table, lags
+    return table
 
 
 def used_lists(params: BridgeParams) -> dict[str, tuple[AclRule, ...]]:

@@ -1,4 +1,4 @@
-"""Effects of the core: values that the shell turns into OpenFlow messages, in list order.
+"""Effects of the core: values that the caller turns into OpenFlow messages, in list order.
 
 Those created once for every host are NamedTuples, at a third of the cost of a frozen dataclass.
 """
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, get_args
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
-from ofapp.bridge.stp.effects import SetPortState
+from ofapp.bridge.ports.port import Port
+from ofapp.bridge.stp.effects import SetPortState, TopologyChanged
 
 
 class InstallEntry(NamedTuple):
@@ -92,7 +93,7 @@ class ClosePort:
 class SendFrame:
     """Send a complete frame, without FCS, out of ports in any state.
 
-    bpdu: its number, reported when it has been sent (`Bridge.bpdus_left`); 0: not a BPDU.
+    bpdu: its number, reported when it has been sent (`bridge.stp.bpdus_left`); 0: not a BPDU.
     """
 
     ports: frozenset[int]
@@ -250,6 +251,23 @@ class LookAgain:
     """The datapath may lack addresses that it should have: sync it soon."""
 
 
+@dataclass(frozen=True, slots=True)
+class PutPorts:
+    """Add or update ports of the bridge: those that aggregations make of the switch's ports."""
+
+    ports: tuple[Port, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePorts:
+    """Remove ports of the bridge, if it has them."""
+
+    numbers: tuple[int, ...]
+
+
+ForBridge = TopologyChanged | PutPorts | RemovePorts
+"""Effects of protocols that `Bridge` carries out itself: its callers do not get them."""
+
 Notice = (
     Unsettled | StateChanged | LacpMoved | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
 )
@@ -283,4 +301,5 @@ Effect = (
     | SetRate
     | LookAgain
     | Notice
+    | ForBridge
 )

@@ -165,7 +165,7 @@ class Network:
         self, bridge: Bridge, ports: Iterable[int] | None = None
     ) -> stp.BridgeStatus | None:
         """Present state of spanning tree, see `Bridge.stp_status`; None while it does not run."""
-        return bridge.stp_status(time.monotonic(), ports)
+        return bridge.stp.status(time.monotonic(), ports)
 
     def lag_status(self, bridge: Bridge) -> tuple[LagStatus, ...]:
         """Present state of the bridge's aggregations."""
@@ -173,8 +173,8 @@ class Network:
 
     def lldp_status(self, bridge: Bridge) -> tuple[AgentStatus, ...]:
         """Present state of LLDP, on each port of the switch where it runs."""
-        return bridge.lldp_status(time.monotonic())
+        return bridge.lldp.status(time.monotonic())
 
     def multicast_snapshot(self, bridge: Bridge) -> multicast.Snapshot | None:
         """Present state of multicast snooping; None while it is off."""
-        return bridge.multicast_snapshot(time.monotonic())
+        return bridge.multicast.status(time.monotonic())

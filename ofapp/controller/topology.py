@@ -62,8 +62,8 @@ def surroundings(bridge: Bridge, connected: bool, now: float) -> Surroundings:
         name=bridge.name,
         connected=connected,
         address=bridge.address,
-        tree=bridge.stp_around(),
-        agents=bridge.lldp_status(now),
+        tree=bridge.stp.around(),
+        agents=bridge.lldp.status(now),
         names={port.number: port.name for port in (*physical, *bridge.ports)},
         members={number: port.number for number, port in folded.items() if port is not None},
     )

@@ -33,7 +33,7 @@ def test_what_has_changed_is_written_and_the_next_process_finds_it(tmp_path: Pat
     found = kept.snapshots["lacp"].load(1)
     assert [*found] == ["lag0"]
     again = Bridge(1, PARAMS)
-    assert again.lags.revive(found) == []
+    assert again.lags.restore(found) == []
     # the system keeps its address, which its partner knows
     other = [Port(LOCAL_PORT, "br1", 0x0200000000FF, True), PORTS[1]]
     again.set_ports(other, 0.0)

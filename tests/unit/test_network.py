@@ -299,7 +299,7 @@ class TestState:
             net.changes.mdb.add_permanent(bridge, kept._replace(port="eth9"))
         net = make(State(tmp_path))
         connect(net, 1)
-        assert net.bridges[1].permanent_entries.all() == [kept]
+        assert net.bridges[1].multicast.permanent.all() == [kept]
         assert net.bridges[1].static_entries.ports == {(7, 0x02000000000A): "eth0"}
 
     def test_what_was_set_outlives_the_process_unless_the_file_has_changed_it(

@@ -18,6 +18,7 @@ from ofapp.common import hub
 from ofapp.controller.bridges.absentees import CAUTION, Absentees
 from ofapp.controller.state.protocols import SPANNING_TREE, StateWriter
 from ofapp.controller.state.store import State
+from tests.unit.bridge.changes import changed
 
 STP = BridgeParams(stp=StpParams())
 ADDRESS = 0x020000000001
@@ -111,18 +112,18 @@ class TestTreeWriter:
     def test_one_of_as_many_ports_as_there_may_be_is_kept(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path, ports=MAX_PORTS - 1)
         kept.told(kept.bridge.tick(3.5))
-        document = kept.bridge.dump_stp()
+        document = kept.bridge.stp.dump()
         kept.snapshots.save(1, document)
         loaded = kept.document
         assert len(loaded["tree"]["ports"]) == MAX_PORTS - 1  # type: ignore[index]
         assert (tmp_path / "bridge-0000000000000001.json").stat().st_size < SPANNING_TREE.limit / 8
         again = Bridge(1, STP)
-        again.revive_stp(loaded)
-        assert again.dump_stp() == document
+        again.stp.restore(loaded)
+        assert again.stp.dump() == document
 
     def test_so_it_is_where_no_port_is_like_another(self, tmp_path: Path) -> None:
         kept = Kept(tmp_path)
-        document = kept.bridge.dump_stp()
+        document = kept.bridge.stp.dump()
         assert document is not None
         alike, first = document["tree"]["alike"], document["tree"]["ports"][0]
         most = len(json.dumps({**alike, **first})) + MAX_REASON
@@ -189,7 +190,7 @@ class TestTreeWriter:
         kept = Kept(tmp_path)
         kept.told(kept.bridge.tick(3.5))
         kept.rest()
-        kept.told(kept.bridge.set_stp(None, 9.0))
+        kept.told(kept.bridge.set_params(changed(kept.bridge, stp=None), 9.0))
         assert kept.document == {"behind": {}, "address": ADDRESS}
         assert not kept.memory.check()
 
@@ -261,9 +262,9 @@ class TestAbsentees:
         stranger = self.met(absentees, bridges, 3)
         for bridge in (gone, other, stranger):
             bridge.set_ports([port(1)], 100.0)
-            assert SpokenFor() in bridge.go_on_stp(100.0)
+            assert SpokenFor() in bridge.go_on(100.0)
         hello = next(e for e in gone.tick(104.5) if isinstance(e, SendFrame))
-        other.bpdus([(1, hello.frame)], 104.5)
+        other.hear("bpdu", [(1, hello.frame)], 104.5)
         absentees.gone(gone, 105.0)
         assert other.stp.cautious_until == 105.0 + CAUTION
         assert stranger.stp.cautious_until < 105.0

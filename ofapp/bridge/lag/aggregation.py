@@ -43,7 +43,7 @@ class Member:
 class Aggregation:
     """One aggregation.  members: those that are present, by port number.
 
-    told: the logical port as the bridge knows it, None before it knows it; programmed: what was
+    reported: the logical port as the bridge knows it, None before it knows it; programmed: what was
     sent to the datapath.  `Aggregations` sets both.
     """
 
@@ -55,7 +55,7 @@ class Aggregation:
         self.negotiation: Negotiation | None = None
         self._partner: tuple[object, ...] | None = None  # when it was last of use
         self._left: list[Member] = []  # members that are gone and were reported as in use
-        self.told: Port | None = None
+        self.reported: Port | None = None
         self.programmed = DesiredLag(number, params.hash)
 
     def put(self, port: Port, opens: float) -> None:

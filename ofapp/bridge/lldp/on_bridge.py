@@ -1,4 +1,4 @@
-"""The LLDP information of a bridge and its ports, from parameters and ports.
+"""LLDP on a bridge: the information that its ports send, from parameters and ports.
 
 LLDP runs on the switch's physical ports. The configuration and the VLANs of an aggregation hold for
 its members.
@@ -6,40 +6,101 @@ its members.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
 
-from ofapp.bridge.lldp import Local, System
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.lldp import Agents, AgentStatus, Local, System
+from ofapp.bridge.lldp import BridgeParams as LldpParams
 from ofapp.bridge.lldp.information import VlanName
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.protocol import Protocol, Reconfigured
+from ofapp.bridge.state import BridgeState
 
 MOST_VLANS = 16
 """Most VLAN names in a frame: each takes up to 39 of its 1,500 octets."""
 
 
-class Named(Protocol):
-    """The attributes of a bridge that are used here."""
+class LldpOnBridge(Protocol[LldpParams]):
+    """The LLDP agents of a switch's ports."""
 
-    datapath_id: int
-    params: BridgeParams
+    name = "lldp"
+    hears = ("lldp",)
+    on_switch_ports = True
 
-    @property
-    def name(self) -> str: ...
+    def __init__(self, state: BridgeState) -> None:
+        super().__init__(state)
+        self._agents = Agents(state.shared.agents)
+        self._ports: dict[int, Port] = {}
 
-    @property
-    def address(self) -> int: ...
+    def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        """Apply new and changed ports of the switch."""
+        self._ports.update((port.number, port) for port in ports)
+        if self.params is None:
+            return []
+        effects: list[Effect] = []
+        if not self._agents or any(port.number == LOCAL_PORT for port in ports):
+            effects += self._set_system(now)  # the bridge's name and address are sent
+        return effects + self._put(ports, now)
+
+    def _put(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        local = {port.number: _local(self._state.params, port) for port in ports}
+        silent = [number for number, sends in local.items() if sends is None]
+        sending = [*filter(None, local.values())]
+        return [*self._agents.remove(silent, now), *self._agents.put(sending, now)]
+
+    def _set_system(self, now: float) -> list[Effect]:
+        state, params = self._state, self.params
+        if params is None:
+            return self._agents.set_system(None, now)
+        about = state.datapath_id, state.address, state.name
+        system = System(*about, params.tx_interval, params.management_address)
+        return self._agents.set_system(system, now)
+
+    def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
+        """Forget ports that are gone."""
+        for number in numbers:
+            self._ports.pop(number, None)
+        return self._agents.lose(numbers, now)
+
+    def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
+        """Apply changed parameters, of the bridge, ports, VLANs and aggregations."""
+        effects = self._set_system(now)
+        return effects if self.params is None else effects + self._put([*self._ports.values()], now)
+
+    def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Handle LLDP frames, each with the port of the switch that received it."""
+        return self._agents.hear(frames, now)
+
+    def tick(self, now: float) -> list[Effect]:
+        """Let time pass."""
+        return self._agents.tick(now)
+
+    def next_wakeup(self) -> float | None:
+        """When `tick` is due; None while paused or when nothing is."""
+        return self._agents.next_wakeup()
+
+    def pause(self, now: float) -> None:
+        """Pause while the switch is disconnected."""
+        self._agents.pause()
+
+    def resume(self, now: float) -> None:
+        """Run again: the switch has reconnected."""
+        self._agents.resume(now)
+
+    def status(self, now: float) -> tuple[AgentStatus, ...]:
+        """The status of each port of the switch where it runs."""
+        return self._agents.status(now)
+
+    def desired(self, params: BridgeParams) -> tuple[int, ...]:
+        """The ports of the switch whose LLDP goes to the controller."""
+        if params is self._state.params:
+            return self._agents.ports
+        ports = self._ports.values()
+        return tuple(sorted(port.number for port in ports if _local(params, port) is not None))
 
 
-def system(bridge: Named) -> System | None:
-    """What all ports of a bridge send alike; None where LLDP is off."""
-    params = bridge.params.lldp
-    if params is None:
-        return None
-    about = bridge.datapath_id, bridge.address, bridge.name
-    return System(*about, params.tx_interval, params.management_address)
-
-
-def local(params: BridgeParams, port: Port) -> Local | None:
+def _local(params: BridgeParams, port: Port) -> Local | None:
     """What a port of the switch sends; None where LLDP does not run.
 
     A port that is shut down does not send, nor does the destination of a mirror.

@@ -6,64 +6,55 @@ before an effect that depends on them, a barrier or, when a port has closed, a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood, Unsettled
-from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, SetFlood
+from ofapp.bridge.protocol import Protocol
 from ofapp.bridge.stp import PortState, SetPortState, TopologyChanged
-from ofapp.bridge.stp.on_bridge import BridgeSpanningTree, Moved, Step
+
+_States = dict[int, tuple[bool, bool]]
 
 
 class Flooding:
     """ports: those that frames to unknown destinations leave by, as last emitted."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, protocols: Sequence[Protocol[object]], is_edge: Callable[[int], bool]
+    ) -> None:
+        """protocols: they get port states and topology changes; is_edge: of a port."""
         self.ports: frozenset[int] = frozenset()
+        self._protocols = protocols
+        self._is_edge = is_edge
 
-    def follow(
-        self,
-        steps: Iterable[Step],
-        tree: BridgeSpanningTree | None,
-        snooper: BridgeSnooping | None,
-        now: float,
-    ) -> list[Effect]:
-        """The effects for these steps, all of which have been taken.
+    def follow(self, effects: Iterable[Effect], now: float) -> list[Effect]:
+        """The effects, and those that follow from port states and topology changes in them.
 
-        Topology changes are replaced by their effects; `Moved` becomes one `Unsettled`.
-        tree: knows which ports are edges; snooper: gets port states and topology changes.
+        What the effects say has happened already, all of it.
         """
-        effects: list[Effect] = []
-        states: dict[int, tuple[bool, bool]] = {}
-        written = False
-        for step in steps:
-            if isinstance(step, Moved):
-                if not written and tree is not None:
-                    effects.append(Unsettled(tree.behind(), tree.address))
-                written = True
-                continue
-            waits = isinstance(step, (Barrier, TopologyChanged))
-            if states and (waits or (isinstance(step, SendFrame) and self._closes(states))):
-                effects += self._settle(states, snooper, now)
+        result: list[Effect] = []
+        states: _States = {}
+        for effect in effects:
+            waits = isinstance(effect, (Barrier, TopologyChanged))
+            if states and (waits or (isinstance(effect, SendFrame) and self._closes(states))):
+                result += self._settle(states, now)
                 states = {}
-            if isinstance(step, TopologyChanged):
-                if snooper is not None:
-                    effects += snooper.topology_change(now)
+            if isinstance(effect, TopologyChanged):
+                for protocol in self._protocols:
+                    result += protocol.change_topology(now)
                 continue
-            effects.append(step)
-            if isinstance(step, SetPortState):
-                forwards = step.state is PortState.FORWARDING
-                states[step.port] = forwards, tree is None or tree.is_edge(step.port)
-            elif isinstance(step, ClosePort):
-                states[step.port] = False, True
-        return effects + self._settle(states, snooper, now)
+            result.append(effect)
+            if isinstance(effect, SetPortState):
+                forwards = effect.state is PortState.FORWARDING
+                states[effect.port] = forwards, self._is_edge(effect.port)
+            elif isinstance(effect, ClosePort):
+                states[effect.port] = False, True
+        return result + self._settle(states, now) if states else result
 
-    def _closes(self, states: dict[int, tuple[bool, bool]]) -> bool:
+    def _closes(self, states: _States) -> bool:
         """Whether a port that frames leave by is to be closed; opening a port can wait."""
         return any(not forwards and port in self.ports for port, (forwards, _) in states.items())
 
-    def _settle(
-        self, states: dict[int, tuple[bool, bool]], snooper: BridgeSnooping | None, now: float
-    ) -> list[Effect]:
+    def _settle(self, states: _States, now: float) -> list[Effect]:
         """Emit the changed sets.  states: of changed ports: whether they forward, and are edges."""
         effects: list[Effect] = []
         opened = {port for port, (forwards, _) in states.items() if forwards}
@@ -71,6 +62,6 @@ class Flooding:
         if ports != self.ports:
             self.ports = ports
             effects.append(SetFlood(ports))
-        if snooper is not None:
-            effects += snooper.set_port_states(states, now)
+        for protocol in self._protocols:
+            effects += protocol.set_port_states(states, now)
         return effects

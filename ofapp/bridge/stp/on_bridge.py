@@ -1,420 +1,362 @@
-"""Spanning tree on this bridge: the protocol's effects carried out by the relay.
+"""Spanning tree on a bridge: it opens and closes the bridge's ports.
 
-While the switch is away the tree is paused (see `pausable`). It neither receives nor sends until
-the shell has checked that the switch has the tree's port states: then it resumes (`stp.absence`).
+Without spanning tree each port is open while its link is up.  LOCAL has no part in the tree.
 
-For the next process either the whole tree is stored, when the switch has carried out all of it and
-nothing changes any more, or only the neighbours of its ports, before anything changes. So after a
-crash during a change no outdated or premature tree is restored; such a bridge starts a new tree,
-with its edges open.
-
-The only port that is up is open at once, even if the tree still waits. Its frames could leave by no
-other port, so it can be part of no loop, and a host that moves onto a new bridge with its one
-uplink loses nothing. The tree does not know of this. When a second port comes up, the first returns
-to the tree's state, usually closed, before the second is added: so with two ports or more the relay
-is always in a state of the standard, and never less safe.
+The tree begins once the bridge's address is known: an identifier that changes later would move the
+root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import Barrier, Effect, SendFrame
-from ofapp.bridge.event import Event, PortNumber
-from ofapp.bridge.pausable import PausableTime
-from ofapp.bridge.ports.port import Port
-from ofapp.bridge.ports.relay import Relay
-from ofapp.bridge.stp import (
-    FlushPort,
-    PortState,
-    SendBpdu,
-    SetPortState,
-    SpanningTree,
-    TopologyChanged,
-    dump,
-)
-from ofapp.bridge.stp.dumped import whole
-from ofapp.bridge.stp.events import STP_STATE
-from ofapp.bridge.stp.vectors import ADDRESS_MASK
+from ofapp.bridge.effects import ClosePort, Effect, SpokenFor, Unsettled
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.protocol import Protocol, Reconfigured
+from ofapp.bridge.state import BridgeState
+from ofapp.bridge.stp import PortState
+from ofapp.bridge.stp.running import RunningTree, read_address, read_behind
 from ofapp.common.portions import AT_ONCE, Portions
 
-_FORWARDING = PortState.FORWARDING
-_ALONE = "no other port is up that it could relay to"
+PORTION = 64
+"""Ports that `restart` adds at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """The stored tree is no longer valid: becomes `Unsettled`, with what is valid then.
+class Revision(NamedTuple):
+    """The revision of a tree; two are equal while nothing has changed.
 
-    A thousand ports that come up together change it a thousand times, and it is stored once.
+    tree: another object for a new tree.
     """
 
-
-Step = Effect | TopologyChanged | Moved
-"""What a spanning tree asks of its bridge, which handles topology changes itself."""
-
-_UNKNOWN: Mapping[str, int] = {}
+    tree: RunningTree
+    number: int
 
 
-class BridgeSpanningTree:
-    """A `SpanningTree` and its ports, by number and name.
+class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
+    """running: None while it is off, and before the bridge has its first port and so an address.
 
-    address: the bridge's, for its identifier and as the source of BPDUs.
-    behind: the stored neighbours of the ports, as in `Unsettled`.
-    settled: the whole tree is stored; the shell sets it when it has stored that.
+    cautious_until: until then there may be switches that forward without a controller.
     """
 
-    def __init__(
-        self,
-        params: stp.BridgeParams,
-        address: int,
-        relay: Relay,
-        own: stp.OwnTrees,
-        behind: Mapping[str, int] = _UNKNOWN,
-    ) -> None:
-        self.address = address
-        self.tree = SpanningTree(params, address, own)
-        self.tree.join()
-        self.ports: dict[int, str] = {}
-        self._relay = relay
-        self._up: set[int] = set()
-        self._edges: dict[int, object] = {}  # aggregations that were edges, and their partners
-        self._early: int | None = None  # the port that is open before the tree opens it
-        self.clock = PausableTime()
-        self.settled = True
-        self._blocked = False  # since the last barrier
-        self._told = 0.0  # the last time that was passed to the tree, on its clock
-        self._remembered = behind
-        self._revision = self._cabling = 0  # as written down
+    name = "stp"
+    hears = ("bpdu",)
 
-    @classmethod
-    def revive(
-        cls,
-        params: stp.BridgeParams,
-        data: Mapping[str, Any],
-        relay: Relay,
-        own: stp.OwnTrees,
-        port_params: Callable[[str], stp.PortParams],
-    ) -> Self:
-        """Restore a dump, paused; ValueError when it does not fit."""
-        try:
-            address = whole("address", data["tree"]["address"], ADDRESS_MASK)
-            revived = cls(params, address, relay, own)
-            revived.tree.leave()
-            names = {int(number): str(name) for number, name in data["names"]}
-            if {*names} != {port["port_no"] for port in data["tree"]["ports"]}:
-                raise ValueError("its ports and their names are not the same")
-            revived.tree, revived._told = dump.revive(
-                params, data["tree"], own, lambda number: port_params(names[number])
-            )
-        except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise ValueError(f"not a dump of a bridge's spanning tree: {error!r}") from error
-        revived.ports = names
-        revived._revision = revived.tree.revision
-        revived._cabling = revived.tree.cabling
-        revived.clock = PausableTime(paused=revived._told)
-        revived._up = {*revived.tree.states()}
-        revived._early = revived._alone()
-        return revived
+    def __init__(self, state: BridgeState) -> None:
+        super().__init__(state)
+        self.running: RunningTree | None = None
+        self.cautious_until = 0.0
+        self._relay = state.relay
+        self._trees = state.shared.trees
+        self._behind: Mapping[str, int] = {}  # neighbours of a former tree's ports, by port name
+        self._address: int | None = None  # of the last tree
+        self._waits = False
+        self._trace = False
+        self._reports_sent = False
 
-    def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any]:
-        """The tree and its ports' names as JSON-serialisable data."""
-        return {"tree": dump.dump(self.tree, portions), "names": [*self.ports.items()]}
+    # Ports
 
-    def behind(self) -> dict[str, int]:
-        """Who is behind the ports, as in `Unsettled`."""
-        return {self.ports[port]: bridge for port, bridge in self.tree.behind.items()}
+    def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        """Add ports to the tree or apply their links; without a tree, open those that are up."""
+        effects: list[Effect] = []
+        linked: list[Port] = []
+        for port in ports:
+            if self.params is not None and port.number != LOCAL_PORT:
+                linked.append(port)
+            elif self._state.usable(port) and port.number not in self._relay.states:
+                effects += self._relay.set_state(port.number, PortState.FORWARDING)
+        return effects + self._link(linked, now)
 
-    def go_on(self, cautious_until: float, now: float) -> list[Step]:
-        """Run again: the switch has the tree's port states.
+    def _link(self, ports: Sequence[Port], now: float) -> list[Effect]:
+        if not ports or self.params is None:
+            return []
+        state, known = self._state, []
+        for port in ports:
+            up = state.usable(port)
+            seen = port if port.up is up else replace(port, up=up)
+            known.append((seen, state.params.port(port.name, port.number).stp))
+        return self._noted(self._tree(self.params, now).link(known, now))
 
-        cautious_until: see `SpanningTree.go_on`, in the caller's time.
-        """
-        self._remembered = _UNKNOWN
-        self.clock.resume(now)
-        self.tree.join()
-        return self._carry_out(self.tree.go_on(self._time(now), self.clock.then(cautious_until)))
+    def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
+        """Remove ports from the tree."""
+        return [] if self.running is None else self._noted(self.running.remove(numbers, now))
 
-    def retain(self, names: Mapping[int, str], now: float) -> list[Step]:
-        """Remove ports that are no longer present with the same number and name."""
-        gone = [number for number, name in self.ports.items() if names.get(number) != name]
-        self._up.difference_update(gone)
-        return [effect for number in gone for effect in self.remove(number, now)]
-
-    def states(self) -> dict[int, PortState]:
-        """The state of each port whose link is up, as the datapath should have it."""
-        states = self.tree.states()
-        if self._early in states:
-            states[self._early] = _FORWARDING
-        return states
-
-    def status(self, now: float, ports: Iterable[int] | None = None) -> stp.BridgeStatus:
-        """The state of the tree, with times as of `now` and not of the last event.
-
-        ports: only these of its ports; all of them take a tenth of a second where there are
-        thousands.
-        """
-        snapshot, since = self.tree.snapshot(ports), max(self.clock.at(now) - self._told, 0.0)
-        changed = snapshot.time_since_topology_change
-        if changed is not None and not snapshot.topology_change:
-            changed += since
-        told = tuple(
-            replace(self._as_it_is(port), timers=_later(port.timers, since))
-            for port in snapshot.ports
-        )
-        return replace(snapshot, time_since_topology_change=changed, ports=told)
-
-    def guarded(self) -> dict[int, tuple[stp.Guard, ...]]:
-        """The ports that guards hold, and which."""
-        return self.tree.guarded()
-
-    def around(self) -> stp.Around:
-        """The bridge, and who is behind its ports."""
-        told = self.tree.around()
-        ports = tuple(
-            port._replace(state=_FORWARDING) if port.port == self._early else port
-            for port in told.ports
-        )
-        return told._replace(ports=ports)
-
-    def traps(self, port: int) -> bool:
-        """Whether BPDUs that arrive on the port are for the tree and not for other bridges."""
-        return port in self.ports and self.tree.takes_part(port)
+    def retain(self, names: Mapping[int, str], now: float) -> list[Effect]:
+        """Remove restored ports that are no longer present with the same number and name."""
+        tree = self.running
+        return [] if tree is None else self.remove_ports(tree.absent(names), now)
 
     def is_edge(self, port: int) -> bool:
-        """Whether there is no other bridge behind the port; true for one outside the tree."""
-        return port not in self.ports or self.tree.is_edge(port)
+        """Whether no other bridge is known behind the port."""
+        return self.running is None or self.running.is_edge(port)
 
-    def expect(self, ports: Iterable[int]) -> None:
-        """Announce ports that are up and added next, so that none counts as the only one."""
-        self._up.update(ports)
+    def traps(self, port: int) -> bool:
+        """Whether BPDUs that arrive on the port go to the spanning tree."""
+        return self.running is not None and self.running.traps(port)
 
-    def link(self, ports: Iterable[tuple[Port, stp.PortParams]], now: float) -> list[Step]:
-        """Add ports, or apply changed links; that comes before any timer.
+    # Parameters
 
-        New ports are added together, so that none counts as the only one meanwhile.
+    def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
+        """Start, administer or stop the tree, and administer its ports."""
+        effects: list[Effect] = []
+        if self.params != change.before.stp:
+            if self.params is not None and self.running is not None:
+                effects += self.running.set_bridge_params(self.params, now)
+            else:
+                effects += self._begin(now)
+        for port, before, new in change.ports:
+            tree = self._with_port(port.number)
+            if tree is not None and new.stp != before.stp:
+                effects += tree.set_port_params(port.number, new.stp, now)
+        return self._noted(effects)
+
+    def _begin(self, now: float) -> list[Effect]:
+        """Start a new tree instead of the old one; none when it is off."""
+        effects = self._stop()
+        ports = self._expected(now)
+        return effects + (self._link(ports, now) if self.params is not None else self._open(ports))
+
+    def _stop(self) -> list[Effect]:
+        """Stop the tree; nothing of it stays stored, except by the caller."""
+        if self.running is None:
+            return []
+        self.running.tree.leave()
+        self.running = None
+        return [Unsettled({}, self._address)]
+
+    def _expected(self, now: float) -> list[Port]:
+        """The ports to add to a tree that starts, which learns first which of them are up."""
+        ports = [port for port in self._state.ports if port.number != LOCAL_PORT]
+        up = [port.number for port in ports if self._state.usable(port)]
+        if up and self.params is not None:
+            self._tree(self.params, now).expect(up)
+        return ports
+
+    def _open(self, ports: Iterable[Port]) -> list[Effect]:
+        return [
+            effect
+            for port in ports
+            if self._state.usable(port)
+            for effect in self._relay.set_state(port.number, PortState.FORWARDING)
+        ]
+
+    def _tree(self, params: stp.BridgeParams, now: float) -> RunningTree:
+        """The running tree, which is started if there is none."""
+        if self.running is None:
+            address = self._state.address
+            if self._address is not None and self._address != address:
+                self._trees.replace(self._address)
+            self._address = address
+            self.running = RunningTree(params, address, self._relay, self._trees, self._behind)
+            self._begun(self.running)
+            if self._waits:
+                self.running.clock.pause(now)
+                self.running.tree.leave()
+            else:
+                self.running.beware(self.cautious_until, now)
+        return self.running
+
+    def restart(self, lost: bool, clock: Callable[[], float]) -> Iterator[list[Effect]]:
+        """Start a new tree for a switch that does not have the port states of this one.
+
+        Gives the effects in portions, as thousands of ports take seconds.  Nothing happens without
+        spanning tree, where port states do not change.
+
+        The known neighbours of its ports stay, so edge ports remain edges.
+        lost: the switch has no flows any more, so it has restarted: its neighbours have not heard
+        this bridge meanwhile.  Addresses are kept then, and are installed again as their ports open
+        (`Learning.lost`), unless another bridge is heard behind the port, which may have found
+        other paths to them.
         """
-        steps: list[Step] = []
-        new: list[stp.NewPort] = []
-        names: dict[int, str] = {}
-        for port, params in ports:
-            (self._up.add if port.up else self._up.discard)(port.number)
-            link = stp.Link(port.up, port.speed_mbps or 1000, port.full_duplex)
-            if port.number in self.ports:
-                steps += self._relink(port, link, now)
-                continue
-            names[port.number] = port.name
-            behind = self._remembered.get(port.name)
-            new.append(stp.NewPort(port.number, params, link, port.mac, behind))
-        if not new:
-            return steps
-        self.ports |= names
-        closed = self._close_other()
-        told = self.tree.add_ports(new, self._time(now))
-        return [*steps, *closed, *self._carry_out(told, blocked=bool(closed))]
+        state, now = self._state, clock()
+        if self.params is None:
+            return
+        behind = {} if self.running is None else self.running.behind()
+        effects: list[Effect] = []
+        if lost:
+            effects += [ClosePort(port) for port in self._relay.states]
+            self._relay.lose()
+        effects += self._stop()
+        if not lost:
+            effects += self._open(port for port in state.ports if port.number != LOCAL_PORT)
+        self._behind = behind
+        try:
+            ports = [port.number for port in self._expected(now)]
+            yield effects
+            for at in range(0, len(ports), PORTION):
+                present = filter(None, map(state.ports.get, ports[at : at + PORTION]))
+                yield self._link([*present], clock())
+        finally:
+            self._behind = {}
+        local = state.ports.get(LOCAL_PORT)
+        if lost and local is not None and state.usable(local):
+            yield self._relay.set_state(LOCAL_PORT, PortState.FORWARDING)
 
-    def _relink(self, port: Port, link: stp.Link, now: float) -> list[Step]:
-        self.ports[port.number] = port.name
-        effects = self._close_other()
-        if port.up and port.number not in self._relay.states:
-            # The tree knows a state, blocked if the link was down; the datapath does not.
-            state = self.tree.port(port.number).state
-            effects += self._relay.set_state(port.number, state)
-        edge = self._is_known_edge(port)
-        told = self.tree.set_link(port.number, link, self._time(now), edge)
-        return effects + self._carry_out(told, blocked=bool(effects))
+    # Frames and time
 
-    def _is_known_edge(self, port: Port) -> bool:
-        """Whether an aggregation comes up that was an edge, with the same partner as then."""
-        if port.up:
-            return port.partner is not None and port.partner == self._edges.pop(port.number, None)
-        if self.tree.is_edge(port.number):
-            self._edges[port.number] = port.partner
-        return False
-
-    def _close_other(self) -> list[Step]:
-        """Return the only port to the tree's state, unless it is still the only one."""
-        return [] if self._up == {self._early} else self._close_early()
-
-    def remove(self, port: int, now: float) -> list[Step]:
-        """Remove a port."""
-        if port not in self.ports:
-            return []
-        self._up.discard(port)
-        self._edges.pop(port, None)
-        effects = self.tree.remove_port(port, self._time(now))
-        del self.ports[port]
-        return self._carry_out(effects)
-
-    def bpdus(self, frames: Iterable[tuple[int, bytes]], now: float) -> list[Step]:
-        """Handle frames to the bridge group address that arrived together, by port."""
-        if not self.clock.runs:
-            return []
-        heard = list(frames)
-        effects: list[Step] = []
-        for port, _ in heard:
-            effects += self._relay.heard_bridge(port)
-        return effects + self._carry_out(self.tree.receive_all(heard, self._time(now)))
+    def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
+        """Handle frames to the bridge group address: all are read before any is answered."""
+        return [] if self.running is None else self._noted(self.running.bpdus(frames, now))
 
     def bpdus_left(self, left: Iterable[tuple[int, int]], now: float) -> None:
-        """Note BPDUs that have been sent: (port, number)."""
-        at = self.clock.at(now)
-        for port, number in left:
-            self.tree.left(port, number, at)
+        """Note BPDUs that were sent: (port, `SendFrame.bpdu`).  `tick` may be due sooner."""
+        if self.running is not None:
+            self.running.bpdus_left(left, now)
 
-    def tick(self, now: float) -> list[Step]:
+    def tick(self, now: float) -> list[Effect]:
         """Let time pass."""
-        return self._carry_out(self.tree.tick(self._time(now))) if self.clock.runs else []
+        return [] if self.running is None else self._noted(self.running.tick(now))
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due; None while paused or when nothing is."""
-        return self.clock.due(self.tree.next_wakeup())
+        return None if self.running is None else self.running.next_wakeup()
 
-    def beware(self, until: float, now: float) -> list[Step]:
-        """See `SpanningTree.beware`; `until` in the caller's time."""
-        now = self._time(now)
-        return self._carry_out(self.tree.beware(now, self.clock.then(until)))
+    def beat(self, now: float) -> None:
+        """Note that the controller runs."""
+        if self.running is not None:
+            self.running.clock.beat(now)
 
-    def calm(self, now: float) -> list[Step]:
-        """See `SpanningTree.calm`."""
-        return self._carry_out(self.tree.calm(self._time(now)))
+    # The switch's connection, and other switches
 
-    def set_bridge_params(self, params: stp.BridgeParams, now: float) -> list[Step]:
-        """Administer the bridge."""
-        return self._carry_out(self.tree.set_bridge_params(params, self._time(now)))
+    def pause(self, now: float) -> None:
+        """Pause the tree while the switch is disconnected."""
+        self._waits = True
+        if self.running is not None:
+            self.running.clock.pause(now)
+            self.running.tree.leave()
 
-    def set_port_params(self, port: int, params: stp.PortParams, now: float) -> list[Step]:
-        """Administer a port; KeyError for an unknown one."""
-        trapped = self.traps(port)
-        effects = self._carry_out(self.tree.set_port_params(port, params, self._time(now)))
-        state = self._relay.states.get(port)
-        if trapped is not params.enabled and state is not None:
-            effects += self._relay.set_state(port, state)  # where its BPDUs go has changed
-        return effects
+    def resume(self, now: float) -> None:
+        """Wait after the switch has reconnected, until its flows are known."""
+        self._waits = True
 
-    def recover(self, port: int, now: float) -> list[Step]:
-        """Free a port from its guards; KeyError for an unknown one."""
-        return self._carry_out(self.tree.recover(port, self._time(now)))
+    def go_on(self, now: float) -> list[Effect]:
+        """Run the tree again: the datapath has its port states."""
+        self._waits, self._behind = False, {}
+        effects: list[Effect] = [SpokenFor()]
+        if self.running is not None:
+            effects += self.running.go_on(self.cautious_until, now)
+        return self._noted(effects)
 
-    def check_migration(self, port: int, now: float) -> list[Step]:
-        """Detect again which protocol a port's neighbour runs; KeyError for an unknown port."""
-        return self._carry_out(self.tree.migration_check(port, self._time(now)))
+    def be_cautious(self, until: float) -> None:
+        """Until then there may be switches that forward without a controller."""
+        self.cautious_until = until
 
-    def _time(self, now: float) -> float:
-        self._told = self.clock.at(now)
-        return self._told
+    def beware(self, until: float, now: float) -> list[Effect]:
+        """Until then expect a neighbouring switch that forwards without a controller."""
+        self.cautious_until = max(self.cautious_until, until)
+        if self.running is None or self._waits:
+            return []
+        return self._noted(self.running.beware(self.cautious_until, now))
 
-    def _alone(self) -> int | None:
-        """The only port that is up, unless the tree has opened it or a guard holds it."""
-        if len(self._up) != 1:
+    def calm(self, now: float) -> list[Effect]:
+        """Every switch has a controller again."""
+        self.cautious_until = now
+        if self.running is None or self._waits:
+            return []
+        return self._noted(self.running.calm(now))
+
+    def borders_on(self, address: int) -> bool:
+        """Whether the tree has heard the bridge with this address behind a port."""
+        return self.running is not None and address in self.running.tree.behind.values()
+
+    # Commands
+
+    def recover(self, port: int, now: float) -> list[Effect]:
+        """Free a port from the guard that holds it."""
+        tree = self._with_port(port)
+        return [] if tree is None else self._noted(tree.recover(port, now))
+
+    def check_migration(self, port: int, now: float) -> list[Effect]:
+        """Have a port send RSTP again, and detect what its neighbour runs."""
+        tree = self._with_port(port)
+        return [] if tree is None else self._noted(tree.check_migration(port, now))
+
+    def _with_port(self, port: int) -> RunningTree | None:
+        return self.running if self.running is not None and port in self.running.ports else None
+
+    def hear_of_leaving(self) -> None:
+        """Expect a report when BPDUs have been sent (`bpdus_left`); otherwise they count as sent at
+        once."""
+        self._reports_sent = True
+        if self.running is not None:
+            self._begun(self.running)
+
+    def set_trace(self, wanted: bool) -> None:
+        """Report BPDUs as events, which costs more than the protocol itself."""
+        self._trace = wanted
+        if self.running is not None:
+            self.running.tree.trace = wanted
+
+    def _begun(self, running: RunningTree) -> None:
+        running.tree.trace = self._trace
+        if self._reports_sent:
+            running.tree.hear_of_leaving()
+
+    # Values
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a spanning tree."""
+        return self.running is not None
+
+    def status(self, now: float, ports: Iterable[int] | None = None) -> stp.BridgeStatus | None:
+        """The state of the tree, and of those of `ports` that are in it, or of all."""
+        tree = self.running
+        if tree is None:
             return None
-        (port,) = self._up
-        if port not in self.ports:  # expected, but not added yet
-            return None
-        status = self.tree.port(port)
-        return None if status.state is _FORWARDING or status.guards else port
+        return tree.status(now, ports and [port for port in ports if port in tree.ports])
 
-    def _close_early(self) -> list[Step]:
-        """Return the port that was the only one to the tree's state."""
-        port, self._early = self._early, None
-        if port not in self._up:
+    def guarded(self) -> dict[int, tuple[stp.Guard, ...]]:
+        """The ports that guards hold, and which."""
+        return {} if self.running is None else self.running.tree.guarded()
+
+    def around(self) -> stp.Around | None:
+        """The neighbours by port; None without a tree."""
+        return None if self.running is None else self.running.around()
+
+    def states(self) -> dict[int, PortState] | None:
+        """The tree's port states; None where there is no tree."""
+        return None if self.running is None else self.running.states()
+
+    # Storage
+
+    def _noted(self, effects: list[Effect]) -> list[Effect]:
+        """The effects, after the notice that the stored tree is no longer valid, if it is not."""
+        return effects if self.running is None else [*self.running.unsettled(), *effects]
+
+    def settled_on(
+        self, believed: Mapping[int, PortState], actual: Mapping[int, PortState]
+    ) -> bool:
+        """Whether the whole tree is stored, and the datapath has its port states."""
+        return self.running is not None and self.running.settled and believed == actual
+
+    def unwritten(self) -> Revision | None:
+        """The revision of the tree that is not stored yet; None when there is none."""
+        tree = self.running
+        return None if tree is None or tree.settled else Revision(tree, tree.tree.revision)
+
+    def written(self, revision: Revision) -> None:
+        """Note that the tree is stored in that revision."""
+        revision.tree.settled = True
+
+    def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:
+        """The tree as JSON-serialisable data; None without one."""
+        return None if self.running is None else self.running.dump(portions)
+
+    def restore(self, data: Any) -> list[str]:
+        """Restore a dump, or the data of `Unsettled`, before any port is known; ValueError."""
+        if self.params is None:
+            raise ValueError("spanning tree is off")
+        if isinstance(data, Mapping) and "behind" in data:
+            self._behind = read_behind(data["behind"])
+            self._address = read_address(data)
             return []
-        known = self.tree.port(port)
-        if known.state is _FORWARDING:
-            return []
-        told = _told(known, _FORWARDING, known.state, known.reason)
-        return [told, *self._relay.set_state(port, known.state)]
-
-    def _open_alone(self) -> list[Step]:
-        """Open the port that has become the only one, close the one that no longer is."""
-        alone = self._alone()
-        if alone == self._early:
-            return []
-        effects = self._close_early()
-        if alone is not None:
-            self._early = alone
-            known = self.tree.port(alone)
-            effects.append(_told(known, known.state, _FORWARDING, _ALONE))
-            effects += self._relay.set_state(alone, _FORWARDING)
-        return effects
-
-    def _as_it_is(self, port: stp.PortStatus) -> stp.PortStatus:
-        if port.port != self._early:
-            return port
-        return replace(port, state=_FORWARDING, reason=_ALONE)
-
-    def _carry_out(self, wanted: list[stp.Effect], blocked: bool = False) -> list[Step]:
-        """The relay's effects for the tree's, blocks first and a barrier after them.
-
-        blocked: something was blocked just before.
-        """
-        effects: list[Step] = [*self._write_down()]
-        flushed = [effect.port for effect in wanted if isinstance(effect, FlushPort)]
-        self._blocked |= blocked
-        for effect in wanted:
-            if isinstance(effect, SetPortState):
-                if effect.port not in self._up:
-                    continue  # the relay has closed it
-                if effect.port == self._early and effect.state is not _FORWARDING:
-                    continue  # and stays open, unless `_open_alone` closes it
-                blocks = effect.state is PortState.DISCARDING
-                if not blocks:
-                    effects += self._confirmed()
-                self._blocked |= blocks and effect.port in self._relay.states
-                effects += self._relay.set_state(effect.port, effect.state)
-            elif isinstance(effect, FlushPort):
-                effects += self._relay.flush_ports(flushed)
-                flushed = []  # all at once, with the first
-            elif isinstance(effect, SendBpdu):
-                if not self.clock.runs:
-                    continue  # sent after `go_on`
-                effects += self._confirmed()
-                effects.append(SendFrame(frozenset({effect.port}), effect.frame, effect.number))
-            else:
-                effects.append(effect)
-        # At once, and not only before waiting effects: the reply shows how long closing takes.
-        return effects + self._open_alone() + self._confirmed()
-
-    def _confirmed(self) -> list[Effect]:
-        """A barrier, if ports have been blocked in this step or an earlier one."""
-        blocked, self._blocked = self._blocked, False
-        return [Barrier()] if blocked else []
-
-    def _write_down(self) -> list[Moved]:
-        """`Moved`, if the stored tree must be updated before anything else happens."""
-        if self._revision == self.tree.revision:
-            return []
-        self._revision = self.tree.revision
-        if not self.settled and self._cabling == self.tree.cabling:
-            return []
-        self.settled, self._cabling = False, self.tree.cabling
-        return [Moved()]
-
-
-def read_behind(data: Any) -> dict[str, int]:
-    """Read the stored `Unsettled.behind`; ValueError."""
-    try:
-        return {name: whole(name, bridge, ADDRESS_MASK) for name, bridge in data.items()}
-    except AttributeError as error:
-        raise ValueError("not the neighbours by port") from error
-
-
-def read_address(data: Mapping[str, Any]) -> int | None:
-    """The bridge's address in `Unsettled`, None where an older release wrote it; ValueError."""
-    address = data.get("address")
-    return None if address is None else whole("address", address, ADDRESS_MASK)
-
-
-def _told(port: stp.PortStatus, old: PortState, new: PortState, reason: str) -> Event:
-    """An event like the tree's about a port's state."""
-    states = {"old": old.value, "new": new.value}
-    text = PortNumber(port.port), f": {old.value} -> {new.value} ({reason})"
-    data = {**states, "role": port.role.value, "reason": reason}
-    return STP_STATE.event(text, port=port.port, data=data)
-
-
-def _later(timers: Mapping[str, float], seconds: float) -> dict[str, float]:
-    return {name: max(left - seconds, 0.0) for name, left in timers.items()}
+        params = self._state.params
+        self.running = RunningTree.restore(
+            self.params, data, self._relay, self._trees, lambda name: params.port(name).stp
+        )
+        self._address = self.running.address
+        self._begun(self.running)
+        return []

@@ -12,11 +12,11 @@ import time
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.commons import Commons
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.ports.port import SURE
+from ofapp.bridge.state import SharedState
 from ofapp.common import hub
 from ofapp.controller.audit import record
 from ofapp.controller.bridges.absentees import Absentees
@@ -61,7 +61,7 @@ class Lifetime:
         self._state = state
         self._absentees = absentees
         self._events = shared.events
-        self._commons = Commons(stp.OwnTrees(secrets.randbits(24)), agents=agents)
+        self._shared_state = SharedState(stp.OwnTrees(secrets.randbits(24)), agents=agents)
 
     def has_room(self, datapath_id: int) -> bool:
         """Whether a switch may have a bridge: an absent one is forgotten for a new one."""
@@ -137,7 +137,7 @@ class Lifetime:
 
     def make_room(self) -> None:
         """Forget an absent bridge when another bridge finds no room for its ports."""
-        room, bridges = self._commons.room, self._registry.bridges
+        room, bridges = self._shared_state.room, self._registry.bridges
         if room.wanted:
             room.wanted = False
             away = max(
@@ -183,7 +183,7 @@ class Lifetime:
             event = CONFIG_RESTORED.event(message + more, data={"settings": restored})
             self._events.tell(datapath_id, event)
         configuration = self._running.of(datapath_id)
-        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._commons)
+        bridge = Bridge(datapath_id, self._running.params(datapath_id), self._shared_state)
         self._absentees.greet(bridge)
         self._set_trace(bridge)
         for entry in static_entries(configuration):

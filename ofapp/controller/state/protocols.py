@@ -34,7 +34,7 @@ def _restore_tree(bridge: Bridge, data: Any) -> Iterable[str]:
     if bridge.params.stp is None:
         return ()
     try:
-        bridge.revive_stp(data)
+        bridge.stp.restore(data)
     except OtherParametersError as error:
         return (str(error),)
     return ()
@@ -43,13 +43,13 @@ def _restore_tree(bridge: Bridge, data: Any) -> Iterable[str]:
 LACP = Document(
     "lacp",
     dump=lambda bridge, _portions: bridge.lags.dump(),
-    restore=lambda bridge, data: bridge.lags.revive(data),
+    restore=lambda bridge, data: bridge.lags.restore(data),
 )
 
 SPANNING_TREE = Document(
     "stp",
     stem="bridge",
-    dump=lambda bridge, portions: bridge.dump_stp(portions),
+    dump=lambda bridge, portions: bridge.stp.dump(portions),
     restore=_restore_tree,
     marked=True,
     revision=Revision(

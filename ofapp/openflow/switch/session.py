@@ -137,7 +137,7 @@ class Session:
         self._upkeep = Upkeep(channel, bridge, adopt_static)
         self._opened = hub.Event()  # more may be sent
         self._passed = hub.Event()  # what waited was sent
-        self._learning_watch = LearningWatch(bridge.is_edge)
+        self._learning_watch = LearningWatch(bridge.stp.is_edge)
         self._learned: dict[int, int] = {}  # by port, at the beginning of the next load
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
@@ -209,7 +209,7 @@ class Session:
     def announce_end(self) -> None:
         """The controller ends."""
         if self.phase.runs:
-            self.apply(self.bridge.farewell(time.monotonic()))
+            self.apply(self.bridge.send_last(time.monotonic()))
 
     def stop(self) -> None:
         """The connection is over."""
@@ -270,8 +270,7 @@ class Session:
         if self._advance(Transition.PROGRAMMED):
             unsent = self._queue.take_unsent()
             now = time.monotonic()
-            lags = self.bridge.go_on_lags(now)
-            self.apply([Barrier(), *unsent, *lags, *self.bridge.go_on_stp(now)])
+            self.apply([Barrier(), *unsent, *self.bridge.go_on(now)])
             self._renew_traps()
             self._threads += map(self._spawn, (self._run, self._put_back))
 
@@ -358,7 +357,7 @@ class Session:
             return
         messages = self._encoder.encode(batch.effects)
         if bpdus := self._encoder.take_bpdus():
-            self.bridge.bpdus_left(bpdus, time.monotonic())
+            self.bridge.stp.bpdus_left(bpdus, time.monotonic())
             self._wake_in_time()
         self.channel.send(messages)
         if batch.then is Way.BARRIER:

@@ -45,5 +45,5 @@ class Cables:
                     far = self._far.get((bridge.datapath_id, port))
                     if far is not None:
                         other = self._network.bridges[far[0]]
-                        hear = other.lldpdus if is_lldp(effect.frame) else other.bpdus
-                        waiting.append((other, hear([(far[1], effect.frame)], now)))
+                        kind = "lldp" if is_lldp(effect.frame) else "bpdu"
+                        waiting.append((other, other.hear(kind, [(far[1], effect.frame)], now)))

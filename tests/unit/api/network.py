@@ -10,13 +10,13 @@ from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.commons import Commons
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.acl import IMPLICIT, rule_number
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp.bpdu import encode
 from ofapp.config import Config
 from ofapp.controller.access import Role
@@ -58,10 +58,10 @@ def add_bridge(
     name: str = "br0",
     ports: int = 3,
     ago: float = 0,
-    commons: Commons | None = None,
+    shared: SharedState | None = None,
 ) -> Bridge:
     """A bridge with ports eth1.. that came up `ago` seconds ago, and its LOCAL port."""
-    bridge = Bridge(datapath_id, network.running.of(datapath_id).params(), commons)
+    bridge = Bridge(datapath_id, network.running.of(datapath_id).params(), shared)
     network.bridges[datapath_id] = bridge
     there = [Port(number, f"eth{number}", number, True) for number in range(1, ports + 1)]
     own = parse_mac(OWN) + datapath_id - 1
@@ -150,7 +150,9 @@ def mcast_network() -> Network:
         (2, V4.report((3, "239.1.1.3", ["10.9.0.1"]), host=7)),
         (2, V4.report((4, "239.1.1.1", []), host=7, tags=tag)),
     ):
-        network.dispatcher.apply(first, first.snooped(port, frame, time.monotonic() - 10.1))
+        network.dispatcher.apply(
+            first, first.hear("snooped", [(port, frame)], time.monotonic() - 10.1)
+        )
     first.tick(time.monotonic())
     network.changes.mdb.add_permanent(first, PermanentEntry(7, ip("239.7.7.7"), "eth1"))
     return network
@@ -276,7 +278,7 @@ def cabled_network(now: float | None = None) -> Network:
     cables = Cables(network, ((1, 1), (2, 1)), ((1, 2), (2, 2)))
     cables.settle(now - 20, now)
     first = network.bridges[1]
-    cables.carry(first, first.bpdu(3, encode(rst(WORSE), 0x99), now), now)
+    cables.carry(first, first.hear("bpdu", [(3, encode(rst(WORSE), 0x99))], now), now)
     return network
 
 
@@ -298,16 +300,16 @@ def lldp_network() -> Network:
     own = {"lldp": {"enabled": True}, "lags": {"lag0": lag}}
     marked = {"ports": {"eth4": {"lldp": {"link": True}}}}
     network = empty_network(bridges={DPID: {**own, **marked}, FULL: own})
-    commons = Commons(agents=OwnAgents(b"secret"))
+    shared = SharedState(agents=OwnAgents(b"secret"))
     now = time.monotonic()
     for number, name in ((1, "br0"), (0xFF, "br1")):
-        add_bridge(network, number, name, ports=4, commons=commons)
+        add_bridge(network, number, name, ports=4, shared=shared)
     Cables(network, ((1, 1), (0xFF, 1)), ((1, 2), (0xFF, 2))).settle(now, now + 0.2)
     first = network.bridges[1]
     address = network.bridges[0xFF].address.to_bytes(6, "big")
     guest = lldpdu(tlv(Type.SYSTEM_NAME, b"<script>\x1b[2J"))
     claim = lldpdu(chassis=b"\x04" + address, port=b"\x05eth3")
-    network.dispatcher.apply(first, first.lldpdus([(3, guest), (4, claim)], now))
+    network.dispatcher.apply(first, first.hear("lldp", [(3, guest), (4, claim)], now))
     return network
 
 

@@ -85,7 +85,7 @@ def test_a_bridge_tells_the_ports_that_guards_hold(clients: Clients) -> None:
     bridge, now = add_bridge(network), time.monotonic()
     client = clients(network)
     assert client.get(f"/v1/bridges/{DPID}").json["guarded"] == []
-    network.dispatcher.apply(bridge, bridge.bpdu(3, encode(rst(WORSE), 0x99), now))
+    network.dispatcher.apply(bridge, bridge.hear("bpdu", [(3, encode(rst(WORSE), 0x99))], now))
     told = bridges.Bridge.model_validate(client.get(f"/v1/bridges/{DPID}").json)
     assert [(own.port.name, own.guards) for own in told.guarded] == [("eth3", [Guard.BPDU_GUARD])]
     bridge.recover_port(bridge.ports.named("eth3"), now)

@@ -125,12 +125,12 @@ def test_a_value_that_is_the_default_where_something_else_holds_is_a_change(
 
 def test_entries_follow_the_file_but_not_those_that_the_api_has_moved(setup: Setup) -> None:
     bridge, own = setup.bridge, 0x525400000001
-    assert (bridge.static_entries.ports, len(bridge.permanent_entries.all())) == (
+    assert (bridge.static_entries.ports, len(bridge.multicast.permanent.all())) == (
         {(0, own): "eth2"},
         1,
     )
     setup.reload("bridges: {1: {}}")
-    assert (bridge.static_entries.ports, bridge.permanent_entries.all()) == ({}, [])
+    assert (bridge.static_entries.ports, bridge.multicast.permanent.all()) == ({}, [])
     setup.reload(TEXT)
     setup.network.changes.fdb.add_static(bridge, 0, own, "eth3")
     setup.reload("bridges: {1: {}}")

@@ -88,8 +88,8 @@ def test_where_it_is_off_there_is_nothing(network: Network) -> None:
     from tests.unit.api.network import some_network
 
     off = some_network()
-    assert not off.bridges[1].lldp
-    assert off.lldp_status(off.bridges[1]) == ()
+    assert off.bridges[1].lldp.params is None
+    assert off.lldp.status(off.bridges[1]) == ()
 
 
 def test_the_map_has_what_is_proven_or_marked(client: Any) -> None:
@@ -110,7 +110,7 @@ def test_a_guest_that_names_a_bridge_of_ours_makes_no_link(client: Any, network:
     before = len(Map.model_validate(client.get("/v1/topology").json).links)
     claim = pdu(chassis=b"\x04\x02\x00\x00\x00\x00\xff", port=b"\x05eth4")
     bridge = network.bridges[1]
-    network.dispatcher.apply(bridge, bridge.lldpdus([(3, claim)], 1000.0))
+    network.dispatcher.apply(bridge, bridge.hear("lldp", [(3, claim)], 1000.0))
     assert len(Map.model_validate(client.get("/v1/topology").json).links) == before
 
 

@@ -16,6 +16,7 @@ from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, FULL, mcast_network
+from tests.unit.bridge.changes import changed
 from tests.unit.multicast.lan import V6, ip
 
 MDB = f"/v1/bridges/{DPID}/mdb"
@@ -148,7 +149,7 @@ def test_what_cannot_be_asked(client: Any, query: dict[str, str], status: int, f
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])
 def test_pages_make_the_whole(client: Any, network: Network, bridge: Bridge, size: int) -> None:
     """Sources, address families and ports that are away have their place, too."""
-    network.dispatcher.apply(bridge, bridge.snooped(2, V6.join(), time.monotonic()))
+    network.dispatcher.apply(bridge, bridge.hear("snooped", [(2, V6.join())], time.monotonic()))
     for source in (None, ip("10.0.0.9")):
         bridge.add_permanent(PermanentEntry(0, ip("239.1.1.1"), "away", source), 0.0)
     found, cursor = [], None
@@ -192,8 +193,10 @@ def test_put_forwards_and_says_whether_it_is_new(client: Any, bridge: Bridge) ->
     entry = MdbEntry.model_validate(answer.json)
     assert (entry.group, entry.port.name, entry.type) == ("239.9.9.9", "eth2", "permanent")
     assert client.put(f"{MDB}/0/239.9.9.9/2").status_code == 200
-    assert bridge.snooping is not None
-    (wanted,) = (e for e in bridge.snooping.desired() if getattr(e, "group", 0) == ip("239.9.9.9"))
+    assert bridge.multicast.running is not None
+    (wanted,) = (
+        e for e in bridge.multicast.running.desired() if getattr(e, "group", 0) == ip("239.9.9.9")
+    )
     assert wanted.ports == {2, 3}  # and the router port
     assert client.delete(f"{MDB}/0/239.9.9.9/eth2").status_code == 204
     assert lines(page(client)) == ALL
@@ -246,7 +249,10 @@ def test_a_member_has_sources_where_its_version_has_them(
     assert bridge.params.multicast is not None
     vlan = replace(bridge.params.multicast.vlan, mcast_igmp_version=2)
     old = replace(bridge.params.multicast, vlan=vlan)
-    bridge.set_multicast(old, bridge.params.multicast_vlans, time.monotonic())
+    bridge.set_params(
+        changed(bridge, multicast=old, multicast_vlans=bridge.params.multicast_vlans),
+        time.monotonic(),
+    )
     path = f"{MDB}/0/239.9.9.9/eth1?{query}"
     answer = client.put(f"{path}&type=temp")
     (error,) = answer.json["errors"]

@@ -79,7 +79,7 @@ def test_a_router_is_told_however_it_was_heard(
     client: Any, network: Network, bridge: Bridge
 ) -> None:
     """By a PIM hello, too: what an answer's model does not know would be no answer."""
-    effects = bridge.snooped(2, V4.hello(src="10.0.0.6"), time.monotonic())
+    effects = bridge.hear("snooped", [(2, V4.hello(src="10.0.0.6"))], time.monotonic())
     network.dispatcher.apply(bridge, effects)
     ports = client.get(MULTICAST).json["vlans"][0]["ipv4"]["router_ports"]
     assert [port["reasons"] for port in ports] == [["pim_hello"], ["query"]]
@@ -124,7 +124,7 @@ def test_router_ports_by_configuration_and_by_topology_change(
 ) -> None:
     client.patch(f"{MULTICAST}/ports/eth1", json={"mcast_router": 2})
     client.patch(f"{MULTICAST}/ports/eth2", json={"mcast_flood_unregistered": True})
-    snooper = bridge.snooping
+    snooper = bridge.multicast.running
     assert snooper is not None
     now = time.monotonic()
     network.dispatcher.apply(bridge, snooper.set_port_states({0xFFFFFFFE: (True, False)}, now))
@@ -141,7 +141,7 @@ def test_router_ports_by_configuration_and_by_topology_change(
 
 
 def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bridge) -> None:
-    snooper = bridge.snooping
+    snooper = bridge.multicast.running
     assert snooper is not None
     now = time.monotonic()
     for _ in range(3):
@@ -152,7 +152,7 @@ def test_topology_changes_are_counted(client: Any, network: Network, bridge: Bri
 
 def test_ports_tell_what_they_heard(client: Any, network: Network, bridge: Bridge) -> None:
     damaged = V4.damaged()
-    network.dispatcher.apply(bridge, bridge.snooped(1, damaged, time.monotonic()))
+    network.dispatcher.apply(bridge, bridge.hear("snooped", [(1, damaged)], time.monotonic()))
     ports = {port.name: port for port in status(client).ports}
     assert ports["eth1"].counters["rx_igmp_v2_report"] == 1
     assert ports["eth1"].counters["drop_igmp_checksum"] == 1
@@ -223,7 +223,7 @@ def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(
     network.sessions[1] = SimpleNamespace(apply=apply, reconfigure=apply)  # type: ignore[assignment]
     told = client.patch(MULTICAST, json={"mcast_snooping": False}).json
     assert (told["enabled"], told["vlans"]) == (False, [])
-    assert bridge.snooping is None
+    assert bridge.multicast.running is None
     assert asked == ["apply", "look"]
     client.patch(MULTICAST, json={"mcast_hash_max": 9})
     assert asked == ["apply", "look", "apply"]

@@ -46,7 +46,7 @@ def port_status(client: Any, name: str) -> StpPortStatus:
 
 
 def hear(network: Network, bridge: Bridge, port: int, frame: bytes) -> None:
-    network.dispatcher.apply(bridge, bridge.bpdu(port, frame, time.monotonic()))
+    network.dispatcher.apply(bridge, bridge.hear("bpdu", [(port, frame)], time.monotonic()))
 
 
 def hello(priority: int = 4096, force_version: int = 2) -> bytes:
@@ -95,7 +95,7 @@ def test_a_better_root_is_told_with_the_port_that_leads_there(
 
 
 def test_times_are_of_now_and_not_of_the_last_event(client: Any, bridge: Bridge) -> None:
-    spanning = bridge.spanning_tree
+    spanning = bridge.stp.running
     assert spanning is not None
     due = port_status(client, "eth2").timers["fdWhile"]
     wait_for(
@@ -133,7 +133,7 @@ def test_a_neighbour_that_speaks_stp(client: Any, network: Network, bridge: Brid
     network.changes.settings.change_port(bridge, port, {"auto_edge": False}, sections.STP)
     now = time.monotonic()
     bridge.tick(now + 3.1)  # the migration delay
-    bridge.bpdu(2, frame, now + 3.2)
+    bridge.hear("bpdu", [(2, frame)], now + 3.2)
     assert port_status(client, "eth2").sends == "stp"
     answer = client.post(f"{STP}/ports/eth2/migration-check")
     assert StpPortStatus.model_validate(answer.json).sends == "rstp"
@@ -380,15 +380,15 @@ def test_bpdus_are_events_only_while_somebody_listens(network: Network, bridge: 
         follower.close()  # type: ignore[attr-defined]
         return kinds
 
-    assert bridge.spanning_tree is not None
-    assert not bridge.spanning_tree.tree.trace
+    assert bridge.stp.running is not None
+    assert not bridge.stp.running.tree.trace
     assert "stp.bpdu.received" in heard(Interest())
-    assert not bridge.spanning_tree.tree.trace
+    assert not bridge.stp.running.tree.trace
     assert heard(Interest(("stp.bpdu",), bridge=1))[0] == "stp.bpdu.received"
     assert heard(Interest(("fdb", "stp.bpdu.received"))) == ["stp.bpdu.received"]
     assert heard(Interest(("stp.bp",))) == []
     assert heard(Interest(bridge=0xFF)) == []
-    assert not bridge.spanning_tree.tree.trace
+    assert not bridge.stp.running.tree.trace
 
 
 def test_a_spanning_tree_that_starts_under_a_listener_is_traced(

@@ -55,7 +55,7 @@ def test_whoever_is_not_of_this_controller_is_a_neighbour(client: Any) -> None:
 
 
 def test_a_better_neighbour_says_which_port_it_is(client: Any, network: Network) -> None:
-    network.bridges[2].bpdu(3, encode(rst(0x66, port=0x8007), 0x66), NOW)
+    network.bridges[2].hear("bpdu", [(3, encode(rst(0x66, port=0x8007), 0x66))], NOW)
     better = told(client).neighbours[-1]
     assert (better.chassis_id, better.port_id) == ("00:00:00:00:00:66", "8.007")
     assert better.bridge_id == format_bridge_id(0x66)
@@ -67,7 +67,7 @@ def test_a_claim_to_be_a_port_that_is_not_there_makes_no_link(
     """Whoever speaks as one of our bridges, of a port that this has not."""
     before = [ends(link) for link in told(client).links]
     claim = rst(0x1000 << 48 | 0x020000000001, port=0x8000 | 77)
-    network.bridges[2].bpdu(3, encode(claim, 0x66), NOW)
+    network.bridges[2].hear("bpdu", [(3, encode(claim, 0x66))], NOW)
     assert [ends(link) for link in told(client).links] == before
 
 

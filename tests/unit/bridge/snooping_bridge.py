@@ -13,7 +13,7 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast.on_bridge import BridgeSnooping
+from ofapp.bridge.multicast.running import RunningSnooping
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
@@ -67,14 +67,14 @@ def make(
     return bridge, bridge.set_ports([port(1), port(2), port(3), local], 0.0)
 
 
-def snooper(bridge: Bridge) -> BridgeSnooping:
-    assert bridge.snooping is not None
-    return bridge.snooping
+def snooper(bridge: Bridge) -> RunningSnooping:
+    assert bridge.multicast.running is not None
+    return bridge.multicast.running
 
 
 def restricted(bridge: Bridge, vid: int = 0) -> float:
     """A querier is heard on port 3, and its members are known: gives the time."""
-    bridge.snooped(3, query(vid), 1.0)
+    bridge.hear("snooped", [(3, query(vid))], 1.0)
     bridge.tick(12.0)
     return 12.0
 

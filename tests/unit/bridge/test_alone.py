@@ -38,7 +38,7 @@ def states(bridge: Bridge) -> dict[int, PortState]:
 
 
 def shown(bridge: Bridge, number: int = 1) -> tuple[PortState, str]:
-    status = bridge.stp_status(0.0)
+    status = bridge.stp.status(0.0)
     assert status is not None
     return next((own.state, own.reason) for own in status.ports if own.port == number)
 
@@ -48,8 +48,8 @@ def test_it_is_open_at_once_and_says_why() -> None:
     assert states(bridge) == {1: FORWARDING}
     assert bridge.relay.flood_ports == {1, LOCAL_PORT}
     assert shown(bridge) == (FORWARDING, "no other port is up that it could relay to")
-    assert bridge.spanning_tree is not None
-    assert bridge.spanning_tree.states() == {1: FORWARDING}
+    assert bridge.stp.running is not None
+    assert bridge.stp.running.states() == {1: FORWARDING}
 
 
 def test_a_new_port_may_come_with_the_loss_of_the_only_one() -> None:
@@ -68,7 +68,7 @@ def test_it_stays_open_while_its_timers_run_and_is_an_edge_in_the_end() -> None:
         effects = bridge.tick(float(second))
         assert SetPortState(1, DISCARDING) not in effects
         assert states(bridge) == {1: FORWARDING}
-    assert bridge.is_edge(1)
+    assert bridge.stp.is_edge(1)
     assert shown(bridge) == (FORWARDING, "edge port")
     bridge.put_port(port(2), 50.0)
     assert states(bridge) == {1: FORWARDING, 2: DISCARDING}
@@ -116,7 +116,7 @@ def test_one_that_is_left_over_opens_at_once(how: str) -> None:
 def test_a_guard_closes_it_and_its_release_opens_it() -> None:
     bridge = make(1, p1=StpPortParams(bpdu_guard=True))
     assert states(bridge) == {1: FORWARDING}
-    bridge.bpdu(1, BETTER_ROOT, 1.0)
+    bridge.hear("bpdu", [(1, BETTER_ROOT)], 1.0)
     assert states(bridge)[1] is DISCARDING
     bridge.recover_port(port(1), 2.0)
     assert states(bridge) == {1: FORWARDING}
@@ -124,7 +124,7 @@ def test_a_guard_closes_it_and_its_release_opens_it() -> None:
 
 def test_a_bridge_behind_it_makes_it_the_root_port_of_the_tree() -> None:
     bridge = make(1)
-    effects = bridge.bpdu(1, BETTER_ROOT, 1.0)
+    effects = bridge.hear("bpdu", [(1, BETTER_ROOT)], 1.0)
     assert SetPortState(1, DISCARDING) not in effects
     assert states(bridge) == {1: FORWARDING}
     bridge.tick(2.0)
@@ -135,8 +135,8 @@ def test_a_bridge_behind_it_makes_it_the_root_port_of_the_tree() -> None:
 def test_after_a_restart_one_of_which_the_others_are_gone_is_open() -> None:
     before = make(1, 2, 3)
     bridge = Bridge(1, BridgeParams(stp=StpParams()))
-    dump: Any = before.dump_stp()
-    bridge.revive_stp(dump)
+    dump: Any = before.stp.dump()
+    bridge.stp.restore(dump)
     bridge.set_ports([port(2), Port(LOCAL_PORT, "br0", 0x0200000000FE, True)], 1.0)
     assert states(bridge) == {2: FORWARDING}
     assert bridge.relay.flood_ports == {2, LOCAL_PORT}
@@ -144,11 +144,11 @@ def test_after_a_restart_one_of_which_the_others_are_gone_is_open() -> None:
 
 def test_a_restart_finds_it_as_it_was() -> None:
     before = make(1)
-    dump: Any = before.dump_stp()
+    dump: Any = before.stp.dump()
     bridge = Bridge(1, BridgeParams(stp=StpParams()))
-    bridge.revive_stp(dump)
-    assert bridge.spanning_tree is not None
-    assert bridge.spanning_tree.states() == {1: FORWARDING}
+    bridge.stp.restore(dump)
+    assert bridge.stp.running is not None
+    assert bridge.stp.running.states() == {1: FORWARDING}
     local = Port(LOCAL_PORT, "br0", 0x0200000000FE, True)
     bridge.set_ports([port(1), port(2), local], 1.0)
     assert states(bridge) == {1: DISCARDING, 2: DISCARDING}

@@ -13,6 +13,7 @@ from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import MoveLimit, Policies, PortPolicy, VlanPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.openflow.switch.audit.sweep import Occasion
+from tests.unit.bridge.changes import reaction
 from tests.unit.bridge.model import ModelSwitch
 
 PORTS = (1, 2, 3, LOCAL_PORT)
@@ -121,9 +122,7 @@ class BridgeAndSwitch(RuleBasedStateMachine):
     def administer(self, params: BridgeParams) -> None:
         """Other limits, other policies."""
         self.now += 0.5
-        self.bridge.params = params
-        learning = self.bridge.learning
-        self.switch.apply(learning.set_policies(params, self.bridge.ports, self.now))
+        self.switch.apply(reaction(self.bridge, params, self.now))
 
     @precondition(lambda self: {key[1:] for key in self.switch.sources} - self.switch.sticky)
     @rule(data=st.data(), lost=st.booleans())

@@ -9,13 +9,13 @@ import pytest
 
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import SendFrame, SetFlood, Unsettled
 from ofapp.bridge.event import Event
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports import port as ports_module
 from ofapp.bridge.ports.port import LOCAL_PORT, SURE, Port, PortRoom
 from ofapp.bridge.ports.vlan import access, trunk
+from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp import PortState, SetPortState
 from ofapp.openflow.switch.encode.encoder import Encoder
 from ofapp.openflow.switch.installed import Installed
@@ -97,8 +97,8 @@ def test_a_hello_costs_the_same_among_few_and_many() -> None:
         hello = stp.SpanningTree(stp.BridgeParams(), 0x02000000FFFF)
         told = hello.add_port(1, stp.PortParams(), stp.Link(True, 1000), 0.0)
         frame = next(effect.frame for effect in told if isinstance(effect, stp.SendBpdu))
-        switch.bridge.bpdu(1, frame, 5.0)
-        efforts.append(calls(lambda s=switch, f=frame: s.bridge.bpdu(1, f, 5.5)))
+        switch.bridge.hear("bpdu", [(1, frame)], 5.0)
+        efforts.append(calls(lambda s=switch, f=frame: s.bridge.hear("bpdu", [(1, f)], 5.5)))
     assert efforts[1] < 1.1 * efforts[0]
 
 
@@ -135,7 +135,7 @@ def test_a_list_with_too_many_ports_is_taken_in_as_far_as_there_is_room(
 
 def crowd(room: PortRoom, bridges: int, ports: int) -> list[Bridge]:
     """Bridges that share a room, one after the other each with as many ports as it can get."""
-    made = [Bridge(number, BridgeParams(), Commons(room=room)) for number in range(bridges)]
+    made = [Bridge(number, BridgeParams(), SharedState(room=room)) for number in range(bridges)]
     for bridge in made:
         bridge.put_ports([Port(n, f"p{n}", n, True, 1000) for n in range(1, ports + 1)], 0.0)
     return made
@@ -204,5 +204,5 @@ def test_a_port_that_closes_leaves_the_flood_set_before_a_bpdu_says_so() -> None
     steps = [SetPortState(1, PortState.DISCARDING), SendFrame(frozenset({2}), b"agreed")]
     bridge = Switch(3).bridge
     bridge.flooding.ports = frozenset({1, 2})
-    kinds = [type(effect) for effect in bridge.followed(steps, 0.0)]
+    kinds = [type(effect) for effect in bridge.carry_out(steps, 0.0)]
     assert kinds.index(SetFlood) < kinds.index(SendFrame)

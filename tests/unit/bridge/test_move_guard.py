@@ -26,6 +26,7 @@ from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import PortState
 from ofapp.common.portions import AT_ONCE
 from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
+from tests.unit.bridge.changes import reaction
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
 
@@ -386,8 +387,7 @@ class TestAdministered:
     """`Learning.set_policies`."""
 
     def change(self, bridge: Bridge, policy: PortPolicy) -> list[Effect]:
-        bridge.params = BridgeParams(ports={"p1": PortParams(policy=policy)})
-        return bridge.learning.set_policies(bridge.params, bridge.ports, 3.0)
+        return reaction(bridge, BridgeParams(ports={"p1": PortParams(policy=policy)}), 3.0)
 
     def test_the_same_again_is_nothing(self) -> None:
         bridge = make(p1=PortPolicy(sticky=True))

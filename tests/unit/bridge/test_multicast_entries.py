@@ -15,12 +15,13 @@ from ofapp.bridge.multicast import (
     SetUnregistered,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast.on_bridge import MAX_VLANS
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.multicast.running import MAX_VLANS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.bridge.ports.vlan import access
 from ofapp.bridge.stp import BridgeParams as StpParams
+from tests.unit.bridge.changes import changed, changed_port, reaction
 from tests.unit.bridge.snooping_bridge import (
     GROUP,
     MAC_GROUP,
@@ -95,7 +96,7 @@ class TestPermanent:
     def test_its_vlan_is_looked_after_even_above_the_limit(self) -> None:
         bridge, _ = make()
         for vid in range(1, MAX_VLANS + 1):
-            bridge.snooped(1, join(vid), 1.0)
+            bridge.hear("snooped", [(1, join(vid))], 1.0)
         bridge.add_permanent(PermanentEntry(4000, GROUP, "p2"), 2.0)
         restricted(bridge, 4000)
         assert members(bridge, 4000) == {2, 3}
@@ -114,7 +115,7 @@ class TestPermanent:
         assert members(bridge) == {3, 8}
         bridge.put_port(port(8, name="renamed"), now)
         assert members(bridge) == {3, 8}
-        assert bridge.permanent_entries.on("renamed") == [PermanentEntry(0, GROUP, "renamed")]
+        assert bridge.multicast.permanent.on("renamed") == [PermanentEntry(0, GROUP, "renamed")]
         bridge.put_port(port(9, name="later"), now)
         assert members(bridge) == {3, 8, 9}
         bridge.remove_permanent(PermanentEntry(0, GROUP, "renamed"), now)
@@ -126,8 +127,8 @@ class TestPermanent:
         assert effects == [SetGroup(0, MAC_GROUP, None, frozenset({2}))]
         restricted(bridge)
         assert members(bridge, group=MAC_GROUP) == {2, 3}  # and the router port
-        bridge.set_multicast(None, {}, 50.0)
-        effects = bridge.set_multicast(Params(), {}, 51.0)
+        bridge.set_params(changed(bridge, multicast=None, multicast_vlans={}), 50.0)
+        effects = bridge.set_params(changed(bridge, multicast=Params(), multicast_vlans={}), 51.0)
         assert SetGroup(0, MAC_GROUP, None, frozenset({2})) in effects
         assert bridge.remove_permanent(PermanentEntry(0, MAC_GROUP, "p2"), 52.0) == [
             RemoveGroup(0, MAC_GROUP, None)
@@ -137,7 +138,7 @@ class TestPermanent:
         bridge, _ = make()
         bridge.add_permanent(PermanentEntry(0, GROUP, "later"), 1.0)
         assert bridge.remove_permanent(PermanentEntry(0, GROUP, "later"), 1.0) == []
-        assert bridge.permanent_entries.all() == []
+        assert bridge.multicast.permanent.all() == []
 
     @pytest.mark.parametrize(
         ("entry", "field"),
@@ -162,7 +163,7 @@ class TestPermanent:
         with pytest.raises(InputError) as refused:
             bridge.add_permanent(entry, 1.0)
         assert refused.value.field == field
-        assert entry not in bridge.permanent_entries
+        assert entry not in bridge.multicast.permanent
 
     def test_what_is_none_cannot_be_removed(self) -> None:
         bridge, _ = make()
@@ -176,36 +177,38 @@ class TestOnAndOff:
     def test_off_everything_is_taken_out_and_frames_flood(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
-        effects = bridge.set_multicast(None, {}, now)
+        bridge.hear("snooped", [(1, join())], now)
+        effects = reaction(bridge, changed(bridge, multicast=None, multicast_vlans={}), now)
         # Flooding begins before the entry goes.
         assert effects == [SetUnregistered(0, Family.IPV4, None), RemoveGroup(0, GROUP, None)]
-        assert bridge.snooping is None
-        assert bridge.multicast_snapshot(now) is None
-        assert bridge.set_multicast(None, {}, now) == []
+        assert bridge.multicast.running is None
+        assert bridge.multicast.status(now) is None
+        assert reaction(bridge, changed(bridge, multicast=None, multicast_vlans={}), now) == []
         # What the switch still sends here goes on as any multicast does.
         frame = join()
-        assert bridge.snooped(1, frame, now) == [SendFrame(frozenset({2, 3, LOCAL_PORT}), frame)]
+        assert bridge.hear("snooped", [(1, frame)], now) == [
+            SendFrame(frozenset({2, 3, LOCAL_PORT}), frame)
+        ]
         bridge.put_port(port(1, up=False), now)
-        assert bridge.snooped(1, frame, now) == []
+        assert bridge.hear("snooped", [(1, frame)], now) == []
 
     def test_on_it_knows_the_ports_and_their_states(self) -> None:
         bridge, _ = make(stp=StpParams(), edges=("p1", "p3"))
-        bridge.set_multicast(None, {}, 0.4)
-        bridge.set_multicast(Params(), {}, 0.5)
+        bridge.set_params(changed(bridge, multicast=None, multicast_vlans={}), 0.4)
+        bridge.set_params(changed(bridge, multicast=Params(), multicast_vlans={}), 0.5)
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
-        assert bridge.snooped(2, join(), now) == []
+        bridge.hear("snooped", [(1, join())], now)
+        assert bridge.hear("snooped", [(2, join())], now) == []
         assert members(bridge) == {1, 3}
 
     def test_on_and_off_and_on_permanent_entries_stay(self) -> None:
         bridge, _ = make()
         bridge.add_permanent(PermanentEntry(0, GROUP, "p2"), 0.5)
-        bridge.set_multicast(None, {}, 0.6)
+        bridge.set_params(changed(bridge, multicast=None, multicast_vlans={}), 0.6)
         bridge.add_permanent(PermanentEntry(0, ip("239.2.2.2"), "p2"), 0.7)
         bridge.add_permanent(PermanentEntry(0, ip("239.3.3.3"), "p2"), 0.7)
         assert bridge.remove_permanent(PermanentEntry(0, ip("239.3.3.3"), "p2"), 0.8) == []
-        bridge.set_multicast(Params(), {}, 0.9)
+        bridge.set_params(changed(bridge, multicast=Params(), multicast_vlans={}), 0.9)
         restricted(bridge)
         assert members(bridge) == {2, 3}
         assert members(bridge, group=ip("239.2.2.2")) == {2, 3}
@@ -213,20 +216,23 @@ class TestOnAndOff:
 
     def test_ports_are_administered_while_it_is_off(self) -> None:
         bridge, _ = make()
-        bridge.set_multicast(None, {}, 0.5)
-        assert bridge.set_port_multicast(port(2), McastPort(mcast_router=2), 0.6) == []
-        bridge.set_multicast(Params(), {}, 0.7)
+        bridge.set_params(changed(bridge, multicast=None, multicast_vlans={}), 0.5)
+        router = changed_port(bridge, port(2), multicast=McastPort(mcast_router=2))
+        assert reaction(bridge, router, 0.6) == []
+        bridge.set_params(changed(bridge, multicast=Params(), multicast_vlans={}), 0.7)
         restricted(bridge)
         assert SetUnregistered(0, Family.IPV4, frozenset({2, 3})) in snooper(bridge).desired()
 
     def test_of_a_bridge_without_ports_nothing_happens_yet(self) -> None:
         bridge = Bridge(1, BridgeParams())
-        assert bridge.set_multicast(QUERIER, {}, 0.0) == []
+        assert reaction(bridge, changed(bridge, multicast=QUERIER, multicast_vlans={}), 0.0) == []
         assert sent(bridge.set_ports([port(1)], 1.0))
 
     def test_mld_reports_reach_router_ports_only(self) -> None:
         bridge, _ = make()
-        bridge.snooped(3, V6.query(), 1.0)
+        bridge.hear("snooped", [(3, V6.query())], 1.0)
         bridge.tick(12.0)
         frame = V6.join()
-        assert sent(bridge.snooped(1, frame, 13.0)) == [SendFrame(frozenset({3}), frame)]
+        assert sent(bridge.hear("snooped", [(1, frame)], 13.0)) == [
+            SendFrame(frozenset({3}), frame)
+        ]

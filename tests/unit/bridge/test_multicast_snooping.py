@@ -19,8 +19,8 @@ from ofapp.bridge.multicast import (
     VlanParams,
 )
 from ofapp.bridge.multicast import PortParams as McastPort
-from ofapp.bridge.multicast.on_bridge import MAX_VLANS
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
+from ofapp.bridge.multicast.running import MAX_VLANS
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.params.policy import PortPolicy
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -30,6 +30,7 @@ from ofapp.bridge.stp import TopologyChanged
 from ofapp.bridge.stp.bpdu import Bpdu, BpduRole, BpduType
 from ofapp.bridge.stp.bpdu import encode as encode_bpdu
 from ofapp.bridge.stp.vectors import PriorityVector, Times, bridge_identifier
+from tests.unit.bridge.changes import changed, changed_port
 from tests.unit.bridge.snooping_bridge import (
     GROUP,
     OWN,
@@ -53,24 +54,26 @@ class TestPorts:
     def test_members_are_forwarded_to_with_router_ports(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        assert SetGroup(0, GROUP, None, frozenset({1, 3})) in bridge.snooped(1, join(), now)
+        assert SetGroup(0, GROUP, None, frozenset({1, 3})) in bridge.hear(
+            "snooped", [(1, join())], now
+        )
 
     def test_a_port_that_goes_down_is_a_member_no_more(self) -> None:
         """Whoever is there when it is up again is asked at once, and gets nothing unasked."""
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
+        bridge.hear("snooped", [(1, join())], now)
         assert RemoveGroup(0, GROUP, None) in bridge.put_port(port(1, up=False), now + 1)
         up = bridge.put_port(port(1), now + 2)
         assert members(bridge) is None
         assert any(frame.ports == {1} for frame in sent(up))
-        bridge.snooped(1, join(), now + 3)
+        bridge.hear("snooped", [(1, join())], now + 3)
         assert members(bridge) == {1, 3}
 
     def test_a_port_that_is_shut_is_a_member_no_more(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
+        bridge.hear("snooped", [(1, join())], now)
         shut = PortParams(policy=PortPolicy(shutdown=True))
         bridge.set_params(replace(bridge.params, ports={"p1": shut}), now + 1)
         assert members(bridge) is None
@@ -87,7 +90,7 @@ class TestPorts:
         """It is no router port when its link is up again, until a router is heard there."""
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
+        bridge.hear("snooped", [(1, join())], now)
         bridge.put_port(port(3, up=False), now + 1)
         bridge.put_port(port(3), now + 2)
         assert members(bridge) == {1}
@@ -95,7 +98,7 @@ class TestPorts:
     def test_a_port_that_is_gone_is_forgotten(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
+        bridge.hear("snooped", [(1, join())], now)
         assert RemoveGroup(0, GROUP, None) in bridge.remove_port(1, now + 1)
         bridge.put_port(port(1), now + 2)
         assert members(bridge) is None
@@ -105,8 +108,8 @@ class TestPorts:
         bridge, _ = make(stp=StpParams(), edges=("p1", "p3"))
         now = restricted(bridge)
         # Port 2 discards: what arrives there is not heeded, and queries do not go there.
-        assert bridge.snooped(2, join(), now) == []
-        bridge.snooped(1, join(), now)
+        assert bridge.hear("snooped", [(2, join())], now) == []
+        bridge.hear("snooped", [(1, join())], now)
         assert members(bridge) == {1, 3}
         assert snooper(bridge).snapshot(now).counters[2]["drop_not_forwarding"] == 1
 
@@ -117,7 +120,7 @@ class TestPorts:
     def test_a_port_has_the_parameters_of_its_name(self) -> None:
         bridge, _ = make(ports={"p2": McastPort(mcast_router=2), "new": McastPort(mcast_router=2)})
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
+        bridge.hear("snooped", [(1, join())], now)
         assert members(bridge) == {1, 2, 3}
         bridge.put_port(port(2, name="old"), now + 1)
         assert members(bridge) == {1, 3}
@@ -127,7 +130,9 @@ class TestPorts:
     def test_a_port_is_administered(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        effects = bridge.set_port_multicast(port(2), McastPort(mcast_router=2), now)
+        effects = bridge.set_params(
+            changed_port(bridge, port(2), multicast=McastPort(mcast_router=2)), now
+        )
         assert SetUnregistered(0, Family.IPV4, frozenset({2, 3})) in effects
         assert bridge.params.port("p2").multicast.mcast_router == 2
 
@@ -140,14 +145,14 @@ class TestPorts:
         now = restricted(bridge)
         restricted(bridge, 5)
         if live:
-            bridge.snooped(1, query(5), now)
-            bridge.set_port_multicast(port(1), own, now)
-            bridge.set_port_multicast(port(2), more, now)
-        bridge.snooped(1, query(5), now)
+            bridge.hear("snooped", [(1, query(5))], now)
+            bridge.set_params(changed_port(bridge, port(1), multicast=own), now)
+            bridge.set_params(changed_port(bridge, port(2), multicast=more), now)
+        bridge.hear("snooped", [(1, query(5))], now)
         desired = snooper(bridge).desired()
         assert SetUnregistered(0, Family.IPV4, frozenset({1, 3})) in desired
         assert SetUnregistered(5, Family.IPV4, frozenset({2, 3})) in desired
-        bridge.set_port_multicast(port(2), McastPort(), now)
+        bridge.set_params(changed_port(bridge, port(2), multicast=McastPort()), now)
         desired = snooper(bridge).desired()
         assert SetUnregistered(5, Family.IPV4, frozenset({3})) in desired
 
@@ -172,13 +177,13 @@ class TestTopologyChange:
             effects += bridge.tick(due)
             due = bridge.next_wakeup()
         bridge.put_port(port(2, up=False), 50.0)
-        assert sent(bridge.followed([TopologyChanged(3)], 60.0))
+        assert sent(bridge.carry_out([TopologyChanged(3)], 60.0))
 
     def test_a_change_that_a_neighbour_tells_is_asked_about_at_once(self) -> None:
         """The root of a pair: nobody else is to be told of it, so no timer of its tree starts."""
         bridge, now = pair_root()
-        effects = bridge.bpdu(2, TC, now)
-        assert not bridge.stp_status(now).topology_change  # type: ignore[union-attr]
+        effects = bridge.hear("bpdu", [(2, TC)], now)
+        assert not bridge.stp.status(now).topology_change  # type: ignore[union-attr]
         assert {3} == {port for frame in sent(effects) for port in frame.ports} - {1, 2, LOCAL_PORT}
         kinds = {frame.frame[12:14] for frame in sent(effects) if frame.ports >= {1, 2}}
         assert kinds == {bytes.fromhex("0800"), bytes.fromhex("86dd")}
@@ -189,7 +194,7 @@ class TestTopologyChange:
         bridge, now = pair_root()
         begun, asked, told = now, 0, list[str]()
         while now < begun + 120.0:
-            effects = bridge.bpdu(2, TC, now) + bridge.tick(now)
+            effects = bridge.hear("bpdu", [(2, TC)], now) + bridge.tick(now)
             asked += sum(frame.ports >= {1, 2} for frame in sent(effects))
             told += [kind for kind in kinds(effects) if kind.startswith("mcast.changes")]
             now += 0.02
@@ -204,12 +209,14 @@ class TestTopologyChange:
             assert due is not None
             assert due < now + 60.0
             told += kinds(bridge.tick(due))
-        assert any(frame.ports >= {1, 2} for frame in sent(bridge.bpdu(2, TC, due + 5.0)))
+        assert any(
+            frame.ports >= {1, 2} for frame in sent(bridge.hear("bpdu", [(2, TC)], due + 5.0))
+        )
 
     def test_a_bridge_that_does_not_snoop_has_nobody_to_tell(self) -> None:
         bridge, _ = make(Params(), stp=StpParams(), edges=())
-        bridge.set_multicast(None, {}, 1.0)
-        assert bridge.followed([TopologyChanged(1)], 2.0) == []
+        bridge.set_params(changed(bridge, multicast=None, multicast_vlans={}), 1.0)
+        assert bridge.carry_out([TopologyChanged(1)], 2.0) == []
 
 
 TC = encode_bpdu(
@@ -241,7 +248,9 @@ class TestVlans:
         bridge, _ = make()
         assert snooper(bridge).vlans == {0}
         now = restricted(bridge, 7)
-        assert SetGroup(7, GROUP, None, frozenset({1, 3})) in bridge.snooped(1, join(7), now)
+        assert SetGroup(7, GROUP, None, frozenset({1, 3})) in bridge.hear(
+            "snooped", [(1, join(7))], now
+        )
         assert members(bridge, 0) is None
 
     @pytest.mark.parametrize("kind", [0x8100, 0x88A8])
@@ -249,12 +258,12 @@ class TestVlans:
         bridge, _ = make()
         frame = V4.query()
         frame = frame[:12] + tag(7, kind) + frame[12:]
-        (forwarded,) = sent(bridge.snooped(3, frame, 1.0))
+        (forwarded,) = sent(bridge.hear("snooped", [(3, frame)], 1.0))
         assert forwarded == SendFrame(frozenset({1, 2, LOCAL_PORT}), frame)
 
     def test_a_tag_without_anything_behind_is_none(self) -> None:
         bridge, _ = make()
-        bridge.snooped(1, bytes(12) + tag(7), 1.0)
+        bridge.hear("snooped", [(1, bytes(12) + tag(7))], 1.0)
         assert snooper(bridge).vlans == {0}
 
     def test_queries_of_ours_are_tagged(self) -> None:
@@ -310,12 +319,12 @@ class TestVlans:
         bridge, _ = make()
         bridge.set_params(replace(bridge.params, vlans=frozenset({7})), 20.0)
         assert snooper(bridge).vlans == {0}
-        told = bridge.set_multicast(QUERIER, {}, 21.0)
+        told = bridge.set_params(changed(bridge, multicast=QUERIER, multicast_vlans={}), 21.0)
         assert {frame.frame[12:16] for frame in sent(told) if tagged(frame.frame)} == {tag(7)}
 
     def test_a_vlan_has_its_own_parameters_and_others_the_bridges(self) -> None:
         bridge, _ = make(QUERIER, {7: VlanParams(mcast_snooping=False)})
-        bridge.snooped(1, join(9), 1.0)
+        bridge.hear("snooped", [(1, join(9))], 1.0)
         told = snooper(bridge).snapshot(2.0)
         states = {(info.vid, info.family): info.state for info in told.queriers}
         assert (states[0, 4], states[7, 4], states[9, 4]) == ("self", "none", "self")
@@ -324,22 +333,24 @@ class TestVlans:
 
     def test_administering_the_bridge_reaches_every_vlan(self) -> None:
         bridge, _ = make()
-        bridge.snooped(1, join(9), 1.0)
-        effects = bridge.set_multicast(QUERIER, {7: VlanParams()}, 2.0)
+        bridge.hear("snooped", [(1, join(9))], 1.0)
+        effects = bridge.set_params(
+            changed(bridge, multicast=QUERIER, multicast_vlans={7: VlanParams()}), 2.0
+        )
         assert {frame.frame[12:16] for frame in sent(effects) if tagged(frame.frame)} == {tag(9)}
         assert any(not tagged(frame.frame) for frame in sent(effects))
         # VLAN 7 is given back to the bridge, and asks from then on.
-        effects = bridge.set_multicast(QUERIER, {}, 3.0)
+        effects = bridge.set_params(changed(bridge, multicast=QUERIER, multicast_vlans={}), 3.0)
         assert {frame.frame[12:16] for frame in sent(effects)} == {tag(7)}
 
     def test_vlans_above_the_limit_flood_and_it_is_told_once(self) -> None:
         bridge, _ = make()
         told: list[Effect] = []
         for vid in range(1, MAX_VLANS + 1):
-            told += bridge.snooped(1, join(vid), 1.0)
+            told += bridge.hear("snooped", [(1, join(vid))], 1.0)
         assert "mcast.vlans" not in kinds(told)
         frame = join(MAX_VLANS + 1)
-        effects = bridge.snooped(1, frame, 2.0)
+        effects = bridge.hear("snooped", [(1, frame)], 2.0)
         (event,) = (effect for effect in effects if isinstance(effect, Event))
         assert (event.kind, event.severity) == ("mcast.vlans", Severity.WARNING)
         assert event.data == {"limit": MAX_VLANS}
@@ -347,27 +358,29 @@ class TestVlans:
         assert sent(effects) == [flooded]
         # Those that are looked after are none the worse.
         restricted(bridge, 5)
-        bridge.snooped(1, join(5), 20.0)
+        bridge.hear("snooped", [(1, join(5))], 20.0)
         assert members(bridge, 5) == {1, 3}
         bridge.put_port(port(3, up=False), 30.0)
-        assert bridge.snooped(1, frame, 40.0) == [SendFrame(frozenset({2, LOCAL_PORT}), frame)]
+        assert bridge.hear("snooped", [(1, frame)], 40.0) == [
+            SendFrame(frozenset({2, LOCAL_PORT}), frame)
+        ]
         assert snooper(bridge).counters["vlans_refused"] == 2
         assert MAX_VLANS + 1 not in snooper(bridge).vlans
 
     def test_a_port_that_invents_vlans_harms_nobody_else(self) -> None:
         bridge, _ = make()
         for vid in range(1, MAX_VLANS + 2):
-            bridge.snooped(1, join(vid), 1.0)
+            bridge.hear("snooped", [(1, join(vid))], 1.0)
         assert MAX_VLANS + 1 not in snooper(bridge).vlans
-        bridge.snooped(2, join(MAX_VLANS + 1), 2.0)
+        bridge.hear("snooped", [(2, join(MAX_VLANS + 1))], 2.0)
         assert MAX_VLANS + 1 in snooper(bridge).vlans
 
     def test_a_vlan_where_nothing_is_known_any_more_makes_room(self) -> None:
         bridge, _ = make()
         for vid in range(1, MAX_VLANS + 2):
-            bridge.snooped(1, join(vid), 1.0)
+            bridge.hear("snooped", [(1, join(vid))], 1.0)
         bridge.tick(1000.0)  # every membership has aged
-        effects = bridge.snooped(1, join(MAX_VLANS + 1), 1000.0)
+        effects = bridge.hear("snooped", [(1, join(MAX_VLANS + 1))], 1000.0)
         assert kinds(effects) == ["mcast.vlans.cleared"]
         assert MAX_VLANS + 1 in snooper(bridge).vlans
         assert len(snooper(bridge).vlans) == MAX_VLANS + 1
@@ -378,7 +391,7 @@ class TestPause:
     def test_no_time_passes_while_the_switch_is_away(self) -> None:
         bridge, _ = make()
         now = restricted(bridge)
-        bridge.snooped(1, join(), now)
+        bridge.hear("snooped", [(1, join())], now)
         bridge.pause(now + 1)
         assert bridge.next_wakeup() is None
         assert bridge.tick(now + 10_000) == []

@@ -7,12 +7,13 @@ from collections import deque
 import pytest
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees
+from tests.unit.bridge.changes import changed
 
 CABLES = (1, 2)
 """Two of them: port 1 to port 1 and port 2 to port 2."""
@@ -30,7 +31,7 @@ class Pair:
 
     @staticmethod
     def _bridge(number: int, own: OwnTrees) -> Bridge:
-        return Bridge(number, BridgeParams(stp=StpParams(priority=4096 * number)), Commons(own))
+        return Bridge(number, BridgeParams(stp=StpParams(priority=4096 * number)), SharedState(own))
 
     def carry(self, sender: Bridge, effects: list[Effect], now: float) -> None:
         """Pass BPDUs to and fro until nobody has anything to say."""
@@ -42,7 +43,7 @@ class Pair:
                 if isinstance(effect, SendFrame):
                     (port,) = effect.ports
                     self.said += 1
-                    waiting.append((other, other.bpdu(port, effect.frame, now)))
+                    waiting.append((other, other.hear("bpdu", [(port, effect.frame)], now)))
 
     def until(self, now: float, end: float) -> None:
         """Let time pass."""
@@ -54,12 +55,12 @@ class Pair:
     def demote(self, now: float) -> int:
         """Make the first, the root, the worst; gives the BPDUs of the next second."""
         before, first = self.said, self.bridges[0]
-        self.carry(first, first.set_stp(StpParams(priority=61440), now), now)
+        self.carry(first, first.set_params(changed(first, stp=StpParams(priority=61440)), now), now)
         self.until(now, now + 1)
         return self.said - before
 
     def roots(self) -> set[int]:
-        statuses = (bridge.stp_status(20.0) for bridge in self.bridges)
+        statuses = (bridge.stp.status(20.0) for bridge in self.bridges)
         return {status.root for status in statuses if status is not None}
 
 
@@ -93,26 +94,26 @@ def test_a_tree_that_does_not_run_is_nobodys(how: str) -> None:
     if how == "away":
         first.pause(10.0)
     else:
-        first.set_stp(None, 10.0)
+        first.set_params(changed(first, stp=None), 10.0)
     assert own.find(identifier) is None
     if how == "away":
         first.resume(11.0)
         assert own.find(identifier) is None, "nobody has seen yet what the switch holds"
-        first.go_on_stp(11.0)
+        first.go_on(11.0)
     else:
-        first.set_stp(StpParams(priority=4096), 11.0)
+        first.set_params(changed(first, stp=StpParams(priority=4096)), 11.0)
     assert own.find(identifier) is not None
 
 
 def test_a_revived_tree_is_nobodys_until_its_switch_is_seen_to_agree() -> None:
     own = OwnTrees()
     first = Pair((own, own)).bridges[0]
-    dumped = first.dump_stp()
+    dumped = first.stp.dump()
     assert dumped is not None
     later = OwnTrees()
-    again = Bridge(1, first.params, Commons(later))
-    again.revive_stp(dumped)
+    again = Bridge(1, first.params, SharedState(later))
+    again.stp.restore(dumped)
     assert later.find(4096 << 48 | first.address) is None
     again.resume(0.0)
-    again.go_on_stp(0.0)
+    again.go_on(0.0)
     assert later.find(4096 << 48 | first.address) is not None

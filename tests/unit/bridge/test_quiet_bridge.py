@@ -9,6 +9,7 @@ from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp.bpdu import decode, encode
+from tests.unit.bridge.changes import changed
 
 PORTS = [
     Port(LOCAL_PORT, "br0", 0x020000000001, True, 1000),
@@ -54,7 +55,7 @@ def test_each_hello_is_whole_and_has_a_number_of_its_own() -> None:
 def test_a_hello_says_what_is_true_now() -> None:
     bridge = resting()
     before = [decode(effect.frame) for _, effect in lived(bridge, 30.0)][-1]
-    bridge.set_stp(StpParams(priority=4096), 30.5)
+    bridge.set_params(changed(bridge, stp=StpParams(priority=4096)), 30.5)
     after = [decode(effect.frame) for _, effect in lived(bridge, 40.0)][-1]
     assert before.vector.root >> 48 == 32768
     assert after.vector.root >> 48 == after.vector.bridge >> 48 == 4096

@@ -50,7 +50,7 @@ class Chain:
         far = beyond(place)
         if far is not None:
             at, port = far
-            self.carry(at, self.bridges[at].snooped(port, frame, self.now))
+            self.carry(at, self.bridges[at].hear("snooped", [(port, frame)], self.now))
         elif place in self.members and is_query(frame):
             self.join(place)
 
@@ -60,7 +60,7 @@ class Chain:
         host = 16 * at + port
         new = self.vx.report((TO_EX, self.vx.group, []), host=host)
         frame = self.vx.join(host=host) if self.old else new
-        self.carry(at, self.bridges[at].snooped(port, frame, self.now))
+        self.carry(at, self.bridges[at].hear("snooped", [(port, frame)], self.now))
 
     def advance(self, seconds: float) -> None:
         end = self.now + seconds
@@ -86,7 +86,7 @@ class Chain:
             yield place
 
     def out(self, at: int, port: int, group: bytes) -> set[Place]:
-        snooper = self.bridges[at].snooping
+        snooper = self.bridges[at].multicast.running
         assert snooper is not None
         ports: frozenset[int] | None = None
         for wanted in snooper.desired():
@@ -121,8 +121,8 @@ def test_streams_get_to_members_wherever_they_are_and_to_no_other_host(
         chain.join((at, 1))
     chain.advance(600.0)
     for at, bridge in enumerate(chain.bridges):
-        assert bridge.snooping is not None
-        snapshot = bridge.snooping.snapshot(chain.now)
+        assert bridge.multicast.running is not None
+        snapshot = bridge.multicast.running.snapshot(chain.now)
         active = {Family(info.family) for info in snapshot.queriers if info.active}
         assert active == {Family.IPV4, Family.IPV6}
         for port in (1, 2):

@@ -19,6 +19,7 @@ from ofapp.bridge.effects import SendFrame
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.bridge.stp import BridgeParams as StpParams
+from tests.unit.bridge.changes import changed
 
 Keys = tuple[str | int, ...]
 
@@ -44,8 +45,8 @@ def lived(seconds: int) -> Iterator[Bridge]:
         now = half / 2
         said, heard = bridge.tick(now), root.tick(now)
         while said or heard:
-            told = [e for frame in frames(said) for e in root.bpdu(1, frame, now)]
-            said = [e for frame in frames(heard) for e in bridge.bpdu(1, frame, now)]
+            told = [e for frame in frames(said) for e in root.hear("bpdu", [(1, frame)], now)]
+            said = [e for frame in frames(heard) for e in bridge.hear("bpdu", [(1, frame)], now)]
             heard = told
         yield bridge
 
@@ -53,19 +54,19 @@ def lived(seconds: int) -> Iterator[Bridge]:
 @cache
 def taken() -> str:
     *_, bridge = lived(6)
-    return json.dumps(bridge.dump_stp())
+    return json.dumps(bridge.stp.dump())
 
 
 def revived(text: str) -> Bridge:
     bridge = Bridge(2, BridgeParams(stp=StpParams()))
-    bridge.revive_stp(json.loads(text))
+    bridge.stp.restore(json.loads(text))
     return bridge
 
 
 def test_every_moment_of_a_bridge_can_be_gone_on_with() -> None:
     for bridge in lived(6):
-        text = json.dumps(bridge.dump_stp())
-        assert json.dumps(revived(text).dump_stp()) == text
+        text = json.dumps(bridge.stp.dump())
+        assert json.dumps(revived(text).stp.dump()) == text
 
 
 def test_what_an_earlier_version_has_written_is_read() -> None:
@@ -74,7 +75,7 @@ def test_what_an_earlier_version_has_written_is_read() -> None:
     tree["format"], alike = 2, tree.pop("alike")
     tree["ports"] = [{**alike, **port} for port in tree["ports"]]
     bridge = revived(json.dumps(document))
-    assert json.dumps(bridge.dump_stp()) == taken()
+    assert json.dumps(bridge.stp.dump()) == taken()
 
 
 def places(value: Any, above: Keys = ()) -> Iterator[Keys]:
@@ -119,9 +120,9 @@ def damaged(text: str, steps: list[tuple[int, Any, bool]]) -> Any:
 def test_a_damaged_snapshot_is_refused_or_serves(steps: list[tuple[int, Any, bool]]) -> None:
     bridge = Bridge(2, BridgeParams(stp=StpParams()))
     try:
-        bridge.revive_stp(damaged(taken(), steps))
+        bridge.stp.restore(damaged(taken(), steps))
     except ValueError:
-        assert bridge.spanning_tree is None
+        assert bridge.stp.running is None
         return
     serve(bridge)
 
@@ -139,12 +140,12 @@ def serve(bridge: Bridge) -> None:
         wakings += 1
         assert wakings < 1000, "it is always due"
         for frame in heard:
-            bridge.bpdu(1, frame, now)
-    status = bridge.stp_status(now)
+            bridge.hear("bpdu", [(1, frame)], now)
+    status = bridge.stp.status(now)
     assert status is not None
-    json.dumps(bridge.dump_stp())
+    json.dumps(bridge.stp.dump())
     bridge.remove_port(2, now)
-    bridge.set_stp(None, now)
+    bridge.set_params(changed(bridge, stp=None), now)
 
 
 @settings(max_examples=2000 if os.environ.get("OFAPP_THOROUGH") else 100)
@@ -157,4 +158,4 @@ def serve(bridge: Bridge) -> None:
 def test_so_is_any_other_document(under: str, value: Any) -> None:
     document = {**json.loads(taken()), under: value} if under else value
     with pytest.raises(ValueError, match=r"\w"):
-        Bridge(2, BridgeParams(stp=StpParams())).revive_stp(document)
+        Bridge(2, BridgeParams(stp=StpParams())).stp.restore(document)

@@ -25,7 +25,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortParams as StpPortParams
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.bridge.switch_restart import begin_anew
+from tests.unit.bridge.changes import changed, changed_port, reaction
 
 A, B = 0x02000000000A, 0x02000000000B
 
@@ -53,7 +53,7 @@ def converge(one: Bridge, other: Bridge, effects: list[Effect], now: float) -> N
     while waiting:
         bridge, frame = waiting.pop(0)
         back = other if bridge is one else one
-        waiting += [(back, answer) for answer in frames(bridge.bpdu(1, frame, now), 1)]
+        waiting += [(back, answer) for answer in frames(bridge.hear("bpdu", [(1, frame)], now), 1)]
 
 
 class TestPortStates:
@@ -65,8 +65,8 @@ class TestPortStates:
             LOCAL_PORT: PortState.FORWARDING,
         }
         assert bridge.relay.flood_ports == {LOCAL_PORT}
-        assert bridge.traps(1)
-        assert not bridge.traps(LOCAL_PORT)
+        assert bridge.stp.traps(1)
+        assert not bridge.stp.traps(LOCAL_PORT)
         assert bridge.learning.learn([(1, 0, A)], 1.0) == []
 
     def test_the_only_port_that_is_up_opens_although_one_that_is_down_is_told_of_first(
@@ -75,8 +75,8 @@ class TestPortStates:
         bridge = Bridge(1, BridgeParams(stp=StpParams()))
         bridge.set_ports([port(1, up=False), port(2), Port(LOCAL_PORT, "br1", 0x0200, True)], 0.0)
         assert bridge.relay.states[2] is PortState.FORWARDING
-        bridge.set_stp(None, 1.0)
-        bridge.set_stp(StpParams(), 2.0)
+        bridge.set_params(changed(bridge, stp=None), 1.0)
+        bridge.set_params(changed(bridge, stp=StpParams()), 2.0)
         assert bridge.relay.states == {
             2: PortState.FORWARDING,
             LOCAL_PORT: PortState.FORWARDING,
@@ -116,9 +116,9 @@ class TestPortStates:
         hello = root.put_port(port(1, up=False), 4.0) + root.put_port(port(1), 4.1)
         # Port 2 is no edge any more: a bridge is heard there.
         (frame,) = frames(make(3).put_port(port(9), 4.2) or hello, 9)
-        bridge.bpdu(2, frame, 4.2)
+        bridge.hear("bpdu", [(2, frame)], 4.2)
         (superior,) = list(frames(hello, 1))[-1:]
-        effects = bridge.bpdu(1, superior, 4.3)
+        effects = bridge.hear("bpdu", [(1, superior)], 4.3)
         kinds = [type(effect) for effect in effects]
         if SetPortState(2, PortState.DISCARDING) in effects:
             blocked = effects.index(SetPortState(2, PortState.DISCARDING))
@@ -161,26 +161,28 @@ class TestLearningState:
 class TestAdministration:
     def test_without_spanning_tree_everything_forwards_and_nothing_is_trapped(self) -> None:
         bridge = make()
-        effects = bridge.set_stp(None, 1.0)
+        effects = bridge.set_params(changed(bridge, stp=None), 1.0)
         assert SetFlood(frozenset({1, 2, LOCAL_PORT})) in effects
-        assert not bridge.traps(1)
+        assert not bridge.stp.traps(1)
         assert bridge.next_wakeup() is None
-        assert bridge.bpdu(1, b"", 1.0) == bridge.tick(1.0) == []
+        assert bridge.hear("bpdu", [(1, b"")], 1.0) == bridge.tick(1.0) == []
 
     def test_turning_it_on_blocks_first(self) -> None:
         bridge = make()
-        bridge.set_stp(None, 1.0)
-        effects = bridge.set_stp(StpParams(priority=0), 2.0)
+        bridge.set_params(changed(bridge, stp=None), 1.0)
+        effects = bridge.set_params(changed(bridge, stp=StpParams(priority=0)), 2.0)
         assert SetPortState(1, PortState.DISCARDING) in effects
         assert bridge.relay.flood_ports == {LOCAL_PORT}
-        assert bridge.spanning_tree is not None
-        assert bridge.spanning_tree.tree.snapshot().params.priority == 0
+        assert bridge.stp.running is not None
+        assert bridge.stp.running.tree.snapshot().params.priority == 0
 
     def test_a_port_without_it_forwards_and_lets_bpdus_pass(self) -> None:
         bridge = make()
-        effects = bridge.set_port_stp(port(1), StpPortParams(enabled=False), 1.0)
+        effects = bridge.set_params(
+            changed_port(bridge, port(1), stp=StpPortParams(enabled=False)), 1.0
+        )
         assert SetPortState(1, PortState.FORWARDING) in effects
-        assert not bridge.traps(1)
+        assert not bridge.stp.traps(1)
         # and the parameters hold for a port that comes later, too
         bridge.remove_port(1, 2.0)
         assert SetPortState(1, PortState.FORWARDING) in bridge.put_port(port(1), 3.0)
@@ -189,13 +191,13 @@ class TestAdministration:
     def test_ports_outside_the_tree_are_left_alone(self, number: int) -> None:
         bridge = make()
         stranger = Port(number, "x", 1, True)
-        assert bridge.set_port_stp(stranger, StpPortParams(), 1.0) == []
+        assert reaction(bridge, changed_port(bridge, stranger, stp=StpPortParams()), 1.0) == []
         assert bridge.recover_port(stranger, 1.0) == []
 
     def test_a_guard_is_released_by_hand(self) -> None:
         bridge = make(p1=StpPortParams(admin_edge=True, bpdu_guard=True))
         (hello, *_) = frames(make(2).put_port(port(1, up=False), 1.0) + make(2).tick(2.5), 1)
-        effects = bridge.bpdu(1, hello, 2.5)
+        effects = bridge.hear("bpdu", [(1, hello)], 2.5)
         assert SetPortState(1, PortState.DISCARDING) in effects
         bridge.recover_port(port(1), 3.0)
         assert bridge.relay.states[1] is PortState.FORWARDING
@@ -213,7 +215,7 @@ class TestAway:
         assert bridge.tick(50.0) == []
         bridge.resume(100.0)
         assert bridge.next_wakeup() is None  # what does the switch hold?
-        bridge.go_on_stp(100.0)
+        bridge.go_on(100.0)
         due = bridge.next_wakeup()
         assert due is not None
         assert due > 100.0
@@ -231,14 +233,14 @@ class TestRestart:
 
     def revived(self, document: Any, params: BridgeParams | None = None) -> Bridge:
         bridge = Bridge(2, params or BridgeParams(stp=StpParams()))
-        bridge.revive_stp(json.loads(json.dumps(document)))
+        bridge.stp.restore(json.loads(json.dumps(document)))
         return bridge
 
     def test_a_revived_tree_goes_on_where_it_was(self) -> None:
         bridge, root = self.converged()
-        again = self.revived(bridge.dump_stp())
-        assert again.spanning_tree is not None
-        assert again.spanning_tree.states() == bridge.spanning_tree.states()  # type: ignore[union-attr]
+        again = self.revived(bridge.stp.dump())
+        assert again.stp.running is not None
+        assert again.stp.running.states() == bridge.stp.running.states()  # type: ignore[union-attr]
         # In another process time has another origin.
         again.resume(1000.0)
         local = Port(LOCAL_PORT, "br2", 0x020000000102, True)
@@ -248,14 +250,14 @@ class TestRestart:
         for now in (1000.5, 1001.5, 1002.5):
             root_says = root.tick(now - 998.0)
             for frame in frames(root_says, 1):
-                again.bpdu(1, frame, now)
+                again.hear("bpdu", [(1, frame)], now)
             again.tick(now)
             assert again.relay.states[1] is PortState.FORWARDING
-        assert again.spanning_tree.tree.snapshot() is not None
+        assert again.stp.running.tree.snapshot() is not None
 
     def test_ports_that_are_others_now_begin_anew(self) -> None:
         bridge, _ = self.converged()
-        again = self.revived(bridge.dump_stp())
+        again = self.revived(bridge.stp.dump())
         again.resume(50.0)
         again.set_ports([Port(1, "other", 1, True), port(3)], 50.0)
         assert again.relay.states == {1: PortState.DISCARDING, 3: PortState.DISCARDING}
@@ -276,20 +278,20 @@ class TestRestart:
     )
     def test_what_is_no_dump_of_this_bridge_is_refused(self, damage: Any) -> None:
         bridge, _ = self.converged()
-        document = json.loads(json.dumps(bridge.dump_stp()))
+        document = json.loads(json.dumps(bridge.stp.dump()))
         damage(document)
         fresh = Bridge(2, BridgeParams(stp=StpParams()))
         with pytest.raises(ValueError, match=r"\w"):
-            fresh.revive_stp(document)
-        assert fresh.spanning_tree is None
+            fresh.stp.restore(document)
+        assert fresh.stp.running is None
 
     def test_a_bridge_that_shall_not_run_it_does_not(self) -> None:
         bridge, _ = self.converged()
         with pytest.raises(ValueError, match="off"):
-            Bridge(2, BridgeParams()).revive_stp(bridge.dump_stp() or {})
+            Bridge(2, BridgeParams()).stp.restore(bridge.stp.dump() or {})
 
     def test_beginning_anew_blocks(self) -> None:
         bridge, _ = self.converged()
-        effects = [effect for part in begin_anew(bridge, False, lambda: 3.0) for effect in part]
+        effects = [effect for part in bridge.restart_stp(False, lambda: 3.0) for effect in part]
         assert SetPortState(1, PortState.DISCARDING) in effects
         assert bridge.relay.states[1] is PortState.DISCARDING

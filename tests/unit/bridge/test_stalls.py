@@ -55,7 +55,7 @@ class Ring:
         arrived = [item for item in self.wire if item[0] <= self.now]
         self.wire = [item for item in self.wire if item[0] > self.now]
         for _, to, port, frame in arrived:
-            self.carry(to, self.bridges[to].bpdu(port, frame, self.now))
+            self.carry(to, self.bridges[to].hear("bpdu", [(port, frame)], self.now))
         if self.alive:
             for bridge in self.bridges:
                 bridge.beat(self.now)

@@ -10,7 +10,7 @@ from ofapp.bridge.effects import Effect, InstallEntry, LookAgain, SendFrame
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.stp import PortState, SetPortState
-from ofapp.bridge.switch_restart import PORTION, begin_anew
+from ofapp.bridge.stp.on_bridge import PORTION
 from ofapp.openflow.switch.audit.sweep import Occasion, Sweep
 
 A, B, C = 0x02000000000A, 0x02000000000B, 0x02000000000C
@@ -30,7 +30,7 @@ def run(bridge: Bridge, until: float) -> list[Effect]:
 
 def lose(bridge: Bridge, lost: bool = True) -> list[list[Effect]]:
     """All flows are lost at LATER, or are not what the tree believes."""
-    return list(begin_anew(bridge, lost, lambda: LATER))
+    return list(bridge.restart_stp(lost, lambda: LATER))
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_they_come_back_as_their_ports_open(bridge: Bridge) -> None:
 
 def test_those_before_a_bridge_are_forgotten(bridge: Bridge) -> None:
     """While the switch held nothing, its neighbours may have opened another way."""
-    told = bridge.bpdus([(1, bpdu())], LATER + 0.5)
+    told = bridge.hear("bpdu", [(1, bpdu())], LATER + 0.5)
     assert any(isinstance(effect, SendFrame) for effect in told)
     assert bridge.fdb.get(0, A) is None
     assert bridge.fdb.get(0, B) is not None
@@ -139,7 +139,7 @@ def test_a_port_that_goes_while_others_begin_anew_is_gone() -> None:
     made = Bridge(1, BridgeParams(stp=stp.BridgeParams()))
     made.set_ports(map(port, range(1, 2 * PORTION + 1)), 0.0)
     run(made, LATER)
-    portions = begin_anew(made, True, lambda: LATER)
+    portions = made.restart_stp(True, lambda: LATER)
     next(portions)
     made.remove_port(2 * PORTION, LATER)
     for _ in portions:

@@ -107,7 +107,7 @@ def flood(writer: Encoder, ports: int) -> list[tuple[int, int]]:
     bridge = writer._bridge
     for port in range(len(bridge.ports) + 1, ports + 1):
         bridge.ports.put(Port(port, f"p{port}", port, True))
-    bridge.policies_anew(0.0)
+    bridge._renew_policies(0.0)
     return sent(writer.encode([SetFlood(frozenset(range(1, ports + 1)))]))
 
 

@@ -94,8 +94,7 @@ def test_a_change_is_one_bundle() -> None:
     installed = Installed(metered=True)
     writer = Encoder(made, installed)
     installed.holds(held(made))
-    made.params = BridgeParams(ports={**PORTS, "p1": PortParams(vlans=access(20))})
-    made.set_policies(1.0)
+    made.set_params(BridgeParams(ports={**PORTS, "p1": PortParams(vlans=access(20))}), 1.0)
     sent = messages(writer.encode([Reprogram()]))
     kinds = [struct.unpack_from("!I", message, 12)[0] for message in sent]
     assert (kinds[0], kinds[-1]) == (2300, 2300)

@@ -21,15 +21,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import OwnTrees, PortState, SetPortState
-from ofapp.bridge.switch_restart import begin_anew
 from ofapp.controller.bridges.absentees import Absentees
 from ofapp.controller.state.protocols import SPANNING_TREE, StateWriter
+from tests.unit.bridge.changes import changed, reaction
 from tests.unit.stp.fabric_switch import Cable, Delays, Disk, Session, Switch
 
 FORWARDING = PortState.FORWARDING
@@ -196,7 +196,7 @@ class Fabric:
     def _bpdus(self, session: Session) -> None:
         frames, session.inbox = session.inbox, []
         if session.switch.session is session:
-            session.apply(session.bridge.bpdus(frames, self.now))
+            session.apply(session.bridge.hear("bpdu", frames, self.now))
 
     def add_host(self, number: int) -> None:
         """A port with nobody behind it who speaks spanning tree."""
@@ -283,7 +283,7 @@ class Fabric:
         switch.params = BridgeParams(stp=StpParams(priority=priority))
         bridge = self.bridges.get(number)
         if bridge is not None and self.alive:
-            self._apply(bridge, bridge.set_stp(switch.params.stp, self.now))
+            self._apply(bridge, reaction(bridge, changed(bridge, stp=switch.params.stp), self.now))
 
     def disconnect(self, number: int, seconds: float) -> None:
         """End a switch's connection; it connects again after a while."""
@@ -325,13 +325,13 @@ class Fabric:
         bridge = self.bridges.get(switch.number)
         if bridge is None:
             bridge = self.bridges[switch.number] = Bridge(
-                switch.number, switch.params, Commons(self.trees)
+                switch.number, switch.params, SharedState(self.trees)
             )
             self.absentees.greet(bridge)
             bridge.stp.set_trace(False)
             if switch.number in self.disk.texts:
                 with contextlib.suppress(ValueError):
-                    bridge.revive_stp(self.disk.load(switch.number))
+                    bridge.stp.restore(self.disk.load(switch.number))
         session = switch.session = self.sessions[switch.number] = Session(self, switch, bridge)
         bridge.resume(self.now)
         self.to_switch(session, lambda: self.to_controller(session, lambda: self._look(session)))
@@ -339,7 +339,7 @@ class Fabric:
     def _look(self, session: Session) -> None:
         """Ask for the ports; then for the flows."""
         switch, bridge = session.switch, session.bridge
-        tree = bridge.spanning_tree
+        tree = bridge.stp.running
         believed = None if tree is None or not tree.settled else tree.states()
         fresh = tree is None
         address = 0x020000000000 + (switch.made << 16) + switch.number
@@ -372,7 +372,7 @@ class Fabric:
             port: held.get(port, PortState.DISCARDING) for port in believed
         }:
             self.anew.append(switch.number)
-            for effects in begin_anew(bridge, not held, lambda: self.now):
+            for effects in bridge.restart_stp(not held, lambda: self.now):
                 session.apply(effects)
         wanted = dict(bridge.relay.states)
         wanted.pop(LOCAL_PORT, None)
@@ -383,7 +383,7 @@ class Fabric:
             if held.get(port) is not state:
                 session.send([SetPortState(port, state)])
         unsent, session.unsent = session.unsent, []
-        session.apply([Barrier(), *unsent, *bridge.go_on_stp(self.now)])
+        session.apply([Barrier(), *unsent, *bridge.go_on(self.now)])
         self.absentees.back(bridge, self.now)
 
     def _apply(self, bridge: Bridge, effects: list[Effect]) -> None:

@@ -118,7 +118,7 @@ class Session:
         for effect in effects[:at]:
             if isinstance(effect, SendFrame) and effect.bpdu:
                 left = [(port, effect.bpdu) for port in effect.ports]
-                self.bridge.bpdus_left(left, self.fabric.now)
+                self.bridge.stp.bpdus_left(left, self.fabric.now)
             if isinstance(effect, SetPortState | ClosePort | SendFrame):
                 carry_out = partial(self.fabric.carry_out, self.switch, effect, self.fabric.now)
                 self.fabric.to_switch(self, carry_out)

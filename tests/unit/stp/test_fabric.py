@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp.control import StpControl
+from ofapp.bridge.stp.on_bridge import SpanningTreeOnBridge
 from tests.unit.stp.fabric import Fabric
 from tests.unit.stp.fabric_switch import Delays
 from tests.unit.stp.meshes import mesh
@@ -164,7 +164,7 @@ class TestOrder:
             lambda core, port, _message: not core.running(port.agreement_from),
         )
         assert self.late(20) == 0
-        monkeypatch.setattr(StpControl, "hear_of_leaving", lambda _stp: None)
+        monkeypatch.setattr(SpanningTreeOnBridge, "hear_of_leaving", lambda _stp: None)
         assert self.late(20) > 0, "it runs from when a BPDU is sent, and not when it is said"
 
     def test_a_switch_that_does_not_answer_holds_nobody_else_up(self) -> None:

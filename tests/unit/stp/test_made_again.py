@@ -43,8 +43,8 @@ def closed(fabric: Fabric) -> list[tuple[int, int]]:
     """Ports that do not forward, though designated."""
     found = []
     for number, bridge in fabric.bridges.items():
-        assert bridge.spanning_tree is not None
-        for port in bridge.spanning_tree.tree.snapshot().ports:
+        assert bridge.stp.running is not None
+        for port in bridge.stp.running.tree.snapshot().ports:
             if port.role is Role.DESIGNATED and port.state is not PortState.FORWARDING:
                 found.append((number, port.port))
     return found

@@ -132,7 +132,7 @@ def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
         peer=None if session is None else _address(session.channel.address),
         guarded=[
             GuardedPort(port=port_ref(bridge, number), guards=[*guards])
-            for number, guards in sorted(bridge.stp_guarded().items())
+            for number, guards in sorted(bridge.stp.guarded().items())
         ],
         ageing_time=bridge.params.ageing_time,
         limits=BridgeLimits(

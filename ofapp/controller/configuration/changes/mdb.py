@@ -39,7 +39,7 @@ class MdbChanges:
 
     def join(self, bridge: Bridge, entry: PermanentEntry) -> None:
         """Make a port a member as if a host had joined: the entry ages; InputError."""
-        if not bridge.snoops:
+        if not bridge.multicast.runs:
             raise InputError("type", f"bridge {bridge.name} does not snoop: it has no members")
         port = named_port(bridge, entry.port)
         check_addresses(entry.group, entry.source, entry.exclude)
@@ -47,7 +47,7 @@ class MdbChanges:
             what = multicast.text(entry.group)
             raise InputError("type", f"{what} is a MAC address: its entries are permanent")
         _check_version(bridge, entry)
-        joined, effects = bridge.join(entry, port.number, time.monotonic())
+        joined, effects = bridge.multicast.join(entry, port.number, time.monotonic())
         self._apply(bridge, effects)
         if not joined:
             limit = "as many groups as it may (mcast_max_groups, mcast_hash_max)"
@@ -63,7 +63,7 @@ class MdbChanges:
         source: bytes | None = None,
     ) -> int:
         """Forget matching learned memberships, or one source of them; gives their number."""
-        count, effects = bridge.forget_members(time.monotonic(), vid, group, port, source)
+        count, effects = bridge.multicast.forget(time.monotonic(), vid, group, port, source)
         self._apply(bridge, effects)
         record_of(bridge, f"{count} memberships are forgotten")
         return count

@@ -22,7 +22,7 @@ class StpRequests:
     def recover_port(self, bridge: Bridge, port: Port) -> None:
         """Reopen a port that a guard closed; InputError without one, or if only root guard does."""
         _check_runs(bridge, port)
-        guards = bridge.stp_guarded().get(port.number, ())
+        guards = bridge.stp.guarded().get(port.number, ())
         if not guards:
             raise InputError("port", f"no guard of spanning tree holds port {port.name}")
         if guards == (Guard.ROOT_GUARD,):

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from itertools import chain
 
 from ofapp.bridge.ports.port import Port
-from ofapp.bridge.switch_restart import begin_anew
 from ofapp.common import hub
 from ofapp.common.portions import Portions
 from ofapp.openflow.model.flow import Group, Meter
@@ -119,7 +118,7 @@ class Reconciler:
             believed, port_states(flows, believed)
         ):
             LOG.info("bridge %s: spanning tree starts again", self._bridge.name)
-            for effects in begin_anew(self._bridge, not flows, time.monotonic):
+            for effects in self._bridge.restart_stp(not flows, time.monotonic):
                 self._apply(effects)
                 self._rest()
         if adopt_static:

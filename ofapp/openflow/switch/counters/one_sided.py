@@ -43,7 +43,7 @@ class OneSided:
     def observe(self, heard: Mapping[int, int], now: float) -> Iterator[Event]:
         """heard: frames by each member since its flow is there."""
         found: dict[int, Quiet] = {}
-        for lag in self._bridge.lags.desired():
+        for lag in self._bridge.lags.desired(self._bridge.params):
             if lag.lacp or len(lag.distributing) < 2:
                 continue
             total = sum(heard.get(member, 0) for member in lag.distributing)

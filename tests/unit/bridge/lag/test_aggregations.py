@@ -78,10 +78,10 @@ def test_a_member_without_a_link_keeps_its_place_and_the_speed_follows() -> None
 
 def test_the_path_cost_follows_the_members_in_use() -> None:
     bridge = make(replace(TWO, stp=StpParams()))
-    bridge.go_on_stp(0.0)
+    bridge.go_on(0.0)
 
     def cost() -> int:
-        status = bridge.stp_status(1.0)
+        status = bridge.stp.status(1.0)
         assert status is not None
         return next(one.path_cost for one in status.ports if one.port == LAG0)
 

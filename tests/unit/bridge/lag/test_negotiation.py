@@ -46,7 +46,7 @@ class Lab:
         """The switch connects, with these ports and LOCAL."""
         self.bridge.resume(self.now)
         self.apply(self.bridge.set_ports([*ports, LOCAL], self.now))
-        self.apply(self.bridge.go_on_lags(self.now))
+        self.apply(self.bridge.go_on(self.now))
 
     def apply(self, effects: list[Effect]) -> None:
         self.effects += effects
@@ -60,7 +60,7 @@ class Lab:
         for effect in effects:
             if isinstance(effect, SendPdu) and effect.port in back:
                 frame = (back[effect.port], effect.frame)
-                self.apply(self.bridge.lacpdus([frame], self.now))
+                self.apply(self.bridge.hear("lacp", [frame], self.now))
 
     def run(self, seconds: float) -> None:
         end = self.now + seconds
@@ -163,7 +163,7 @@ def test_a_controller_that_was_killed_goes_on_with_what_it_wrote_down() -> None:
     lab.effects.clear()
     lab.now += 1.9
     lab.bridge = bridge()
-    assert lab.bridge.lags.revive(kept) == []
+    assert lab.bridge.lags.restore(kept) == []
     # ports come one by one, and LOCAL has another address by now
     lab.bridge.resume(lab.now)
     for port in (replace(LOCAL, mac=5), M2, X, M1):
@@ -171,7 +171,7 @@ def test_a_controller_that_was_killed_goes_on_with_what_it_wrote_down() -> None:
     assert lab.bridge.desired().lags[0].collecting == (1, 2)
     assert lab.bridge.desired().lags[0].distributing == (1, 2)
     assert not [effect for effect in lab.effects if isinstance(effect, SendFrame)]
-    lab.apply(lab.bridge.go_on_lags(lab.now))
+    lab.apply(lab.bridge.go_on(lab.now))
     lab.run(60)
     assert lab.used == ["m1", "m2"]
     assert "lag.member.down" not in lab.events()
@@ -183,7 +183,7 @@ def test_a_controller_that_ends_as_it_should_has_its_partner_wait_from_then_on()
     lab = Lab()
     lab.plug(M1, M2, X)
     lab.run(5.9)
-    lab.apply(lab.bridge.farewell(lab.now))
+    lab.apply(lab.bridge.send_last(lab.now))
     lab.cables.clear()
     end = lab.now
     told: list[Any] = []
@@ -212,7 +212,7 @@ def test_a_member_that_is_gone_meanwhile_is_out() -> None:
     lab.run(5)
     kept = lab.bridge.lags.dump()
     lab.bridge = bridge()
-    lab.bridge.lags.revive(kept)
+    lab.bridge.lags.restore(kept)
     lab.plug(M2, X)
     assert lab.bridge.desired().lags[0].distributing == (2,)
     lab.run(5)
@@ -224,7 +224,7 @@ def test_a_member_that_is_gone_meanwhile_is_out() -> None:
 )
 def test_what_was_not_written_down_by_it_is_not_gone_on_with(kept: Any) -> None:
     made = bridge()
-    wrong = made.lags.revive(kept)
+    wrong = made.lags.restore(kept)
     assert bool(wrong) is (isinstance(kept, dict) and "lag0" in kept)
     lab = Lab(made)
     lab.plug(M1, M2, X)
@@ -238,8 +238,8 @@ def test_names_and_members_that_do_not_fit_are_not_gone_on_with() -> None:
     lab.run(5)
     kept = lab.bridge.lags.dump()
     kept["lag0"]["names"].pop()
-    assert bridge().lags.revive(kept) == ["lag0: its members and their names are not the same"]
-    assert bridge(lacp="off").lags.revive(kept) == []
+    assert bridge().lags.restore(kept) == ["lag0: its members and their names are not the same"]
+    assert bridge(lacp="off").lags.restore(kept) == []
 
 
 def test_the_partner_is_told_when_the_aggregation_is_taken_away_or_made_static() -> None:
@@ -271,7 +271,7 @@ def test_one_that_returns_does_not_wait_to_become_an_edge() -> None:
     spanned = BridgeParams(stp=stp.BridgeParams(), lags={"lag0": SPOKEN})
     lab = Lab(Bridge(7, spanned))
     lab.plug(M1, M2, X)
-    lab.apply(lab.bridge.go_on_stp(lab.now))
+    lab.apply(lab.bridge.go_on(lab.now))
 
     def edges_after(seconds: float) -> bool:
         lab.run(seconds)
@@ -337,7 +337,7 @@ def test_what_is_counted_and_told() -> None:
     lab = Lab()
     lab.plug(M1, M2, X)
     lab.run(5)
-    lab.apply(lab.bridge.lacpdus([(1, b"nonsense"), (9, b""), (3, b"")], lab.now))
+    lab.apply(lab.bridge.hear("lacp", [(1, b"nonsense"), (9, b""), (3, b"")], lab.now))
     counters = lab.status.members[0].counters
     assert counters["lacpdus_received"] > 3
     assert counters["lacpdus_sent"] > 3

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.commons import Commons
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.event import Event
 from ofapp.bridge.lldp import BridgeParams, NeighbourStatus, OwnAgents
@@ -15,6 +14,7 @@ from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.params.params import BridgeParams as Params
 from ofapp.bridge.params.params import PortParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.state import SharedState
 
 End = tuple[int, int]
 """(bridge, port)."""
@@ -50,7 +50,7 @@ class Lab:
     ):
         """agents: of each bridge's controller, where they have not all the same one."""
         self.now = 0.0
-        self.commons = Commons(agents=OwnAgents(b"secret"))
+        self.shared = SharedState(agents=OwnAgents(b"secret"))
         self.far = {a: b for one, other in cables for a, b in ((one, other), (other, one))}
         self.sent: list[tuple[float, End, bytes]] = []
         self.events: list[Event] = []
@@ -58,7 +58,7 @@ class Lab:
         self.bridges: dict[int, Bridge] = {}
         told = Params(lldp=BridgeParams(), **params)  # type: ignore[arg-type]
         for number in range(1, count + 1):
-            own = Commons(agents=agents[number - 1]) if agents else self.commons
+            own = SharedState(agents=agents[number - 1]) if agents else self.shared
             bridge = Bridge(number, told, own)
             self.bridges[number] = bridge
             self.carry(number, bridge.set_ports(ports_of(number), 0.0))
@@ -76,7 +76,7 @@ class Lab:
 
     def hear(self, at: End, frame: bytes) -> None:
         """A frame arrives."""
-        self.carry(at[0], self.bridges[at[0]].lldpdus([(at[1], frame)], self.now))
+        self.carry(at[0], self.bridges[at[0]].hear("lldp", [(at[1], frame)], self.now))
 
     def until(self, end: float) -> None:
         """Let time pass."""
@@ -100,12 +100,12 @@ class Lab:
 
     def neighbours(self, at: End) -> list[NeighbourStatus]:
         """Who is known there."""
-        agents = self.bridges[at[0]].lldp_status(self.now)
+        agents = self.bridges[at[0]].lldp.status(self.now)
         return [one for agent in agents if agent.number == at[1] for one in agent.neighbours]
 
     def counters(self, at: End) -> dict[str, int]:
         """What is counted there, without zeros."""
-        (agent,) = (own for own in self.bridges[at[0]].lldp_status(self.now) if own.number == at[1])
+        (agent,) = (own for own in self.bridges[at[0]].lldp.status(self.now) if own.number == at[1])
         return {what: count for what, count in agent.counters.items() if count}
 
     def times(self, at: End) -> list[float]:

@@ -163,8 +163,8 @@ def test_a_bridge_without_it_says_nothing() -> None:
     quiet = Lab(1)
     quiet.configure(1, lldp=None)
     bridge = quiet.bridges[1]
-    assert not bridge.lldpdus([(1, pdu())], 1.0)
-    assert bridge.lldp_status(1.0) == ()
+    assert not bridge.hear("lldp", [(1, pdu())], 1.0)
+    assert bridge.lldp.status(1.0) == ()
     assert bridge.desired().lldp == ()
     wanted = replace(lab.bridges[1].params, lldp=None)
     assert lab.bridges[1].desired(wanted).lldp == ()  # a dry run
@@ -333,7 +333,7 @@ def test_an_old_frame_of_another_member_proves_nothing() -> None:
 
 def test_another_controllers_bridge_is_a_neighbour_and_no_forger() -> None:
     ours, theirs = Lab(1), Lab(1)
-    theirs.commons.agents._key, theirs.commons.agents._number = b"other", b"otherkey"
+    theirs.shared.agents._key, theirs.shared.agents._number = b"other", b"otherkey"
     theirs.until(40.0)
     frame = theirs.sent[-1][2]
     ours.hear((1, 1), frame)

@@ -10,11 +10,19 @@ confirmed by a barrier, before it opens elsewhere; one that joins waits for `SET
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SendFrame, SetLag
+from ofapp.bridge.effects import (
+    Barrier,
+    Effect,
+    LacpMoved,
+    PutPorts,
+    RemovePorts,
+    SendFrame,
+    SetLag,
+)
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
 from ofapp.bridge.lag.desired import DesiredLag
@@ -23,50 +31,72 @@ from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.numbers import numbered
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.lag.status import LagStatus
+from ofapp.bridge.mac import MAC_MASK
+from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
+from ofapp.bridge.protocol import Protocol, Reconfigured
+from ofapp.bridge.state import BridgeState
+from ofapp.common.portions import AT_ONCE, Portions
 
 
 @dataclass(slots=True)
-class Folded:
-    """The effect on the bridge of a change of physical ports, in this order.
+class _Changes:
+    """Effects of a change of the switch's ports, which are collected in any order.
 
-    effects: about the aggregations themselves; gone: numbers of ports that the bridge loses, if it
-    had them; ports: those that are new or have changed; said: frames for the partners.
+    about: those of the aggregations themselves; gone: numbers of ports that the bridge loses, if it
+    had them; ports: those that are new or have changed; frames: for the partners, which are sent
+    when the datapath has all of this.
     """
 
-    effects: list[Effect] = field(default_factory=list)
+    about: list[Effect] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     ports: list[Port] = field(default_factory=list)
-    said: list[Effect] = field(default_factory=list)
+    frames: list[Effect] = field(default_factory=list)
+
+    def effects(self) -> list[Effect]:
+        """All of them, in the order in which they must happen."""
+        effects = self.about
+        if self.gone:
+            effects = [*effects, RemovePorts(tuple(self.gone))]
+        if self.ports:
+            effects = [*effects, PutPorts(tuple(self.ports))]
+        return effects + self.frames
 
 
-class Aggregations:
+class Aggregations(Protocol[Mapping[str, LagParams]]):
     """All aggregations of a bridge.  numbers: of the logical ports, present or not.
 
     left_out: ports that are not used, since an aggregation has their number or their name.
     clock: LACP's time.
     """
 
-    def __init__(self, params: Mapping[str, LagParams], address: int) -> None:
-        """address: LACP's until the bridge has a LOCAL port, whose address is used then."""
+    name = "lags"
+    hears = ("lacp",)
+    on_switch_ports = True
+
+    def __init__(self, state: BridgeState) -> None:
+        super().__init__(state)
         self.numbers: frozenset[int] = frozenset()
         self.clock = PausableTime()
-        self._address = address
+        # LACP's until the bridge has a LOCAL port, whose address is used then.
+        self._address = state.datapath_id & MAC_MASK
         self._wake: float | None = None  # of actors, in their time
         self.left_out: dict[int, Port] = {}
         self._lags: dict[str, Aggregation] = {}
         self._home: dict[str, Aggregation] = {}  # of members, by their names
-        self._of: dict[int, Aggregation] = {}  # of those that are there, by their numbers
+        self._of: dict[int, Aggregation] = {}  # of present ones, by their numbers
         self._due: float | None = None
-        self._set(params)
+        self._set(state.params.lags)
 
     def __bool__(self) -> bool:
         return bool(self._lags)
 
-    def desired(self) -> tuple[DesiredLag, ...]:
+    def desired(self, params: BridgeParams) -> tuple[DesiredLag, ...]:
         """What the datapath should do for each."""
-        return tuple(lag.desired() for lag in self._lags.values())
+        if params.lags == self._state.params.lags:
+            return tuple(lag.desired() for lag in self._lags.values())
+        return self.supposed(params.lags)[0]
 
     def status(self, now: float) -> tuple[LagStatus, ...]:
         """The status of each, in the order of the configuration."""
@@ -108,62 +138,68 @@ class Aggregations:
         return found
 
     def supposed(
-        self, params: Mapping[str, LagParams], ports: Iterable[Port]
+        self, params: Mapping[str, LagParams]
     ) -> tuple[tuple[DesiredLag, ...], list[Port]]:
         """What the datapath should do for other aggregations, and the bridge's ports then.
 
-        ports: the bridge's, as they are.  What a partner will answer is not predicted.
+        What a partner will answer is not predicted.
         """
-        made = Aggregations({}, self._address)
+        made = Aggregations(self._state)
+        made._address = self._address
         made._lags = {
             name: Aggregation(name, lag.number, lag.params) for name, lag in self._lags.items()
         }
         made._set(params)
-        there = made.put(self.physical(ports), 0.0).ports
+        there = made._put_all(self.physical(self._state.ports), 0.0).ports
         same = [lag for name, lag in self._lags.items() if params.get(name) == lag.params]
         lags = {lag.number: lag.desired() for lag in (*made._lags.values(), *same)}
-        told = {lag.number: lag.told for lag in same}
-        return tuple(lags.values()), [told.get(port.number) or port for port in there]
+        known = {lag.number: lag.reported for lag in same}
+        return tuple(lags.values()), [known.get(port.number) or port for port in there]
 
     # What happens
 
-    def put(self, ports: Iterable[Port], now: float) -> Folded:
+    def put_ports(self, ports: Sequence[Port], now: float) -> list[Effect]:
         """Add or update ports of the switch."""
+        return self._put_all(ports, now).effects()
+
+    def _put_all(self, ports: Sequence[Port], now: float) -> _Changes:
         if not self._lags:
-            return Folded(ports=list(ports))
-        folded, touched = Folded(), dict[str, Aggregation]()
-        ports = list(ports)
+            return _Changes(ports=[*ports])
+        changes, touched = _Changes(), dict[str, Aggregation]()
         self._take_address(ports)
         for port in ports:
-            self._put(port, now, folded, touched)
-        return self._settled(touched.values(), folded, now)
+            self._put(port, now, changes, touched)
+        self._settle(touched.values(), changes, now)
+        return changes
 
-    def remove(self, numbers: Iterable[int], now: float) -> Folded:
+    def remove_ports(self, numbers: Sequence[int], now: float) -> list[Effect]:
         """Remove ports of the switch."""
-        folded, touched = Folded(), dict[str, Aggregation]()
+        changes, touched = _Changes(), dict[str, Aggregation]()
         for number in numbers:
             lag = self._of.pop(number, None)
             if lag is not None:
                 lag.drop(number)
                 touched[lag.name] = lag
             elif self.left_out.pop(number, None) is None and number not in self.numbers:
-                folded.gone.append(number)
-        return self._settled(touched.values(), folded, now)
+                changes.gone.append(number)
+        self._settle(touched.values(), changes, now)
+        return changes.effects()
 
-    def configure(
-        self, params: Mapping[str, LagParams], ports: Iterable[Port], now: float
-    ) -> Folded:
-        """Apply other aggregations or parameters; ports: the bridge's, as they are."""
-        everything, old = self.physical(ports), dict(self._lags)
+    def set_params(self, change: Reconfigured, now: float) -> list[Effect]:
+        """Apply other aggregations or parameters of them."""
+        params = self._state.params.lags
+        if params == change.before.lags:
+            return []
+        everything, old = self.physical(self._state.ports), dict(self._lags)
         self._take_address(everything)
-        before, folded = dict(self._of), Folded()
+        before, changes = dict(self._of), _Changes()
         self._set(params)
         for removed in (lag for name, lag in old.items() if name not in self._lags):
-            folded.effects.append(SetLag(removed.nothing()))
-            folded.gone.append(removed.number)
+            changes.about.append(SetLag(removed.nothing()))
+            changes.gone.append(removed.number)
             if removed.negotiation is not None:
-                folded.said += removed.negotiation.end(self.clock.at(now))
-                folded.effects.append(LacpMoved())
+                changes.frames += removed.negotiation.end(self.clock.at(now))
+                changes.about.append(LacpMoved())
         for port in everything:
             lag, was = self._member_of(port), before.get(port.number)
             if was is not None and lag is was:
@@ -173,30 +209,30 @@ class Aggregations:
                 del self._of[port.number]
             outside = was is not None or port.number in self.left_out
             if not outside and (lag is not None or self._conflicts(port)):
-                folded.gone.append(port.number)
+                changes.gone.append(port.number)
             if lag is None and self._conflicts(port):
-                self._leave_out(port, folded)
+                self._leave_out(port, changes)
                 continue
             self.left_out.pop(port.number, None)
             if lag is not None:
                 lag.put(port, now + SETTLE)
                 self._of[port.number] = lag
             elif outside:
-                folded.ports.append(port)
-        freed = bool(folded.ports)
-        folded = self._settled([*old.values(), *self._lags.values()], folded, now)
+                changes.ports.append(port)
+        freed = bool(changes.ports)
+        self._settle([*old.values(), *self._lags.values()], changes, now)
         if freed:
-            folded.effects.append(Barrier())
-        return folded
+            changes.about.append(Barrier())
+        return changes.effects()
 
-    def tick(self, now: float) -> Folded:
+    def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         due = self.next_wakeup()
         if due is None or now < due:
-            return Folded()
+            return []
         for negotiation in self._negotiations() if self.clock.runs else ():
             negotiation.tick(self.clock.at(now))
-        return self._settled(self._lags.values(), Folded(), now)
+        return self._settled(self._lags.values(), now)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
@@ -205,7 +241,7 @@ class Aggregations:
 
     # LACP
 
-    def hear(self, frames: Iterable[tuple[int, bytes]], now: float) -> Folded:
+    def hear(self, kind: str, frames: Sequence[tuple[int, bytes]], now: float) -> list[Effect]:
         """Handle Slow Protocols frames of members; all are read before any is answered.
 
         A member that still waits because it was another port before ignores its frames: its
@@ -219,14 +255,14 @@ class Aggregations:
             if lag.negotiation is not None:
                 lag.negotiation.hear(port, frame, self.clock.at(now))
                 touched[lag.name] = lag
-        return self._settled(touched.values(), Folded(), now)
+        return self._settled(touched.values(), now)
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any]:
         """The state of LACP by aggregation, as JSON-serialisable data."""
         lags = self._lags.values()
         return {lag.name: lag.negotiation.dump() for lag in lags if lag.negotiation is not None}
 
-    def revive(self, data: Any) -> list[str]:
+    def restore(self, data: Any) -> list[str]:
         """Restore a dump before any port is present, and wait for `go_on`.
 
         Gives the reasons why some aggregations start without it.
@@ -243,18 +279,30 @@ class Aggregations:
                 wrong.append(f"{name}: {error}")
         return wrong
 
-    def go_on(self, now: float) -> Folded:
+    def beat(self, now: float) -> None:
+        """Note that the controller runs."""
+        self.clock.beat(now)
+
+    def pause(self, now: float) -> None:
+        """Pause while the switch is disconnected."""
+        self.clock.pause(now)
+
+    def resume(self, now: float) -> None:
+        """Wait after the switch has reconnected, until its flows are known."""
+        self.clock.pause(now)
+
+    def go_on(self, now: float) -> list[Effect]:
         """Run LACP again: the switch has the flows that LACP assumes."""
         self.clock.resume(now)
         for negotiation in self._negotiations():
             negotiation.go_on(self.clock.at(now))
-        return self._settled(self._lags.values(), Folded(), now)
+        return self._settled(self._lags.values(), now)
 
-    def speak(self, now: float) -> Folded:
+    def send_last(self, now: float) -> list[Effect]:
         """Send the state of all members once more before a time of silence."""
         for negotiation in self._negotiations() if self.clock.runs else ():
             negotiation.speak(self.clock.at(now))
-        return self._settled(self._lags.values(), Folded(), now)
+        return self._settled(self._lags.values(), now)
 
     def last_words(self) -> list[SendFrame]:
         """The LACPDUs that were sent last, to be repeated while nothing may change."""
@@ -288,7 +336,9 @@ class Aggregations:
     def _conflicts(self, port: Port) -> bool:
         return port.number in self.numbers or port.name in self._lags
 
-    def _put(self, port: Port, now: float, folded: Folded, touched: dict[str, Aggregation]) -> None:
+    def _put(
+        self, port: Port, now: float, changes: _Changes, touched: dict[str, Aggregation]
+    ) -> None:
         lag, was = self._member_of(port), self._of.get(port.number)
         if was is not None and (was is not lag or self._renamed(was, port)):
             was.drop(port.number)
@@ -296,23 +346,23 @@ class Aggregations:
             touched[was.name] = was
         if lag is not None:
             if was is None:
-                folded.gone.append(port.number)
+                changes.gone.append(port.number)
             self.left_out.pop(port.number, None)
             lag.put(port, now)
             self._of[port.number] = lag
             touched[lag.name] = lag
         elif self._conflicts(port):
             if port.number not in self.numbers:
-                folded.gone.append(port.number)
-            self._leave_out(port, folded)
+                changes.gone.append(port.number)
+            self._leave_out(port, changes)
         else:
             self.left_out.pop(port.number, None)
-            folded.ports.append(port)
+            changes.ports.append(port)
 
     def _renamed(self, lag: Aggregation, port: Port) -> bool:
         return lag.members[port.number].port.name != port.name
 
-    def _leave_out(self, port: Port, folded: Folded) -> None:
+    def _leave_out(self, port: Port, changes: _Changes) -> None:
         if self.left_out.get(port.number) != port:
             self.left_out[port.number] = port
             what = "number" if port.number in self.numbers else "name"
@@ -321,45 +371,49 @@ class Aggregations:
                 f" aggregation has its {what}. Give the aggregation another name under lags:"
             )
             data = {"name": port.name, "number": port.number, "because": what}
-            folded.effects.append(LAG_CONFLICT.event(text, data=data))
+            changes.about.append(LAG_CONFLICT.event(text, data=data))
 
-    def _settled(self, lags: Iterable[Aggregation], folded: Folded, now: float) -> Folded:
+    def _settled(self, lags: Iterable[Aggregation], now: float) -> list[Effect]:
+        changes = _Changes()
+        self._settle(lags, changes, now)
+        return changes.effects()
+
+    def _settle(self, lags: Iterable[Aggregation], changes: _Changes, now: float) -> None:
         """Decide for each of these aggregations once, and collect the effects."""
         for lag in {lag.name: lag for lag in lags if self._lags.get(lag.name) is lag}.values():
-            spoke = lag.negotiation is not None
-            folded.said += lag.negotiate(self._address, self.clock.at(now))
-            if spoke and lag.negotiation is None:
-                folded.effects.append(LacpMoved())
+            negotiated = lag.negotiation is not None
+            changes.frames += lag.negotiate(self._address, self.clock.at(now))
+            if negotiated and lag.negotiation is None:
+                changes.about.append(LacpMoved())
             for member, used in lag.decide(now, self.clock):
-                folded.effects.append(_member_event(lag, member, used))
+                changes.about.append(_member_event(lag, member, used))
             desired, port = lag.desired(), lag.logical()
             opened = {*desired.collecting} - {*lag.programmed.collecting}
             if desired != lag.programmed:
                 lag.programmed = desired
-                folded.effects.append(SetLag(desired))
-            self._say(lag, bool(opened), folded)
-            if port is None and lag.told is not None:
-                folded.gone.append(lag.number)
-            elif port is not None and port != lag.told:
-                folded.ports.append(port)
-            lag.told = port
+                changes.about.append(SetLag(desired))
+            self._negotiated(lag, bool(opened), changes)
+            if port is None and lag.reported is not None:
+                changes.gone.append(lag.number)
+            elif port is not None and port != lag.reported:
+                changes.ports.append(port)
+            lag.reported = port
         wakeups = [lag.next_wakeup(now) for lag in self._lags.values()]
         self._due = min((due for due in wakeups if due is not None), default=None)
         wakeups = [negotiation.actor.next_wakeup() for negotiation in self._negotiations()]
         self._wake = min((wake for wake in wakeups if wake is not None), default=None)
-        return folded
 
-    def _say(self, lag: Aggregation, opened: bool, folded: Folded) -> None:
+    def _negotiated(self, lag: Aggregation, opened: bool, changes: _Changes) -> None:
         """Collect the events and frames of LACP; opened: an LACPDU may say that a member collects,
         so the switch has to collect before."""
         if lag.negotiation is None:
             return
-        folded.effects += lag.negotiation.take_events()
+        changes.about += lag.negotiation.take_events()
         if lag.negotiation.moved():
-            folded.effects.append(LacpMoved())
+            changes.about.append(LacpMoved())
         frames = lag.negotiation.take_frames()
         if frames and self.clock.runs:  # else it is sent after `go_on`
-            folded.said += [Barrier(), *frames] if opened else frames
+            changes.frames += [Barrier(), *frames] if opened else frames
 
 
 def _member_event(lag: Aggregation, member: Member, used: bool) -> Event:
