@@ -94,17 +94,17 @@ class Joined(NamedTuple):
 
     def share(self, network: Network) -> None:
         """Have the network do as a configuration that is pushed, from now on."""
-        from ofapp.controller.cluster.sharing.configuration import Takes
+        from ofapp.controller.cluster.sharing.configuration import LocalConfiguration
 
         reloader, lessee = network.reloader, self.owners.lessee
-        takes = Takes(
+        local = LocalConfiguration(
             network.apply_pushed,
             reloader.check_pushed,
             reloader.local_config,
             lambda: lessee.held.number,
         )
         reloader.sharing, reloader.pushed = self.configuration, self.configuration.taken
-        self.configuration.start(takes)
+        self.configuration.start(local)
 
 
 def join(settings: ClusterSettings, directory: Path, tell: Emit) -> Joined:

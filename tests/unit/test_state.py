@@ -359,7 +359,7 @@ def hub_free_event() -> Any:
 
 class TestKeeper:
     def test_many_jobs_share_a_few_threads_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        made = keeper.Keeper(Told())
+        made = keeper.SaveQueue(Told())
         turns: list[int] = []
         in_thread = hub.in_thread
 
@@ -381,7 +381,7 @@ class TestKeeper:
     ) -> None:
         monkeypatch.setattr(keeper, "WORKERS", 1)
         monkeypatch.setattr(keeper, "ENOUGH", 0.0)
-        made = keeper.Keeper(Told())
+        made = keeper.SaveQueue(Told())
         began, go_on = [], patcher.original("threading").Event()
         did: list[str] = []
 

@@ -50,7 +50,7 @@ class NotSavedError(Exception):
 
     def __init__(self, error: OSError) -> None:
         why = _why(error)
-        if isinstance(error, ForsakenError):
+        if isinstance(error, CancelledError):
             message = f"this is not saved, and does not hold: {why}"
         elif isinstance(error, UnreachedError):
             message = (
@@ -66,7 +66,7 @@ class NotSavedError(Exception):
         self.full = error.errno in _FULL
 
 
-class ForsakenError(OSError):
+class CancelledError(OSError):
     """Saving was given up and is not tried again: another controller is in charge now."""
 
 
@@ -110,7 +110,7 @@ def wait_for_all(tickets: Iterable[Ticket]) -> None:
         ticket.wait()
 
 
-class Keeper:
+class SaveQueue:
     """Jobs by key.  Of jobs with one key only the last is done, and no two run at a time.
 
     in_threads: the jobs block the process (on a disk); otherwise they yield to other greenlets.
@@ -150,10 +150,10 @@ class Keeper:
         """Try failed jobs again now: they may succeed."""
         self._again.set()
 
-    def forsake(self, keys: Iterable[str], why: str) -> list[str]:
+    def cancel(self, keys: Iterable[str], why: str) -> list[str]:
         """Cancel jobs that are not done; gives the keys of those that had failed or hang.
 
-        A running one ends by itself, with ForsakenError where it can detect this.
+        A running one ends by itself, with CancelledError where it can detect this.
         """
         lost = []
         for key in keys:
@@ -161,7 +161,7 @@ class Keeper:
                 lost.append(key)
             ticket = self._due.pop(key, None) or self._failed.pop(key, None)
             if ticket is not None:
-                self._end(key, ticket, ForsakenError(errno.EPERM, why))
+                self._end(key, ticket, CancelledError(errno.EPERM, why))
         return lost
 
     def finish(self, patience: float) -> None:
@@ -229,8 +229,8 @@ class Keeper:
         return outcome
 
     def _end(self, key: str, ticket: Ticket, error: OSError | None) -> None:
-        forsaken = isinstance(error, ForsakenError)
-        if error is not None and not forsaken:
+        cancelled = isinstance(error, CancelledError)
+        if error is not None and not cancelled:
             self._trouble(key, error)
             if key not in self._due:
                 self._failed[key] = Ticket(ticket.job)
@@ -240,7 +240,7 @@ class Keeper:
         for waited in (ticket, *ticket.replaces):
             waited.error = error
             waited.tried.set()
-        if (error is None or forsaken) and key in self._troubled:
+        if (error is None or cancelled) and key in self._troubled:
             self._recover(key, saved=error is None)
 
     def _recover(self, key: str, saved: bool) -> None:

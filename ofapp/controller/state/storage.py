@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ofapp.common.files import read_regular
-from ofapp.controller.state.keeper import Keeper, Ticket, done
+from ofapp.controller.state.keeper import SaveQueue, Ticket, done
 from ofapp.controller.state.marks import SLOTS, FileMarks, Marks
 
 LOG = logging.getLogger(__name__)
@@ -66,13 +66,13 @@ class Storage(Protocol):
 class Files:
     """Documents as files in a directory, which is created."""
 
-    def __init__(self, directory: Path, keeper: Keeper) -> None:
+    def __init__(self, directory: Path, queue: SaveQueue) -> None:
         self._directory = directory
-        self._keeper = keeper
+        self._queue = queue
         try:
             check(directory)
         except OSError:
-            keeper.put("", partial(check, directory))  # which logs, and tries again
+            queue.put("", partial(check, directory))  # which logs, and tries again
         else:
             tidy(directory)
 
@@ -88,13 +88,13 @@ class Files:
 
     def put(self, name: str, data: bytes, sync: bool, first: bool = False) -> Ticket:
         job = partial(replace, self._directory / name, data, sync=sync)
-        return self._keeper.put(name, job, first)
+        return self._queue.put(name, job, first)
 
     def remove(self, name: str) -> Ticket:
-        return self._keeper.put(name, partial(remove, self._directory / name))
+        return self._queue.put(name, partial(remove, self._directory / name))
 
     def pending(self, name: str) -> bool:
-        return self._keeper.pending(name)
+        return self._queue.pending(name)
 
     def set_aside(self, name: str) -> str:
         return set_aside(self._directory / name).name

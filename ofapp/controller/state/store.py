@@ -12,7 +12,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.controller.state import documents
 from ofapp.controller.state.document import Document, Store
 from ofapp.controller.state.entries import EntryStore
-from ofapp.controller.state.keeper import Emit, Keeper, Ticket
+from ofapp.controller.state.keeper import Emit, SaveQueue, Ticket
 from ofapp.controller.state.settings import AcceptedFile, RunTimeSettings
 from ofapp.controller.state.snapshots import SnapshotStore
 from ofapp.controller.state.storage import Files, Nowhere, Storage
@@ -37,8 +37,8 @@ class State:
         self, directory: Path | None, emit: Emit = _log, shared: Storage | None = None
     ) -> None:
         self._emit = emit
-        self.keeper = Keeper(emit)
-        local = Nowhere() if directory is None else Files(directory, self.keeper)
+        self.queue = SaveQueue(emit)
+        local = Nowhere() if directory is None else Files(directory, self.queue)
         self.storage: Storage = local if shared is None else shared
         self.stores = {
             document.name: self._store(document)
@@ -99,11 +99,11 @@ class State:
     @property
     def unsaved(self) -> str | None:
         """Why state cannot be saved now; None while all is saved."""
-        return "; ".join(filter(None, (self.keeper.unsaved, self.trail.unsaved))) or None
+        return "; ".join(filter(None, (self.queue.unsaved, self.trail.unsaved))) or None
 
     def finish(self, patience: float) -> None:
         """End of the process: wait so many seconds for saves in progress."""
-        self.keeper.finish(patience)
+        self.queue.finish(patience)
         self.trail.finish(patience)
 
     def _store(self, document: Document) -> Store[Any]:

@@ -61,11 +61,11 @@ class Trail:
                 if error is None:
                     for _ in range(count):
                         self._lines.popleft()
-                self._heed(error)
+                self._report(error)
         finally:
             self._writing = False
 
-    def _heed(self, error: OSError | None) -> None:
+    def _report(self, error: OSError | None) -> None:
         if error is None and self.unsaved is not None:
             self.unsaved = None
             message = f"the audit trail is written again; {self.lost} lines are lost"

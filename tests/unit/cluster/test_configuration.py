@@ -18,7 +18,7 @@ from ofapp.controller.cluster.etcd.guard import GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing import configuration
-from ofapp.controller.cluster.sharing.configuration import SharedConfiguration, Takes
+from ofapp.controller.cluster.sharing.configuration import LocalConfiguration, SharedConfiguration
 from ofapp.controller.configuration.pushed import Pushed, PushError
 from ofapp.controller.events import EventLog
 from ofapp.controller.network import Network
@@ -49,7 +49,7 @@ class Member:
         lease = self.etcd.grant(10).number
         reloader.sharing, reloader.pushed = self.shared, self.shared.taken
         self.shared.start(
-            Takes(
+            LocalConfiguration(
                 self.network.apply_pushed,
                 reloader.check_pushed,
                 reloader.local_config,
@@ -131,9 +131,9 @@ def test_what_one_member_cannot_do_changes_nothing_anywhere(
 
     monkeypatch.setattr(
         b.shared,
-        "_takes",
-        b.shared._takes.__class__(
-            b.network.apply_pushed, check, lambda: None, b.shared._takes.lease
+        "_local",
+        b.shared._local.__class__(
+            b.network.apply_pushed, check, lambda: None, b.shared._local.lease
         ),
     )  # type: ignore[union-attr]
     with pytest.raises(PushError, match=r"member b cannot: .*unknown"):
@@ -148,7 +148,7 @@ def test_who_is_silent_is_told_and_who_is_gone_is_not_waited_for(etcd: FakeEtcd)
         a.push(TEXT)
     etcd.advance(20)  # leases end, also a's
     lease = a.etcd.grant(1000).number
-    a.shared._takes = Takes(
+    a.shared._local = LocalConfiguration(
         a.network.apply_pushed, a.network.reloader.check_pushed, lambda: None, lambda: lease
     )
     wait_for(
@@ -165,14 +165,14 @@ def test_two_who_push_at_once_do_not_undo_each_other(etcd: FakeEtcd) -> None:
     a = Member("a", etcd)
     a.push(TEXT)
     other = Pushed(OTHER.encode(), "other.yaml", "berta", 0)
-    asked = a.shared._ask_all
+    asked = a.shared._await_verdicts
 
     def meanwhile(offer: int, force: bool) -> None:
         asked(offer, force)
         etcd.delayed = True
         etcd.apply([Put(KEYS.current, configuration._value(other))])
 
-    a.shared._ask_all = meanwhile  # type: ignore[method-assign]
+    a.shared._await_verdicts = meanwhile  # type: ignore[method-assign]
     with pytest.raises(PushError, match="pushed or tried at the same time"):
         a.push("bridges: {1: {ageing_time: 30}}\n")
     etcd.delayed = False
@@ -271,7 +271,7 @@ def test_after_etcd_was_wiped_it_is_there_again_and_the_next_is_taken(etcd: Fake
     assert record.modified < before
     for member in members:
         lease = member.etcd.grant(10).number
-        member.shared._takes = replace(member.shared._takes, lease=lambda own=lease: own)
+        member.shared._local = replace(member.shared._local, lease=lambda own=lease: own)
         member.shared._publish()
     b.push(OTHER)
     assert a.ageing == b.ageing == 90

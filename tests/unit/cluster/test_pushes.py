@@ -18,7 +18,7 @@ from ofapp.controller.cluster.etcd.etcd import UnreachableError
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing import configuration
-from ofapp.controller.cluster.sharing.configuration import SharedConfiguration, Takes
+from ofapp.controller.cluster.sharing.configuration import LocalConfiguration, SharedConfiguration
 from ofapp.controller.configuration.pushed import Outcome, Pushed, PushError, UncertainError
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.etcd_nodes import EtcdNodes
@@ -40,7 +40,9 @@ class Member:
         self.lease = etcd.grant(60).number
         etcd.put(keys.members + name, b"{}", self.lease)
         self.shared = SharedConfiguration(etcd, keys, name, lambda _bridge, _event: None)
-        self.shared.start(Takes(self._take, self._check, lambda: None, lambda: self.lease))
+        self.shared.start(
+            LocalConfiguration(self._take, self._check, lambda: None, lambda: self.lease)
+        )
 
     def push(self, text: str, force: bool = False, dry_run: bool = False) -> Outcome:
         data = f"defaults: {{{text}}}  # {time.monotonic_ns()}".encode()

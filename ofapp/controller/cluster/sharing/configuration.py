@@ -54,7 +54,7 @@ MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Status:
     """A member's record.
 
     offered: the revision of the last offer that it has checked; wrong: the faults of that.
@@ -66,14 +66,14 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Takes:
+class LocalConfiguration:
     """Operations of the rest of this controller on a configuration.
 
-    take: apply it, ConfigError; check: dry run, ConfigError; filed: the configuration of the local
+    apply: ConfigError; check: dry run, ConfigError; filed: the configuration of the local
     file, None without one; lease: of this member, 0 for none.
     """
 
-    take: Callable[[Pushed], object]
+    apply: Callable[[Pushed], object]
     check: Callable[[Pushed, bool], object]
     filed: Callable[[], Config | None]
     lease: Callable[[], int]
@@ -82,14 +82,14 @@ class Takes:
 class SharedConfiguration:
     """`controller.pushed.Sharing`.  own: this member's name; current: in etcd.  EtcdError."""
 
-    def __init__(self, etcd: Etcd, keys: Keys, own: str, tell: Emit) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, own: str, emit: Emit) -> None:
         self._etcd = etcd
         self._keys = keys
-        self._tell = tell
-        self._said = _Said(Member(own, None))
-        self._published: tuple[_Said, int] | None = None
-        self._others: dict[str, _Said] = {}
-        self._takes: Takes | None = None
+        self._emit = emit
+        self._status = _Status(Member(own, None))
+        self._published: tuple[_Status, int] | None = None
+        self._others: dict[str, _Status] = {}
+        self._local: LocalConfiguration | None = None
         self._pushing = self._offered = False
         self.current = _pushed(etcd.get(keys.current))
         self.taken: Pushed | None = None
@@ -102,28 +102,28 @@ class SharedConfiguration:
         try:
             config = self.current.config()
         except ConfigError as error:
-            self._cannot(self.current, error)
+            self._report_failure(self.current, error)
             return None
         self.taken = self.current
-        self._say(revision=self.current.revision, error="")
+        self._update(revision=self.current.revision, error="")
         return config
 
-    def start(self, takes: Takes) -> None:
+    def start(self, local: LocalConfiguration) -> None:
         """Watch pushed configurations from now on."""
-        self._takes = takes
+        self._local = local
         self._compare()
-        self._etcd.watch(self._keys.configuration, self._heed)
-        self._etcd.watch(self._keys.running, self._hear)
+        self._etcd.watch(self._keys.configuration, self._apply_changes)
+        self._etcd.watch(self._keys.running, self._read_statuses)
         hub.keep(lambda _error: None, self._repeat)  # the error has been logged
 
     def members(self) -> tuple[Member, ...]:
         """See `Sharing`."""
-        return tuple(said.member for _, said in sorted(self._others.items()))
+        return tuple(status.member for _, status in sorted(self._others.items()))
 
     def push(self, pushed: Pushed, dry_run: bool, force: bool) -> Outcome:
         """See `Sharing`."""
-        assert self._takes is not None
-        self._takes.check(pushed, force)
+        assert self._local is not None
+        self._local.check(pushed, force)
         value = _value(pushed)
         if len(value) > MOST:
             raise PushError(f"it has {len(value)} octets, and {MOST} at most fit into etcd")
@@ -135,7 +135,7 @@ class SharedConfiguration:
         finally:
             self._pushing = False
         if revision is not None:
-            self._wait(lambda said: bool(said.member.error) or said.member.revision == revision)
+            self._wait(lambda its: bool(its.member.error) or its.member.revision == revision)
         return Outcome(revision, self.members())
 
     # Inside
@@ -146,7 +146,7 @@ class SharedConfiguration:
         try:
             before = self._replaced()
             offer = self._offer(value)
-            self._ask_all(offer, force)
+            self._await_verdicts(offer, force)
             if not dry_run:
                 was = modified(self._keys.current, before), modified(self._keys.offered, offer)
                 then = Put(self._keys.current, value), Delete(self._keys.offered)
@@ -161,7 +161,7 @@ class SharedConfiguration:
             if done is None or not done.done:
                 self._withdraw()
         if uncertain:
-            return self._pushed_after_all(value, before)
+            return self._find_out(value, before)
         if done is not None and not done.done:
             raise PushError(BUSY)
         return None if done is None else done.revision
@@ -206,7 +206,7 @@ class SharedConfiguration:
         except EtcdError as error:
             LOG.info("the offered configuration is not withdrawn yet: %s", error)
 
-    def _pushed_after_all(self, value: bytes, before: int) -> int:
+    def _find_out(self, value: bytes, before: int) -> int:
         """The revision, if it was pushed although etcd did not answer; PushError, UncertainError.
 
         Once the offer is deleted, a late transaction cannot succeed.
@@ -221,7 +221,7 @@ class SharedConfiguration:
             raise PushError("etcd did not answer in time: try again")
         return there.modified
 
-    def _ask_all(self, offer: int, force: bool) -> None:
+    def _await_verdicts(self, offer: int, force: bool) -> None:
         """Wait until all present members have checked it; EtcdError, PushError."""
         names = {
             record.key.removeprefix(folder)
@@ -234,17 +234,19 @@ class SharedConfiguration:
             return name in self._others and self._others[name].offered == offer
 
         self._wait_until(lambda: all(map(tried, names)))
-        said = {name: self._others[name].wrong if tried(name) else None for name in sorted(names)}
+        verdicts = {
+            name: self._others[name].wrong if tried(name) else None for name in sorted(names)
+        }
         faults = [
             f"{name} is silent" if wrong is None else f"member {name} cannot: {wrong}"
-            for name, wrong in said.items()
+            for name, wrong in verdicts.items()
             if wrong != ""
         ]
         if faults and not force:
             raise PushError("; ".join(faults))
 
-    def _wait(self, done: Callable[[_Said], bool]) -> None:
-        own = self._said.member.name
+    def _wait(self, done: Callable[[_Status], bool]) -> None:
+        own = self._status.member.name
         self._wait_until(lambda: own in self._others and all(map(done, self._others.values())))
 
     def _wait_until(self, done: Callable[[], bool]) -> None:
@@ -253,11 +255,11 @@ class SharedConfiguration:
             hub.sleep(0.01)
 
     def _lease(self) -> int:
-        return 0 if self._takes is None else self._takes.lease()
+        return 0 if self._local is None else self._local.lease()
 
-    def _heed(self, changes: Changes) -> None:
+    def _apply_changes(self, changes: Changes) -> None:
         if changes.anew:
-            self._said = replace(self._said, offered=0)
+            self._status = replace(self._status, offered=0)
         for change in changes.changes:
             if change.record is None:
                 continue
@@ -265,61 +267,61 @@ class SharedConfiguration:
             if pushed is None:
                 LOG.error("%s in etcd is not a configuration", change.key)
             elif change.key == self._keys.offered:
-                self._try(pushed)
+                self._check_offer(pushed)
             elif changes.anew or self.current is None or pushed.revision > self.current.revision:
-                self._take(pushed)
+                self._apply(pushed)
 
-    def _try(self, offered: Pushed) -> None:
-        assert self._takes is not None
+    def _check_offer(self, offered: Pushed) -> None:
+        assert self._local is not None
         wrong = ""
         try:
-            self._takes.check(replace(offered, revision=0), True)
+            self._local.check(replace(offered, revision=0), True)
         except ConfigError as error:
             wrong = str(error)
-        self._said = replace(self._said, offered=offered.revision, wrong=wrong)
+        self._status = replace(self._status, offered=offered.revision, wrong=wrong)
         self._publish()
 
-    def _take(self, pushed: Pushed) -> None:
-        assert self._takes is not None
+    def _apply(self, pushed: Pushed) -> None:
+        assert self._local is not None
         self.current = pushed
         try:
-            self._takes.take(pushed)
+            self._local.apply(pushed)
         except ConfigError as error:
-            self._cannot(pushed, error)
+            self._report_failure(pushed, error)
         else:
-            self._say(revision=pushed.revision, error="")
+            self._update(revision=pushed.revision, error="")
         self._compare()
 
-    def _cannot(self, pushed: Pushed, error: ConfigError) -> None:
-        before = self._said.member.revision
-        goes_on = "its local file" if before is None else f"revision {before}"
+    def _report_failure(self, pushed: Pushed, error: ConfigError) -> None:
+        before = self._status.member.revision
+        keeps = "its local file" if before is None else f"revision {before}"
         message = (
-            f"this member keeps {goes_on}: it cannot apply revision {pushed.revision},"
+            f"this member keeps {keeps}: it cannot apply revision {pushed.revision},"
             f" which is in force for all members: {error}"
         )
         data = {"revision": pushed.revision, "errors": [str(fault) for fault in error.faults]}
-        self._tell(None, CONFIG_BEHIND.event(message, data=data))
-        self._say(error=str(error))
+        self._emit(None, CONFIG_BEHIND.event(message, data=data))
+        self._update(error=str(error))
 
     def _compare(self) -> None:
         """Report when the local file differs from the configuration in force."""
-        assert self._takes is not None
-        filed, current = self._takes.filed(), self.current
-        holds = current is not None and not self._said.member.error
+        assert self._local is not None
+        filed, current = self._local.filed(), self.current
+        in_force = current is not None and not self._status.member.error
         differs = False
-        if holds and filed is not None and current is not None:
+        if in_force and filed is not None and current is not None:
             differs = filed != current.config()
-        if differs and not self._said.member.differs and current is not None:
+        if differs and not self._status.member.differs and current is not None:
             message = (
                 f"the local file differs from revision {current.revision}, "
                 f"which {current.by} pushed and which is in force: push that file, or remove it"
             )
             data = {"revision": current.revision}
-            self._tell(None, CONFIG_DIFFERS.event(message, data=data))
-        self._say(differs=differs)
+            self._emit(None, CONFIG_DIFFERS.event(message, data=data))
+        self._update(differs=differs)
 
-    def _say(self, **values: Any) -> None:
-        self._said = replace(self._said, member=self._said.member._replace(**values))
+    def _update(self, **values: Any) -> None:
+        self._status = replace(self._status, member=self._status.member._replace(**values))
         self._publish()
 
     def _repeat(self) -> None:
@@ -332,33 +334,33 @@ class SharedConfiguration:
 
     def _publish(self) -> None:
         lease = self._lease()
-        if not lease or self._published == (self._said, lease):
+        if not lease or self._published == (self._status, lease):
             return
-        member, said = self._said.member, self._said
-        about = {**member._asdict(), "offered": said.offered, "wrong": said.wrong}
+        member, status = self._status.member, self._status
+        about = {**member._asdict(), "offered": status.offered, "wrong": status.wrong}
         try:
             key = self._keys.running + member.name
             self._etcd.put(key, json.dumps(about).encode(), lease)
-            self._published = said, lease
+            self._published = status, lease
         except EtcdError as error:
             LOG.info("this member's configuration status was not published: %s", error)
 
-    def _hear(self, changes: Changes) -> None:
+    def _read_statuses(self, changes: Changes) -> None:
         if changes.whole:
             self._others.clear()
         for change in changes.changes:
-            self._hear_one(change)
+            self._read_status(change)
 
-    def _hear_one(self, change: Change) -> None:
+    def _read_status(self, change: Change) -> None:
         name = change.key.removeprefix(self._keys.running)
         self._others.pop(name, None)
         if change.record is None:
             return
         try:
-            said = loads(change.record.value)
-            revision = None if said["revision"] is None else int(said["revision"])
-            member = Member(name, revision, str(said["error"]), bool(said["differs"]))
-            self._others[name] = _Said(member, int(said["offered"]), str(said["wrong"]))
+            status = loads(change.record.value)
+            revision = None if status["revision"] is None else int(status["revision"])
+            member = Member(name, revision, str(status["error"]), bool(status["differs"]))
+            self._others[name] = _Status(member, int(status["offered"]), str(status["wrong"]))
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             LOG.warning("the record of member %s in etcd is not valid: %r", name, error)
 

@@ -15,7 +15,7 @@ from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.storage import EtcdStorage, of_bridge
 from ofapp.controller.member_events import STATE_LOST
 from ofapp.controller.state.document import Document
-from ofapp.controller.state.keeper import Emit, Keeper
+from ofapp.controller.state.keeper import Emit, SaveQueue
 from ofapp.controller.state.store import State
 
 FINISHING = 1.0
@@ -31,7 +31,7 @@ class SharedState(State):
     def __init__(self, directory: Path | None, emit: Emit, etcd: Etcd, keys: Keys) -> None:
         self.on_lost: Callable[[int], object] = lambda _datapath_id: None
         self._watched: dict[str, Callable[[], object]] = {}
-        self._writer = Keeper(emit, in_threads=False)
+        self._writer = SaveQueue(emit, in_threads=False)
         self._shared = EtcdStorage(etcd, keys, self._writer, self._lost)
         self._shared.read_common()
         super().__init__(directory, emit, self._shared)

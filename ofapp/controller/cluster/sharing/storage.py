@@ -39,7 +39,7 @@ from ofapp.controller.cluster.etcd.etcd import (
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.marks import Always, SwitchMarks
 from ofapp.controller.state import documents
-from ofapp.controller.state.keeper import ForsakenError, Keeper, Ticket, UnreachedError
+from ofapp.controller.state.keeper import CancelledError, SaveQueue, Ticket, UnreachedError
 from ofapp.controller.state.marks import Marks
 
 LOG = logging.getLogger(__name__)
@@ -94,10 +94,10 @@ class EtcdStorage:
     lost: called from within a job when another member has claimed a switch.
     """
 
-    def __init__(self, etcd: Etcd, keys: Keys, keeper: Keeper, lost: Lost) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, queue: SaveQueue, lost: Lost) -> None:
         self._etcd = etcd
         self._keys = keys
-        self._keeper = keeper
+        self._queue = queue
         self._lost = lost
         self._known: dict[str, _Version] = {}
         self._sent: dict[str, set[bytes]] = {}  # digests of what may have arrived
@@ -137,7 +137,7 @@ class EtcdStorage:
         for name in names:
             self._known.pop(name, None)
             self._sent.pop(name, None)
-        return self._keeper.forsake(names, NOT_OWNER)
+        return self._queue.cancel(names, NOT_OWNER)
 
     def rebase(self, unchanged: Mapping[str, int]) -> None:
         """Use the revisions of another history of etcd (`history`).
@@ -206,20 +206,20 @@ class EtcdStorage:
 
     def put(self, name: str, data: bytes, sync: bool, first: bool = False) -> Ticket:
         del sync  # a majority of etcd's nodes has synced each write
-        return self._keeper.put(name, partial(self._put, name, data, self._ownership(name)), first)
+        return self._queue.put(name, partial(self._put, name, data, self._ownership(name)), first)
 
     def remove(self, name: str) -> Ticket:
-        return self._keeper.put(name, partial(self._write, name, None, self._ownership(name)))
+        return self._queue.put(name, partial(self._write, name, None, self._ownership(name)))
 
     def pending(self, name: str) -> bool:
-        return self._keeper.pending(name)
+        return self._queue.pending(name)
 
     def set_aside(self, name: str) -> str:
         known = self._known.get(name)
         aside = f"{name}.damaged"
         if known is None or known.data is None:
             raise FileNotFoundError(errno.ENOENT, "there is none in etcd", name)
-        self._keeper.put(aside, partial(self._write, aside, known.data, self._ownership(name)))
+        self._queue.put(aside, partial(self._write, aside, known.data, self._ownership(name)))
         self.remove(name)
         return aside
 
@@ -264,10 +264,10 @@ class EtcdStorage:
         self._write(name, value, own)
 
     def _write(self, name: str, value: bytes | None, own: _Ownership | None) -> None:
-        """Write or delete (value: None) a document under an ownership.  ForsakenError, OSError."""
+        """Write a document, or delete it (value: None), under an ownership.  OSError."""
         for _ in range(TRIES):
             if _bridge(name) is not None and (own is None or own is not self._ownership(name)):
-                raise ForsakenError(errno.EPERM, NOT_OWNER)
+                raise CancelledError(errno.EPERM, NOT_OWNER)
             term = 0 if own is None else own.term
             outcome = self._transact(name, value, term)
             if not outcome.done:
@@ -283,19 +283,21 @@ class EtcdStorage:
     def _explain(
         self, name: str, records: Iterable[Record], term: int, own: _Ownership | None
     ) -> None:
-        """Find out why a write in a term failed that was current then.  ForsakenError."""
+        """Find out why a write in a term failed that was current then.  CancelledError."""
         there = {record.key: record for record in records}
         document, bridge = there.get(self._keys.of(name)), _bridge(name)
         if bridge is None and not self._has_sent(name, document):
             self._sent.pop(name, None)
-            raise ForsakenError(errno.EAGAIN, "another member has just changed it: try again", name)
+            raise CancelledError(
+                errno.EAGAIN, "another member has just changed it: try again", name
+            )
         if bridge is not None and own is not None and own.term == term:
             owner = there.get(self._keys.owner(bridge))
             if owner is None:
                 own.term = NO_TERM
             elif owner.modified != term:
                 self._lost(bridge)
-                raise ForsakenError(errno.EPERM, NOT_OWNER)
+                raise CancelledError(errno.EPERM, NOT_OWNER)
         self._known.pop(name, None)
         if document is not None:  # our own write, which seemed lost
             self._known[name] = _Version(document.modified, len(document.value), None)
