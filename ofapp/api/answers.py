@@ -37,8 +37,8 @@ def answer(body: BaseModel, status: int = 200) -> Response:
 def long(body: BaseModel, items: Iterable[BaseModel]) -> Response:
     """An answer whose last field, an empty list in `body`, gets items encoded in portions."""
     head = body.model_dump_json(ensure_ascii=True).removesuffix("[]}")
-    told = (item.model_dump_json(ensure_ascii=True) for item in hub.portions().of(items))
-    return Response(f"{head}[{','.join(told)}]}}\n", content_type="application/json")
+    texts = (item.model_dump_json(ensure_ascii=True) for item in hub.portions().of(items))
+    return Response(f"{head}[{','.join(texts)}]}}\n", content_type="application/json")
 
 
 def plain(body: object, status: int = 200) -> Response:
@@ -48,8 +48,8 @@ def plain(body: object, status: int = 200) -> Response:
 
 def utc(moment: float) -> str:
     """Format seconds since the epoch as in RFC 3339."""
-    told = datetime.fromtimestamp(moment, UTC)
-    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    time = datetime.fromtimestamp(moment, UTC)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def listing(

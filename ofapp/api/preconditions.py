@@ -42,8 +42,8 @@ class Settings:
         return None
 
     def _hash(self) -> str | None:
-        told = self._settings()
-        return None if told is None else hashlib.sha256(told.encode()).hexdigest()[:16]
+        settings = self._settings()
+        return None if settings is None else hashlib.sha256(settings.encode()).hexdigest()[:16]
 
     def _settings(self) -> str | None:
         if request.blueprint == "access" and request.path == "/v1/tokens":

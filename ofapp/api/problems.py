@@ -156,7 +156,7 @@ def refused(status: int) -> Iterator[None]:
 
 def install(app: Flask) -> None:
     """Register handlers for all errors of the app."""
-    app.register_error_handler(ProblemError, _told)
+    app.register_error_handler(ProblemError, _answer)
     app.register_error_handler(NotSavedError, _not_saved)
     app.register_error_handler(HTTPException, _http)
     app.register_error_handler(Exception, _bug)
@@ -178,7 +178,7 @@ def _as_json(what: str) -> str:
     return re.sub("not a section$", "not an object", what)
 
 
-def _told(error: ProblemError) -> Response:
+def _answer(error: ProblemError) -> Response:
     answer = problem(error.status, error.detail, error.fields)
     answer.headers.update(error.headers)
     return answer

@@ -1,8 +1,8 @@
-"""ofapp: the command for people.
+"""ofapp: the command line.
 
-It is a client of the REST API and imports nothing of the controller, so that it starts fast;
-`ofapp run`, which is the controller, is the exception, and commands that set parameters read, when
-they are run, what the core declares of them.
+It is a client of the REST API and does not import the controller, so it starts fast.  The exception
+is `ofapp run`, the controller itself.  Commands that set parameters import their declarations from
+the core when they run.
 """
 
 from __future__ import annotations
@@ -42,4 +42,4 @@ def main() -> None:
         sys.exit(1)
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)  # as a shell tells of SIGPIPE
+        sys.exit(141)  # a shell's exit status for SIGPIPE

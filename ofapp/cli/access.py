@@ -1,7 +1,7 @@
-"""Where the controller is, and with what one gets in: what all commands that ask it have.
+"""The controller's address, and the credentials for it: options of all commands that connect.
 
-A command declares `--api`; the options beside it are added here, as they are alike everywhere and
-nothing in a command depends on them.
+A command declares `--api`.  The options for credentials are added here, as they are the same for
+all commands, which do not depend on them.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ TOKEN = "OFAPP_TOKEN"
 
 
 class AccessError(Exception):
-    """What was given is of no use: one line for a person."""
+    """Unusable credentials; the message is one line."""
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Files: a token; who signed the controller's certificate; our own certificate with its key."""
+    """Paths: a token, the CA of the controller's certificate, a client certificate with its key."""
 
     token: str | None = None
     authority: str | None = None
     certificate: str | None = None
 
     def headers(self) -> dict[str, str]:
-        """What a request bears; AccessError."""
+        """Headers of a request; AccessError."""
         secret = os.environ.get(TOKEN, "")
         if self.token is not None:
             try:
@@ -56,11 +56,11 @@ class Credentials:
                 raise AccessError(f"--api-token-file {self.token} is empty")
         secret = secret.strip()
         if not (secret.isascii() and secret.isprintable()):
-            raise AccessError(f"what is in --api-token-file, or {TOKEN}, is no token")
+            raise AccessError(f"the content of --api-token-file, or of {TOKEN}, is not a token")
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
     def trust(self) -> ssl.SSLContext:
-        """For https; AccessError."""
+        """The TLS context; AccessError."""
         import ssl
 
         try:
@@ -68,36 +68,36 @@ class Credentials:
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate)
         except (OSError, ValueError) as error:
-            raise AccessError(f"--api-ca or --api-cert is of no use: {error}") from None
+            raise AccessError(f"--api-ca or --api-cert is not usable: {error}") from None
         return context
 
 
 _NONE = Credentials()
 _credentials: ContextVar[Credentials] = ContextVar("credentials", default=_NONE)
-"""Those of the command that runs."""
+"""Credentials of the command that runs."""
 
 
 def connect(url: str) -> tuple[str, httpx.Client]:
-    """The URL that requests begin with, and what makes them; AccessError."""
+    """The base URL and an HTTP client; AccessError."""
     import httpx
 
     own = _credentials.get()
     headers = own.headers()
     if url == LOCAL:
         url = f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
-    if not url.startswith("https:"):  # this machine, where to compress costs more than to send
+    if not url.startswith("https:"):  # compression costs more than it saves
         headers = {**headers, "Accept-Encoding": "identity"}
     if url.startswith(UNIX):
         transport = httpx.HTTPTransport(uds=url.removeprefix(UNIX))
         return "http://localhost", httpx.Client(timeout=30, transport=transport, headers=headers)
     trust = own.trust() if url.startswith("https:") else True
-    # A proxy is not this machine.
+    # No proxy from the environment: the controller may be on this machine.
     made = httpx.Client(timeout=30, trust_env=False, headers=headers, verify=trust)
     return url.rstrip("/"), made
 
 
 def unreachable(error: Exception) -> tuple[str, str]:
-    """Why no answer came, and what to do: the cause's own words, without errno and OpenSSL's names.
+    """Why there is no answer, and what to do, without errno and OpenSSL's names.
 
     error: httpx's, which has the socket's error as its cause's cause.
     """
@@ -128,7 +128,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def with_access(command: Command) -> Command:
-    """The command with the options beside `--api`, if it has that."""
+    """Add the options for credentials to a command that has `--api`."""
     signature = inspect.signature(command, eval_str=True)
     if "api" not in signature.parameters:
         return command
@@ -152,7 +152,7 @@ def with_access(command: Command) -> Command:
 
 
 def add_access(app: typer.Typer) -> None:
-    """To every command of an application, and of those in it."""
+    """Add the options for credentials to all commands of an application and its groups."""
     for info in app.registered_commands:
         if info.callback is not None:
             info.callback = with_access(info.callback)

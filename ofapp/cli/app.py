@@ -1,4 +1,4 @@
-"""The command line put together."""
+"""The command line: all commands, and the options of `ofapp` itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have: called alike, and explained alike."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PortArgument = Annotated[
 VidArgument = Annotated[int, typer.Argument(metavar="VID", min=1, max=4094)]
 MacArgument = Annotated[str, typer.Argument(metavar="MAC")]
 
-# Of what is listed or forgotten
+# Filters
 MacOption = Annotated[str | None, typer.Option("--mac", metavar="MAC", help="Only this address.")]
 VlanOption = Annotated[
     int | None,
@@ -55,7 +55,7 @@ PortOption = Annotated[
     typer.Option("--port", metavar="PORT", help="Only this port, by its name or number."),
 ]
 
-# Of an entry
+# An entry
 InVlan = Annotated[
     int, typer.Option("--vlan", metavar="VID", help="The VLAN; 0 stands for untagged frames.")
 ]

@@ -1,7 +1,7 @@
 """The REST API as the commands see it: JSON, pages, and one line for each error.
 
-httpx takes as long to load as all the rest: it is left to who asks the controller something, so
-that help and completion come at once.
+httpx takes as long to load as all the rest.  So it is imported only for requests, and help and
+completion stay fast.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Query = Mapping[str, str | int | None]
 
 PAGE = 5000
 MISSED = "events.missed"
-"""Kind of what a stream begins with that cannot be resumed without a gap."""
+"""Kind of the first event of a stream that is resumed with a gap."""
 
 RETRY = 1.0
-"""Seconds between looks for a controller that has gone."""
+"""Seconds between attempts to reach the controller again."""
 
 
 class ApiError(Exception):
-    """The controller cannot be reached, or refuses: one line for a person.
+    """The controller cannot be reached or refuses; the message is one line.
 
-    status: HTTP's, None where there is no answer.
+    status: of HTTP, None without an answer.
     """
 
     def __init__(self, what: str, status: int | None = None) -> None:
@@ -43,7 +43,7 @@ class ApiError(Exception):
 
 
 class LostError(ApiError):
-    """It does not answer, or not any more."""
+    """The controller does not answer, or the connection was lost."""
 
 
 class Client:
@@ -69,7 +69,7 @@ class Client:
         return self._call("PUT", path, query, body)
 
     def patch(self, path: str, body: Json) -> Json:
-        """The answer's body; ApiError, also where another client sets the same meanwhile."""
+        """The answer's body; ApiError, also if another client changes the same at that time."""
         seen = self._request("GET", _settings_path(path), None).headers.get("ETag")
         headers = {} if seen is None else {"If-Match": seen}
         return self._content(self._request("PATCH", path, None, body, headers))
@@ -88,15 +88,15 @@ class Client:
         while True:
             page = self.get(path, {**query, "limit": PAGE, "cursor": cursor})
             yield from page["entries"]
-            tell_silent(page)
+            report_silent(page)
             cursor = page["next"]
             if cursor is None:
                 return
 
     def bridges(self, name: str | None = None) -> list[Json]:
-        """All bridges, or the one with this datapath id or name; ApiError when it is not one."""
+        """All bridges, or the one with this datapath id or name; ApiError unless it is one."""
         answer = self.get("/v1/bridges")
-        tell_silent(answer)
+        report_silent(answer)
         known: list[Json] = answer["bridges"]
         if name is None:
             return known
@@ -110,9 +110,9 @@ class Client:
         return found
 
     def bridges_with(self, port: str | None, name: str | None = None) -> list[Json]:
-        """The bridges among these that have this port; ApiError when none has.
+        """The same bridges, only those that have this port; ApiError if none has.
 
-        Of a bridge that is named the port is not checked: the next request refuses an unknown one.
+        The port of a named bridge is not checked: the next request refuses an unknown one.
         """
         known = self.bridges(name)
         if port is None or name is not None:
@@ -139,21 +139,21 @@ class Client:
     def events(self, query: Query) -> Iterator[Json]:
         """Events as they happen, also across a restart of the controller.
 
-        ApiError when there is none to begin with, or when it refuses.
+        ApiError if the first attempt fails, or if the controller refuses.
         """
         last = ""
         waiting = False
         while True:
             try:
-                for told in self._stream("/v1/events/stream", query, last):
+                for message in self._stream("/v1/events/stream", query, last):
                     if waiting:
                         waiting = False
                         say("ofapp: the controller is back", err=True)
-                    last = told.id
-                    if told.event == MISSED:
-                        say(f"ofapp: {json.loads(told.data)['message']}", err=True)
-                    elif told.data:
-                        yield json.loads(told.data)
+                    last = message.id
+                    if message.event == MISSED:
+                        say(f"ofapp: {json.loads(message.data)['message']}", err=True)
+                    elif message.data:
+                        yield json.loads(message.data)
             except LostError as error:
                 if not last:
                     raise
@@ -163,13 +163,13 @@ class Client:
                 time.sleep(RETRY)
 
     def _stream(self, path: str, query: Query, last: str) -> Iterator[ServerSentEvent]:
-        """What an endless answer tells; comments and bare ids are without data."""
+        """Events of a stream; comments and bare ids have no data."""
         from httpx_sse import connect_sse
 
         headers = {"Last-Event-ID": last} if last else {}
         url, params = self._url + path, _given(query)
         with (
-            self._told(),
+            self._errors(),
             connect_sse(self._http, "GET", url, params=params, headers=headers) as source,
         ):
             if source.response.is_error:
@@ -186,7 +186,7 @@ class Client:
         body: Json | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        with self._told():
+        with self._errors():
             answer = self._http.request(
                 method, self._url + path, params=_given(query or {}), json=body, headers=headers
             )
@@ -201,11 +201,11 @@ class Client:
         try:
             content: Json = answer.json() if answer.content else {}
         except ValueError:
-            raise ApiError(f"what answers at {self._place} is not ofapp") from None
+            raise ApiError(f"the server at {self._place} is not ofapp") from None
         return content
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         import httpx
 
         try:
@@ -217,13 +217,13 @@ class Client:
 
 
 def path_of(bridge: Json, *below: str | int) -> str:
-    """The API's path of a bridge, or of what is below it: a port may be called `a#b`."""
+    """The API's path of a bridge or of something below it, escaped."""
     parts = ("v1", "bridges", bridge["datapath_id"], *below)
     return "".join(f"/{quote(str(part), safe=':')}" for part in parts)
 
 
 def _settings_path(path: str) -> str:
-    """Where the settings are read that are changed at a path: of a port, a LAG or a bridge."""
+    """The path to read the settings that a PATCH of `path` changes: a port, a LAG or a bridge."""
     bridge, *below = path.split("/")[3:]
     for kind in ("ports", "lags"):
         if kind in below[:-1]:
@@ -231,8 +231,8 @@ def _settings_path(path: str) -> str:
     return f"/v1/bridges/{bridge}"
 
 
-def tell_silent(answer: Json) -> None:
-    """Whose part of a list is missing."""
+def report_silent(answer: Json) -> None:
+    """Warn of cluster members whose part of a list is missing."""
     for one in answer.get("silent", ()):
         say(f"ofapp: without the bridges of member {one['member']}: {one['reason']}", err=True)
 

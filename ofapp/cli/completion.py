@@ -1,4 +1,4 @@
-"""ofapp completion: what has a shell complete commands, options and their values."""
+"""ofapp completion: scripts for completion by the shell."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 COMPLETING = "_OFAPP_COMPLETE"
-"""Set by the shell when it is the shell that asks."""
+"""Environment variable that the shell sets for a completion."""
 
 
 class Shell(StrEnum):
-    """For which there is a script."""
+    """Shells with a script."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -21,7 +21,7 @@ class Shell(StrEnum):
 
 
 def prepare() -> None:
-    """Answer a shell that asks, when the command runs; else this costs nothing."""
+    """Prepare for a completion if the shell asks for one."""
     if COMPLETING in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
@@ -31,7 +31,7 @@ def prepare() -> None:
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print a script that has the shell complete ofapp's commands and options.
+    """Print a completion script for ofapp's commands and options.
 
     For bash: ofapp completion bash > /etc/bash_completion.d/ofapp.  For zsh it is a file _ofapp in
     a folder of fpath, for fish ~/.config/fish/completions/ofapp.fish.  The Debian package has them.

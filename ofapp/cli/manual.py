@@ -1,8 +1,7 @@
-"""Manual pages, made of what the commands declare: `python -m ofapp.cli.manual FOLDER`.
+"""Manual pages, generated from the commands: `python -m ofapp.cli.manual FOLDER`.
 
-A page for `ofapp`, one for each group and each other command (`ofapp-fdb.1`), with all
-commands of a group on its page, and one for `ofapp-manager`.  They say what `--help` says, and are
-made with the package.
+One page for `ofapp`, one for each group or single command (`ofapp-fdb.1`), and one for
+`ofapp-manager`.  They contain what `--help` prints, and are generated when the package is built.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _ABOUT_MANAGER = [
     " again. It ends with status 2 for a wrong command line, with 1 when it cannot begin or go on.",
 ]
 Command = Any
-"""One of typer's own click, which has no name outside of it."""
+"""A command of the click that typer contains, which does not export the type."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """File names, and what is in them."""
+    """File names and contents."""
     root = typer.main.get_command(app)
     assert isinstance(root, TyperGroup)
     context = typer.Context(root, info_name=_NAME)
@@ -47,7 +46,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(folder: Path) -> None:
-    """All of them into a folder."""
+    """Write all pages into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages():
         (folder / name).write_text(text)
@@ -80,7 +79,7 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
 
 
 def _manager_page() -> str:
-    """Of the launcher, whose options are os-ken's own kind."""
+    """The page of the launcher, whose options are registered with os-ken."""
     from ofapp.launcher.options import told
 
     lines = [
@@ -120,12 +119,12 @@ def _synopsis(command: Command, context: typer.Context) -> list[str]:
 def _options(command: Command, context: typer.Context) -> Iterator[str]:
     whole = _whole(command)
     for parameter in whole.get_params(context):
-        told = parameter.get_help_record(context)
-        if told is not None:
+        record = parameter.get_help_record(context)
+        if record is not None:
             yield from (
                 ".TP",
-                f".B {_text(' '.join(told[0].split()))}",
-                _text(" ".join(told[1].split())),
+                f".B {_text(' '.join(record[0].split()))}",
+                _text(" ".join(record[1].split())),
             )
 
 
@@ -146,7 +145,7 @@ def _body(paragraphs: list[str]) -> Iterator[str]:
 
 
 def _text(words: str) -> str:
-    """As roff wants it: nothing is an escape, or a request at the beginning of a line."""
+    """Escape text for roff."""
     words = words.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{words}" if words.startswith((".", "'")) else words
 

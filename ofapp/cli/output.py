@@ -35,12 +35,12 @@ def say(text: str = "", *, bold: bool = False, err: bool = False) -> None:
 
 
 def print_json(value: object) -> None:
-    """One line of JSON, as `bridge -j` prints it."""
+    """Print one line of JSON, as `bridge -j` does."""
     typer.echo(json.dumps(value, separators=(",", ":")))
 
 
 def show_table(columns: Iterable[Column], items: Iterable[Any], json: bool = False) -> None:
-    """A table with a row for each item; or, with `json`, the items."""
+    """Print a table with a row for each item; with `json`, the items as JSON."""
     if json:
         print_json([*items])
         return
@@ -71,7 +71,7 @@ def _cell(value: object) -> str:
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Left-aligned columns.  On a terminal that is too narrow, lists go on in the next line."""
+    """Print left-aligned columns.  On a narrow terminal, lists continue in the next line."""
     cells = [[*map(printable, row)] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     columns = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
@@ -87,7 +87,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _folded(
     header: Sequence[str], rows: list[list[str]], widths: list[int], excess: int
 ) -> tuple[list[list[str]], list[int]]:
-    """Rows of which the widest column's cells go on in further rows, and the widths then."""
+    """Wrap the cells of the widest column into further rows; gives rows and widths."""
     at = widths.index(max(widths))
     width = max(len(header[at]), widths[at] - excess)
     folded = []
@@ -100,7 +100,7 @@ def _folded(
 
 
 def _pieces(cell: str, width: int) -> list[str]:
-    """The parts of a list, as many on a line as fit; one part is never cut."""
+    """Wrap a list: as many items on a line as fit; no item is cut."""
     lines = [""]
     for part in re.split(r"(?<=[, ])", cell):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
@@ -123,7 +123,7 @@ def short(number: int) -> str:
 
 
 def repeat(show: Callable[[], None], seconds: float | None, json: bool = False) -> None:
-    """Show something: once, or (seconds) again and again, on a terminal in the same place."""
+    """Show something once, or every `seconds`, on a terminal in the same place."""
     try:
         while True:
             if seconds is not None and not json:

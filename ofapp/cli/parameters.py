@@ -1,8 +1,8 @@
-"""Commands that set parameters: an option for each, as the core declares it.
+"""Commands that set parameters, with an option for each declared parameter.
 
-Each parameter is an option and stands in the help, with its sentence, as soon as it is declared.
-To import the declarations takes as long as all other commands together, so such a command makes its
-options when it is run and not before.
+A parameter gets its option and its help text from its declaration in the core.  The import of
+the declarations takes as long as all other commands together, so such a command makes its options
+only when it runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ofapp.cli.client import Client
 
 Given = dict[str, Any]
-"""What was given, by the parameter's name, as the API takes it."""
+"""Values of the given options by parameter, as the API expects them."""
 Command = Callable[..., None]
 
 _METAVARS = {int: "N", float: "N", str: "TEXT"}
@@ -32,11 +32,11 @@ _HELP = ["-h", "--help"]
 def setting(
     app: typer.Typer, name: str, owners: Callable[[], Sequence[type]], **flags: str
 ) -> Callable[[Command], Command]:
-    """Give `app` a command with an option for each parameter of these dataclasses; what is typed
-    of them it gets as `given`.
+    """Add a command to `app` with an option for each parameter of these dataclasses; it gets the
+    values as `given`.
 
-    flags: how an option is written that is not simply called as its parameter is.  A parameter
-    that two dataclasses have is one option, with the first one's sentence.
+    flags: spelling of options that differ from the parameter's name.  A parameter of two
+    dataclasses is one option, with the sentence of the first.
     """
 
     def register(command: Command) -> Command:
@@ -68,22 +68,22 @@ def setting(
 
 
 def patch(client: Client, bridge: str, given: Given, *below: str) -> None:
-    """Set what was given of something in a bridge."""
+    """Set the given parameters of a bridge, or of something below it."""
     if not given:
         raise typer.BadParameter("nothing to set: give at least one option")
     client.patch(client.path(bridge, *below), given)
 
 
 class SettingCommand(TyperCommand):
-    """A command whose options are made when they are asked for: when it runs, which it does by
-    `whole`, when a shell completes it, and when its page of the manual is written."""
+    """A command that makes its options on demand: when it runs (by `whole`), for completion by a
+    shell, and for its manual page."""
 
     def whole(self) -> TyperCommand:
-        """With all its options."""
+        """The command with all its options."""
         raise NotImplementedError
 
     def get_params(self, ctx: Any) -> Any:
-        """Those of all options while a shell asks."""
+        """All options during completion."""
         return self.whole().get_params(ctx) if ctx.resilient_parsing else super().get_params(ctx)
 
 

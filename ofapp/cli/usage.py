@@ -1,6 +1,6 @@
-"""What is wrong with a command line, in two lines: how it is used, and what to change.
+"""Usage errors in two lines: the usage of the command, and the error.
 
-typer's own messages are pydantic's ("Input should be a valid integer, unable to parse string as an
+typer prints pydantic's messages ("Input should be a valid integer, unable to parse string as an
 integer"), in a frame that wraps them.
 """
 
@@ -13,7 +13,7 @@ import typer
 
 Abort = typer.Abort
 UsageError: Any = typer.BadParameter.__base__
-"""typer exports no name for the base class of all that is wrong with a command line."""
+"""Base class of all usage errors; typer does not export it."""
 
 _BOUNDS = {
     "greater_than_equal": ("at least", "ge"),
@@ -24,7 +24,7 @@ _BOUNDS = {
 
 
 def refusal(error: Any) -> Iterator[str]:
-    """The lines for a UsageError."""
+    """The lines for a usage error."""
     if error.ctx is None:
         yield f"ofapp: {error.format_message()}"
         return
@@ -46,7 +46,7 @@ def _what(error: Any) -> str:
 
 
 def _said(fault: dict[str, Any]) -> str:
-    """One of pydantic's faults, as `ofapp config check` puts it."""
+    """The message for one of pydantic's errors, in the words of `ofapp config check`."""
     type_, context, given = fault["type"], fault.get("ctx", {}), fault["input"]
     if "error" in context:
         return str(context["error"])

@@ -9,8 +9,7 @@ import yaml
 
 
 def settings(texts: Iterable[str] | None, given: Mapping[str, object]) -> dict[str, object]:
-    """`isolated=true`, `storm={broadcast: 100}` and the like, and what options give;
-    typer.BadParameter."""
+    """The settings of arguments, as `isolated=true`, and of options; typer.BadParameter."""
     values = dict(map(_key_value, texts or ()))
     for name in values.keys() & given.keys():
         raise typer.BadParameter(f"{name} is given twice: as an option and as {name}=VALUE")
@@ -23,7 +22,7 @@ def _key_value(text: str) -> tuple[str, object]:
     key, equals, value = text.partition("=")
     try:
         if not equals:
-            raise ValueError("KEY=VALUE is wanted")
+            raise ValueError("expected KEY=VALUE")
         return key, yaml.safe_load(value)
     except yaml.MarkedYAMLError as error:
         column = len(key) + 2 + (error.problem_mark.column if error.problem_mark else 0)

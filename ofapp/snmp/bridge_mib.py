@@ -1,4 +1,4 @@
-"""BRIDGE-MIB (RFC 4188) and RSTP-MIB (RFC 4318), from what the API tells of a bridge.
+"""BRIDGE-MIB (RFC 4188) and RSTP-MIB (RFC 4318), from the API's data of a bridge.
 
 A port's number is its OpenFlow number. What the tables want and is not counted here (frames that
 were too long or waited too long) is 0: Open vSwitch drops none for that.
@@ -74,25 +74,25 @@ def _own_address(answers: Answers) -> bytes:
 
 def stp(answers: Answers) -> list[Row]:
     """dot1dStp with dot1dStpVersion, dot1dStpTxHoldCount and dot1dStpExtPortTable of RFC 4318."""
-    told = answers.stp()
-    if not told["enabled"] or told["bridge_id"] is None:
+    tree = answers.stp()
+    if not tree["enabled"] or tree["bridge_id"] is None:
         return []
     return ordered(
-        scalars(STP, _tree(told)),
-        table((*STP, 15), _port_columns(told["ports"])),
-        table((*STP, 19), _extended_columns(told["ports"])),
+        scalars(STP, _tree(tree)),
+        table((*STP, 15), _port_columns(tree["ports"])),
+        table((*STP, 19), _extended_columns(tree["ports"])),
     )
 
 
-def _tree(told: Json) -> Iterator[tuple[int, Value]]:
-    own, times, change = told["parameters"], told["root_times"], told["topology_change"]
-    root = told["root_port"]
+def _tree(tree: Json) -> Iterator[tuple[int, Value]]:
+    own, times, change = tree["parameters"], tree["root_times"], tree["topology_change"]
+    root = tree["root_port"]
     yield 1, integer(_IEEE8021D)
-    yield 2, integer(int(told["bridge_id"][:4], 16))
+    yield 2, integer(int(tree["bridge_id"][:4], 16))
     yield 3, ticks(change["since"] or 0)
     yield 4, counter32(change["count"])
-    yield 5, octets(bridge_id(told["root_id"]))
-    yield 6, integer(told["root_path_cost"])
+    yield 5, octets(bridge_id(tree["root_id"]))
+    yield 6, integer(tree["root_path_cost"])
     yield 7, integer(0 if root is None else root["number"])
     yield 8, integer(_hundredths(times["max_age"]))
     yield 9, integer(_hundredths(times["hello_time"]))
@@ -134,13 +134,15 @@ def tp(answers: Answers) -> list[Row]:
 
     The table knows no VLANs: of an address in several the entry of the lowest one counts.
     """
-    told, ports = answers.bridge(), answers.ports()
+    bridge, ports = answers.bridge(), answers.ports()
     entries: dict[Oid, Json] = {}
     for entry in sorted(answers.fdb(), key=lambda entry: entry["vlan"] or 0):
         entries.setdefault(tuple(mac(entry["mac"])), entry)
     numbers = [(port["number"], port["counters"] or {}) for port in ports]
     return ordered(
-        scalars(TP, [(1, counter32(told["fdb"]["refused"])), (2, integer(told["ageing_time"]))]),
+        scalars(
+            TP, [(1, counter32(bridge["fdb"]["refused"])), (2, integer(bridge["ageing_time"]))]
+        ),
         table(
             (*TP, 3),
             [
@@ -193,13 +195,13 @@ def _state(port: Json) -> int:
 
 
 def _designated(port: Json, what: str) -> bytes:
-    told = port["designated"]
-    return _NO_BRIDGE if told is None else bridge_id(told[what])
+    designated = port["designated"]
+    return _NO_BRIDGE if designated is None else bridge_id(designated[what])
 
 
 def _designated_port(port: Json) -> bytes:
-    told = port["designated"]
-    if told is None:
+    designated = port["designated"]
+    if designated is None:
         return bytes(2)
-    priority, _, number = told["port"].partition(".")
+    priority, _, number = designated["port"].partition(".")
     return (int(priority, 16) << 12 | int(number, 16)).to_bytes(2, "big")

@@ -1,6 +1,6 @@
 """What BRIDGE-MIB refers to of IF-MIB (RFC 2863): the ports of a bridge as interfaces.
 
-In the context of a bridge alone: what is without a context is the host's own, and snmpd tells it.
+Only in the context of a bridge: without a context these are the host's interfaces, from snmpd.
 """
 
 from __future__ import annotations

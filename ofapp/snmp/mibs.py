@@ -1,4 +1,4 @@
-"""All that SNMP tells of a bridge, in the bridge's own context or without one."""
+"""All objects of a bridge, in the bridge's context or without one."""
 
 from __future__ import annotations
 

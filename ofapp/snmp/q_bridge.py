@@ -1,4 +1,4 @@
-"""Q-BRIDGE-MIB (RFC 4363), from what the API tells of a bridge's VLANs.
+"""Q-BRIDGE-MIB (RFC 4363), from the API's data of a bridge's VLANs.
 
 There is one filtering database for each VLAN (independent learning), by its VID; 0, which is what
 is untagged and in no VLAN, is none that the MIB has a number for, and is given as 4095, which no
@@ -60,10 +60,10 @@ def tp(answers: Answers) -> list[Row]:
 
 def vlans(answers: Answers) -> list[Row]:
     """dot1qVlan: those that are configured or in use, and what ports do with untagged frames."""
-    told = answers.vlans()
-    named = {vlan["vlan"]: vlan["name"] or "" for vlan in told["vlans"]}
-    ports = [port for port in told["ports"] if (port["port"]["number"] or 1 << 16) < 1 << 16]
-    members = {vid: [port for port in ports if _has(port, vid)] for vid in _vids(told)}
+    answer = answers.vlans()
+    named = {vlan["vlan"]: vlan["name"] or "" for vlan in answer["vlans"]}
+    ports = [port for port in answer["ports"] if (port["port"]["number"] or 1 << 16) < 1 << 16]
+    members = {vid: [port for port in ports if _has(port, vid)] for vid in _vids(answer)}
     egress = {vid: port_list(_numbers(having)) for vid, having in members.items()}
     untagged = {
         vid: port_list(_numbers(port for port in having if _pops(port, vid)))
@@ -107,10 +107,10 @@ def vlans(answers: Answers) -> list[Row]:
     )
 
 
-def _vids(told: Json) -> list[int]:
+def _vids(answer: Json) -> list[int]:
     """Of VLANs that are named or in use, and those that few ports list."""
-    vids = {vlan["vlan"] for vlan in told["vlans"]}
-    vids |= {port["pvid"] for port in told["ports"] if port["pvid"]}
+    vids = {vlan["vlan"] for vlan in answer["vlans"]}
+    vids |= {port["pvid"] for port in answer["ports"] if port["pvid"]}
     return sorted(vids - {0})
 
 

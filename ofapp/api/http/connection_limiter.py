@@ -108,7 +108,7 @@ class ConnectionLimiter:
     def __init__(
         self,
         listening: Any,
-        tell: Callable[[int | None, Event], None],
+        emit: Callable[[int | None, Event], None],
         counts: Counter[str],
         tls: Handshakes | None = None,
     ) -> None:
@@ -116,7 +116,7 @@ class ConnectionLimiter:
         self.tls = tls
         self._listening = listening
         self._served = 0
-        self._tell = tell
+        self._emit = emit
         self._connections: dict[Any, Connection] = {}  # by address and port
         self._trouble: dict[EventKind, str] = {}  # event kinds that are not cleared yet
 
@@ -206,11 +206,11 @@ class ConnectionLimiter:
     def _warn(self, kind: EventKind, message: str) -> None:
         if kind not in self._trouble:
             self._trouble[kind] = message
-            self._tell(None, kind.event(message))
+            self._emit(None, kind.event(message))
 
     def _clear(self, kind: EventKind, message: str) -> None:
         if self._trouble.pop(kind, None) is not None:
-            self._tell(None, _CLEARED[kind].event(message, data=dict(self.counts)))
+            self._emit(None, _CLEARED[kind].event(message, data=dict(self.counts)))
 
 
 def _peer(address: str) -> str:

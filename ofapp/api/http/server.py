@@ -59,7 +59,7 @@ class ApiServer:
         self._ended: Counter[str] = Counter()
         local_only = is_loopback(place.host)
         self._app = create_app(network, local_only, self._streams, self._ended, surface)
-        self._tell = network.events.tell
+        self._emit = network.events.tell
         self._sockets: list[Any] = []
         self._threads: list[Any] = []
         self._tls: Tls | None = None
@@ -69,7 +69,7 @@ class ApiServer:
         place = self._place
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         if place.tls is not None:
-            self._tls = Tls(place.tls, self._tell)
+            self._tls = Tls(place.tls, self._emit)
             self._threads.append(hub.spawn(self._tls.watch))
         listening = hub.listen((place.host, place.port), family)
         self.port = listening.getsockname()[1]
@@ -104,7 +104,7 @@ class ApiServer:
         """
         self._sockets.append(listening)
         counts = self._ended if refused is None else refused
-        limiter = ConnectionLimiter(listening, self._tell, counts, tls)
+        limiter = ConnectionLimiter(listening, self._emit, counts, tls)
         limiter.inside = refused is not None
         serving = hub.spawn(
             hub.wsgi_server,

@@ -77,7 +77,7 @@ class Streams:
         self.stopping = False
         self.refused: Counter[str] = Counter()
         self._open: list[Follower] = []
-        self._told: set[str] = set()  # limits that are reached, in words
+        self._reported: set[str] = set()  # limits that are reached, in words
 
     @property
     def open(self) -> int:
@@ -88,8 +88,8 @@ class Streams:
         """Check that one more stream is allowed; ProblemError."""
         for bound, what in self._reached(own):
             self.refused[bound] += 1
-            if what not in self._told:
-                self._told.add(what)
+            if what not in self._reported:
+                self._reported.add(what)
                 message = f"{what}: more are refused until one ends"
                 data = {"bound": bound, "follower": own.name, "peer": own.peer}
                 events.tell(None, API_STREAMS_FULL.event(message, data=data))
@@ -112,20 +112,20 @@ class Streams:
                 event = EVENTS_MISSED.event(begin.missed)
                 record = Record(begin.number, time.time(), None, event)
                 yield _frame(events.life, event_item(record, self.member))
-            for told in events.follow(begin.number, GLANCE, interest):
+            for happened in events.follow(begin.number, GLANCE, interest):
                 if self.stopping or not may_go_on():
                     return
-                if told is not None:
+                if happened is not None:
                     quiet = 0.0
-                    yield _frame(events.life, event_item(told, self.member))
+                    yield _frame(events.life, event_item(happened, self.member))
                 elif (quiet := quiet + GLANCE) >= KEEP_ALIVE:
                     quiet = 0.0
                     yield ": still here\n\n"
         finally:
             reached = [what for _, what in self._reached(own)]
             self._open.remove(own)
-            for what in self._told.intersection(reached):
-                self._told.remove(what)
+            for what in self._reported.intersection(reached):
+                self._reported.remove(what)
                 message = f"no longer: {what}"
                 events.tell(None, API_STREAMS_FULL_CLEARED.event(message))
 

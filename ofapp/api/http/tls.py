@@ -89,10 +89,10 @@ class Handshakes:
 class Tls(Handshakes):
     """TLS of the connections of one listener, with the present files."""
 
-    def __init__(self, files: TlsFiles, tell: Callable[[int | None, Event], None]) -> None:
+    def __init__(self, files: TlsFiles, emit: Callable[[int | None, Event], None]) -> None:
         super().__init__(lambda: self._context)
         self._files = files
-        self._tell = tell
+        self._emit = emit
         self._known = self._before = files.signature()
         self._refused = False
         self._context = files.context()
@@ -123,4 +123,4 @@ class Tls(Handshakes):
             kind = API_TLS_REFUSED_CLEARED if self._refused else API_TLS_RENEWED
             self._refused = False
             event = kind.event("new connections to the API use the changed certificate")
-        self._tell(None, event)
+        self._emit(None, event)

@@ -41,12 +41,12 @@ def install(app: Flask, settings: Settings) -> None:
 def _sent(response: Response, settings: Settings) -> Response:
     if response.is_streamed or response.status_code != 200 or request.method not in ("GET", "HEAD"):
         return response
-    told = "ETag" in response.headers
-    if told and request.blueprint is None:  # the page: its static files are compressed already
+    tagged = "ETag" in response.headers
+    if tagged and request.blueprint is None:  # the page: its static files are compressed already
         return response
     response.vary.add("Accept-Encoding")
     if response.mimetype in _LASTING and not response.cache_control.no_store:
-        if not told:  # not set already by the member that owns the bridge
+        if not tagged:  # not set already by the member that owns the bridge
             own, whole = settings.tag(), generate_etag(response.get_data())
             tag = whole if own is None else f"{own}-{whole}"
             response.set_etag(tag, weak=True)  # the same for both codings

@@ -203,8 +203,8 @@ def _begins(octets: bytes, text: str) -> bool:
 
 def _addresses(network: Network, vlan: int, mac: int) -> list[str]:
     """IP addresses of a host on all bridges, once each."""
-    told = (ip_addresses(bridge, vlan, mac) for bridge in list(network.bridges.values()))
-    return list(dict.fromkeys(each for own in told for each in own))
+    addresses = (ip_addresses(bridge, vlan, mac) for bridge in list(network.bridges.values()))
+    return list(dict.fromkeys(each for own in addresses for each in own))
 
 
 def _pieces(network: Network) -> Iterator[tuple[int, list[int]]]:

@@ -124,9 +124,9 @@ def blueprint(network: Network) -> APIBlueprint:
         made = MadeToken(
             name=body.name, role=body.role, expires=expires, token=secret, closes=closes
         )
-        told = answer(made, 201)
-        told.headers["Cache-Control"] = "no-store"
-        return told
+        response = answer(made, 201)
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
     @api.delete("/tokens/<name>", responses={204: None, **documented(404), **UNSAVED})
     @outlives_session
@@ -169,8 +169,8 @@ def blueprint(network: Network) -> APIBlueprint:
         key = access.log_in(own)
         own = replace(own, session=key)
         record("a browser's session begins")
-        told = answer(_status(access, own), 201)
-        told.set_cookie(
+        response = answer(_status(access, own), 201)
+        response.set_cookie(
             name,
             key,
             max_age=int(LONGEST),
@@ -178,8 +178,8 @@ def blueprint(network: Network) -> APIBlueprint:
             httponly=True,
             samesite="Strict",
         )
-        told.headers["Cache-Control"] = "no-store"
-        return told
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
     @api.delete("/session", responses={204: None})
     @viewer
@@ -189,11 +189,11 @@ def blueprint(network: Network) -> APIBlueprint:
         if own.session is not None:
             access.sessions.close(own.session)
             record("a browser's session ends")
-        told = Response(status=204)
-        told.delete_cookie(
+        response = Response(status=204)
+        response.delete_cookie(
             cookie_name(), secure=request.is_secure, httponly=True, samesite="Strict"
         )
-        return told
+        return response
 
     return api
 

@@ -157,11 +157,11 @@ def link_ends(known: Iterable[core.Surroundings]) -> set[core.End]:
 def map_view(known: Iterable[core.Surroundings]) -> Map:
     """The map of these bridges."""
     bridges = {own.datapath_id: own for own in known}
-    told = core.topology(bridges.values())
+    merged = core.topology(bridges.values())
     return Map(
         bridges=[_bridge(bridges[datapath_id]) for datapath_id in sorted(bridges)],
-        links=[_link(bridges, link) for link in _in_turns(told.links)],
-        neighbours=[_neighbour(bridges, one) for one in _in_turns(told.neighbours)],
+        links=[_link(bridges, link) for link in _in_turns(merged.links)],
+        neighbours=[_neighbour(bridges, one) for one in _in_turns(merged.neighbours)],
     )
 
 

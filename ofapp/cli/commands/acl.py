@@ -27,17 +27,17 @@ def show(
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show the access lists of a bridge, or of all bridges, rule by rule with what each has hit."""
+    """Show the access lists of a bridge, or of all bridges, with the hits of each rule."""
     client = Client(api)
-    told = []
+    acls = []
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}
         found = client.get(path_of(known, "acls"))
-        told += [about | acl | {"metered": found["metered"]} for acl in found["acls"]]
+        acls += [about | acl | {"metered": found["metered"]} for acl in found["acls"]]
     if details and not json:
-        _print_details(told)
+        _print_details(acls)
     else:
-        rules = told if json else [rule for acl in told for rule in _rules(acl)]
+        rules = acls if json else [rule for acl in acls for rule in _rules(acl)]
         show_table(_COLUMNS, rules, json)
 
 
@@ -46,14 +46,14 @@ def _rules(acl: Json) -> list[Json]:
     return [rule | about | {"#": number} for number, rule in enumerate(acl["rules"], 1)]
 
 
-def _print_details(told: list[Json]) -> None:
-    for at, acl in enumerate(told):
+def _print_details(acls: list[Json]) -> None:
+    for at, acl in enumerate(acls):
         if at:
             say()
         ports = ", ".join(port["name"] for port in acl["ports"]) or "no port"
         say(f"{acl['bridge']} {acl['name']}, on {ports}")
         if acl["metered"] is False and any(rule["rate"] for rule in acl["rules"]):
-            say("The switch has no meters: rates are not kept.")
+            say("The switch has no meters: rates are not limited.")
         show_table(_DETAILED, _rules(acl))
 
 

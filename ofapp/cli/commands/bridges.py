@@ -1,4 +1,4 @@
-"""ofapp bridge: which there are and how they are."""
+"""ofapp bridge: the bridges and their state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ofapp.cli.arguments import (
     ApiOption,
     JsonOption,
 )
-from ofapp.cli.client import Client, Json, path_of, tell_silent
+from ofapp.cli.client import Client, Json, path_of, report_silent
 from ofapp.cli.output import age, say, show_table
 
 app = typer.Typer(help="Bridges.", no_args_is_help=True)
@@ -41,7 +41,7 @@ _COLUMNS = (
 def show_bridges(
     bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
 ) -> None:
-    """Show the bridges, or one."""
+    """Show all bridges, or one."""
     show_table(_COLUMNS, Client(api).bridges(bridge), json)
 
 
@@ -53,17 +53,17 @@ def forget_bridge(
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Forget a bridge whose switch is away for good, with its static and permanent entries.
+    """Forget a bridge whose switch is gone for good, with its static and permanent entries.
 
-    By the name that another bridge has now, it is every bridge that was called so before.
+    A name that another bridge has taken over selects the bridges that had it before.
     """
     if absent == (bridge is not None):
         raise typer.BadParameter("give either BRIDGE or --absent")
     client = Client(api)
     if absent:
-        told = client.delete("/v1/bridges", {"absent": "true"})
-        tell_silent(told)
-        for datapath_id in told["forgotten"]:
+        answer = client.delete("/v1/bridges", {"absent": "true"})
+        report_silent(answer)
+        for datapath_id in answer["forgotten"]:
             say(f"forgot {datapath_id}")
         return
     gone = [known for known in client.bridges() if known["former_name"] == bridge]

@@ -34,14 +34,14 @@ def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None
     say()
     show_table(("datapath_id", "owner", "since", "reason"), cluster["bridges"])
     for invalid in cluster.get("invalid", []):
-        say(f"{invalid['key']} in etcd is set aside: {invalid['why']}")
+        say(f"{invalid['key']} in etcd is ignored: {invalid['why']}")
 
 
 @app.command("drain")
 def drain_member(member: MemberArgument, api: ApiOption = DEFAULT_URL) -> None:
-    """Have a member give its switches to the others, and take none until it is undrained.
+    """Have a member hand its switches over to the others, and take none until it is undrained.
 
-    What cannot be given to another member, as none is connected to the switch, stays.
+    Switches that are connected to no other member stay.
     """
     _mark(Client(api), member, "drain")
     say(f"{member} is drained: ofapp cluster show has the switches that it still owns")

@@ -93,19 +93,19 @@ def reload(
     """
     wanted = {"dry_run": dry_run, "force": force, "reset": reset}
     query = {name: "true" for name, given in wanted.items() if given}
-    told = Client(api).post("/v1/config/reload", query or None)
+    answer = Client(api).post("/v1/config/reload", query or None)
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
-    for warning in told["warnings"]:
+    for warning in answer["warnings"]:
         say(f"warning: {warning}", err=True)
-    for own in told["bridges"]:
+    for own in answer["bridges"]:
         say(f"{own['name']} ({own['datapath_id']}){_counts(own)}")
         for change in own["changes"]:
             say(f"  {change}{_RUN_TIME if change in own['dropped'] else ''}")
         for line in own["lines"]:
             say(f"    {line}")
-    say(f"{'would be: ' if dry_run else ''}{told['message']}")
+    say(f"{'would be: ' if dry_run else ''}{answer['message']}")
 
 
 @app.command()
@@ -144,15 +144,19 @@ def push(
     wanted = {"dry_run": dry_run, "force": force}
     query = {name: "true" for name, given in wanted.items() if given}
     body = {"file": file.name, "data": data}
-    told = Client(api).post("/v1/config/push", query or None, body)
+    answer = Client(api).post("/v1/config/push", query or None, body)
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
-    for warning in told["here"]["warnings"]:
+    for warning in answer["here"]["warnings"]:
         say(f"warning: {warning}", err=True)
-    for line in _member_lines(told["members"]):
+    for line in _member_lines(answer["members"]):
         say(line)
-    say(f"would be: {told['here']['message']}" if dry_run else f"revision {told['revision']} holds")
+    say(
+        f"would be: {answer['here']['message']}"
+        if dry_run
+        else f"revision {answer['revision']} holds"
+    )
 
 
 def _member_lines(members: list[Json]) -> list[str]:

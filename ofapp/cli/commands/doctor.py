@@ -55,7 +55,7 @@ def doctor(
 
 
 def _ask(url: str) -> Told:
-    """What the controller tells."""
+    """Ask the controller for what the diagnosis needs."""
     from ofapp.deploy.diagnose import Told
 
     client = Client(url)

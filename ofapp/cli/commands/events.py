@@ -1,4 +1,4 @@
-"""ofapp events: what happened, and what happens."""
+"""ofapp events: show and follow events, and explain their kinds."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json, tell_silent
+from ofapp.cli.client import Client, Json, report_silent
 from ofapp.cli.output import local_time, print_json, say
 
 
 def events(
     follow: Annotated[
-        bool, typer.Option("-f", "--follow", help="Go on and print events as they happen.")
+        bool, typer.Option("-f", "--follow", help="Continue and print events as they happen.")
     ] = False,
     since: Annotated[
         str,
@@ -40,8 +40,7 @@ def events(
         bool,
         typer.Option(
             "--kinds",
-            help="Show which kinds there are, what each means and what to do about it; with --kind"
-            " only those.",
+            help="Explain the kinds of events and what to do about them; with --kind only those.",
         ),
     ] = False,
     json: JsonOption = False,
@@ -52,8 +51,8 @@ def events(
     In a cluster they are those of all members, with the member before the number; -f shows only
     those of the member that is asked.
 
-    -f goes on when the controller is restarted, whose events count from one again, and says so
-    if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
+    -f continues when the controller restarts, whose events are numbered from one again, and
+    reports if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
     client = Client(api)
     if kinds:
@@ -64,7 +63,7 @@ def events(
         found = client.get("/v1/events", chosen)
         for event in found["events"]:
             _show(event, json)
-        tell_silent(found)
+        report_silent(found)
         return
     try:
         for event in client.events({**chosen, "severity": "info"}):
@@ -86,7 +85,7 @@ def _show_kinds(client: Client, chosen: str | None, json: bool) -> None:
 
 
 def _start(since: str) -> str:
-    """As the API has it, which knows no local time."""
+    """Convert to the API's format, which is in UTC."""
     if re.fullmatch("[0-9]+[smhd]?", since):
         return since
     today = f"{datetime.now():%Y-%m-%d}T"

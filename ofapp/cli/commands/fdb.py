@@ -1,4 +1,4 @@
-"""ofapp fdb: forwarding databases, read and changed."""
+"""ofapp fdb: show and change forwarding databases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ofapp.cli.arguments import (
 from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table, tagged
 
-app = typer.Typer(help="Forwarding databases: who is behind which port.", no_args_is_help=True)
+app = typer.Typer(help="Forwarding databases: the port of each MAC address.", no_args_is_help=True)
 
 _COLUMNS: tuple[Column, ...] = (
     "mac",
@@ -50,7 +50,7 @@ _STATES = {"learned": "", "static": "static", "local": "permanent"}
 
 
 class Type(StrEnum):
-    """Where an entry comes from."""
+    """Origin of an entry."""
 
     LEARNED = "learned"
     STATIC = "static"
@@ -69,7 +69,7 @@ def show(
     ] = False,
     ip: Annotated[
         str | None,
-        typer.Option("--ip", metavar="IP", help="Only hosts that were last heard with it."),
+        typer.Option("--ip", metavar="IP", help="Only hosts with this IP address."),
     ] = None,
     statistics: Annotated[
         bool, typer.Option("-s", "--statistics", help="With -j, also print `used` and `updated`.")
@@ -79,7 +79,7 @@ def show(
 ) -> None:
     """Show the entries of a bridge, or of all bridges.
 
-    IP is an address that a host was heard with: it may claim another one's.
+    IP is an address that the host has used as its sender address; hosts may forge it.
     """
     client = Client(api)
     query = {
@@ -111,7 +111,7 @@ def _entries(client: Client, bridge: str | None, query: Json) -> list[Json]:
 
 
 def _print(entries: list[Json], bridges: bool) -> None:
-    """IP addresses and bridges only where that says something."""
+    """Print the table; columns IP and BRIDGE only where they are useful."""
     columns = [*_COLUMNS]
     if any(entry["addresses"] for entry in entries):
         columns.append(("IP", "addresses"))
@@ -130,12 +130,12 @@ def add(
         bool,
         typer.Option(
             "--extern-learn",
-            help="It does not age, but may move; a restart of the controller forgets it.",
+            help="The entry does not age, but may move; it is lost when the controller restarts.",
         ),
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Fix an address to a port for good: a static entry; or set one that may move."""
+    """Add a static entry, or one that may move (--extern-learn)."""
     bridge, mac = _in_order(bridge, mac)
     client = Client(api)
     type_ = {"type": "extern_learn"} if extern_learn else {}
@@ -149,7 +149,7 @@ def delete(
     vlan: InVlan = 0,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Remove an entry that was set; the address may be learned again."""
+    """Delete an entry; the address may be learned again."""
     bridge, mac = _in_order(bridge, mac)
     client = Client(api)
     client.delete(client.path(bridge, "fdb", vlan, mac))
@@ -164,7 +164,7 @@ def flush(
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Forget learned entries that fit all that is given; without an option, all of them."""
+    """Flush learned entries that match all given options; without options, all of them."""
     client = Client(api)
     query = {"mac": mac, "vlan": vlan, "port": port}
     answer = client.delete(client.path(bridge, "fdb"), query)
@@ -204,15 +204,15 @@ def release(
 
 
 def _in_order(bridge: str, mac: str) -> tuple[str, str]:
-    """BRIDGE MAC, also if they were typed as before 0.3: MAC BRIDGE."""
+    """Accept MAC BRIDGE, too, the order before 0.3."""
     if not is_mac(bridge) or is_mac(mac):
         return bridge, mac
-    say("ofapp: BRIDGE comes before MAC, as everywhere; MAC BRIDGE works until 0.4", err=True)
+    say("ofapp: BRIDGE comes before MAC; the order MAC BRIDGE works until 0.4", err=True)
     return mac, bridge
 
 
 def _as_iproute2(entry: Json, statistics: bool) -> Json:
-    """An object as iproute2's bridge prints it, in the order it has."""
+    """An entry in the format and order of `bridge -j fdb show`."""
     shaped: Json = {"mac": entry["mac"], "ifname": entry["port"]["name"]}
     if entry["vlan"]:
         shaped["vlan"] = entry["vlan"]

@@ -1,4 +1,4 @@
-"""ofapp lag: aggregations, their members and why one carries no traffic."""
+"""ofapp lag: aggregations and their members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, setting
 from ofapp.cli.values import settings
 
-app = typer.Typer(help="Link aggregation: several ports that are one.", no_args_is_help=True)
+app = typer.Typer(help="Link aggregation.", no_args_is_help=True)
 
 
 @app.command()
@@ -34,25 +34,25 @@ def show(
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show aggregations, their members, and why one of these carries no traffic."""
+    """Show aggregations and their members, and why a member carries no traffic."""
     client = Client(api)
-    repeat(lambda: _show(_told(client, bridge, lag), bridge, json), watch, json)
+    repeat(lambda: _show(_bridges(client, bridge, lag), bridge, json), watch, json)
 
 
-def _told(client: Client, bridge: str | None, lag: str | None) -> list[Json]:
-    """What there is; ApiError when it is not there."""
+def _bridges(client: Client, bridge: str | None, lag: str | None) -> list[Json]:
+    """Bridges with the aggregations to show; ApiError if there is none of that name."""
     if lag is None and bridge is not None:
         _no_aggregation(client, bridge)
-    told = [client.get(path_of(known, "lags")) for known in client.bridges(bridge)]
+    bridges = [client.get(path_of(known, "lags")) for known in client.bridges(bridge)]
     if lag is not None:
-        told = [own | {"lags": _called(own["lags"], lag)} for own in told]
-        if not any(own["lags"] for own in told):
+        bridges = [own | {"lags": _called(own["lags"], lag)} for own in bridges]
+        if not any(own["lags"] for own in bridges):
             raise ApiError(f"bridge {bridge} has no aggregation {lag}")
-    return told
+    return bridges
 
 
 def _no_aggregation(client: Client, name: str) -> None:
-    """ApiError if that is no bridge, but an aggregation of one, or more."""
+    """ApiError if the name is not a bridge, but an aggregation."""
     known = client.bridges()
     if any(name in (own["name"], own["datapath_id"]) for own in known):
         return
@@ -63,15 +63,15 @@ def _no_aggregation(client: Client, name: str) -> None:
         raise ApiError(f"{name} is an aggregation and no bridge: give its bridge as well, {which}")
 
 
-def _show(told: list[Json], bridge: str | None, json: bool) -> None:
+def _show(bridges: list[Json], bridge: str | None, json: bool) -> None:
     if json:
-        print_json(told)
+        print_json(bridges)
         return
-    if not any(own["lags"] for own in told):
+    if not any(own["lags"] for own in bridges):
         where = "any bridge" if bridge is None else f"bridge {bridge}"
         say(f"There is no aggregation on {where}; `lags:` in the configuration file makes one.")
         return
-    show_table(_COLUMNS, [row for own in told for lag in own["lags"] for row in _rows(own, lag)])
+    show_table(_COLUMNS, [row for own in bridges for lag in own["lags"] for row in _rows(own, lag)])
 
 
 def _owners() -> list[type]:
@@ -97,7 +97,7 @@ def set_(
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Give an aggregation other members or parameters, all at once.
+    """Change members or parameters of an aggregation, all at once.
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
@@ -109,7 +109,7 @@ def set_(
 
 
 def _ask(lag: str, parameters: Json, wanted: Json) -> None:
-    """Whether a change that interrupts traffic is meant; ApiError where there is no answer."""
+    """Ask before a change that interrupts traffic; ApiError without a terminal."""
     from ofapp.bridge.lag.params import INTERRUPTION, interrupting
     from ofapp.config.lag import off_word
 

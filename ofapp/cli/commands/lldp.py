@@ -1,4 +1,4 @@
-"""ofapp lldp: who is behind the ports, as they say themselves."""
+"""ofapp lldp: neighbours of the ports, as they describe themselves by LLDP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ofapp.cli.parameters import Given, patch, setting
 app = typer.Typer(help="Neighbours by LLDP (IEEE 802.1AB).", no_args_is_help=True)
 
 CountersOption = Annotated[
-    bool, typer.Option("-s", "--statistics", help="Show what each port has counted instead.")
+    bool, typer.Option("-s", "--statistics", help="Show the counters of each port instead.")
 ]
 _COUNTED = ("sent", "received", "discarded", "ageouts", "too_many", "forged", "stale")
 _COUNTERS: tuple[Column, ...] = (
@@ -46,29 +46,29 @@ def show(
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show the neighbours of each port, which are what they say that they are.
+    """Show the neighbours of each port; what they send is not verified.
 
-    OWN names those that have proven to be bridges of this controller.
+    OWN marks those that have proven to be bridges of this controller.
     """
     client = Client(api)
     repeat(lambda: _show(client, bridge, statistics, json), watch, json)
 
 
 def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> None:
-    told = [client.get(path_of(known, "lldp")) for known in client.bridges(bridge)]
+    answers = [client.get(path_of(known, "lldp")) for known in client.bridges(bridge)]
     if json:
-        print_json(told)
+        print_json(answers)
         return
-    if not any(own["enabled"] for own in told):
+    if not any(own["enabled"] for own in answers):
         say(
             "LLDP is off. `lldp: {enabled: true}` in the configuration file turns it on, and"
             " `ofapp lldp set BRIDGE --on` until the file changes that."
         )
         return
     if statistics:
-        show_table(_COUNTERS, [port for own in told for port in _of(own)])
+        show_table(_COUNTERS, [port for own in answers for port in _of(own)])
         return
-    show_table(_COLUMNS, [row for own in told for port in _of(own) for row in _rows(port)])
+    show_table(_COLUMNS, [row for own in answers for port in _of(own) for row in _rows(port)])
 
 
 def _of_bridge() -> list[type]:

@@ -1,4 +1,4 @@
-"""ofapp mdb: multicast groups and the ports that get them, read and set."""
+"""ofapp mdb: show and set multicast groups and their ports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ofapp.cli.arguments import (
 from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, show_table, tagged
 
-app = typer.Typer(help="Multicast groups and the ports that get them.", no_args_is_help=True)
+app = typer.Typer(help="Multicast groups and their ports.", no_args_is_help=True)
 
 GroupArgument = Annotated[
     str, typer.Argument(metavar="GROUP", help="The group: an IPv4, IPv6 or MAC address.")
@@ -38,7 +38,7 @@ FromSource = Annotated[
 
 
 class Type(StrEnum):
-    """Where an entry comes from."""
+    """Origin of an entry."""
 
     TEMP = "temp"
     PERMANENT = "permanent"
@@ -118,14 +118,14 @@ def add(
         typer.Option(
             "--proto",
             metavar="NAME",
-            help="Who sets the entry, as iproute2 names it: static, zebra, bgp, ...",
+            help="Origin of the entry, as iproute2 names it: static, zebra, bgp, ...",
         ),
     ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Forward a group to a port for good: a permanent entry.
+    """Add a permanent entry: forward a group to a port.
 
-    The bridge's own port, which is called as the bridge is, lets its host have the group.
+    The bridge's local port, which has the bridge's name, delivers the group to this host.
     """
     client = Client(api)
     query = {
@@ -147,7 +147,7 @@ def delete(
     type_: TypeOption = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Remove an entry, permanent or reported by hosts, who are asked again in their time."""
+    """Delete an entry; the next query lets hosts report it again."""
     client = Client(api)
     query = {"source": source, "type": None if type_ is None else type_.value}
     client.delete(_path(client, bridge, vlan, group, port), query)
@@ -159,13 +159,11 @@ def flush(
     group: GroupOption = None,
     vlan: VlanOption = None,
     port: PortOption = None,
-    type_: Annotated[
-        Type, typer.Option("--type", help="Which kind of entries to forget.")
-    ] = Type.TEMP,
+    type_: Annotated[Type, typer.Option("--type", help="Kind of entries to flush.")] = Type.TEMP,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Forget entries that fit all that is given; without an option, all that hosts reported."""
+    """Flush entries that match all given options; without options, all that hosts reported."""
     client = Client(api)
     query = {"group": group, "vlan": vlan, "port": port, "type": type_.value}
     answer = client.delete(client.path(bridge, "mdb"), query)
@@ -187,7 +185,7 @@ def _left(entry: Json) -> str:
 
 
 def _sources(entry: Json) -> str:
-    """The sources: all, all but some, or some."""
+    """The sources of a group: all, all but some, or some."""
     if entry["source"] is not None:
         return str(entry["source"])
     if entry["filter_mode"] == "include":
@@ -202,7 +200,7 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def _as_iproute2(entry: Json, details: bool, statistics: bool) -> Iterator[Json]:
-    """Objects as iproute2's bridge prints them, in the order it has.
+    """Entries in the format and order of `bridge -j mdb show`.
 
     A source that a host has named is a separate object there, without a time, and stands in
     the group's list as well.
@@ -220,7 +218,7 @@ def _as_iproute2(entry: Json, details: bool, statistics: bool) -> Iterator[Json]
 
 
 def _object(entry: Json, flags: list[str], details: bool, statistics: bool) -> Json:
-    """`index` is the interface index of the bridge, which OpenFlow does not tell: 0 is none."""
+    """`index` is the bridge's interface index, unknown to OpenFlow, so 0."""
     shaped: Json = {
         "index": 0,
         "dev": entry["bridge"],
@@ -264,9 +262,9 @@ def _routers(client: Client, bridges: list[Json], statistics: bool) -> dict[str,
                 if "permanent" in router["reasons"]:
                     permanent.add(name)
         for name, timer in left.items():
-            told: Json = {"port": name}
+            shaped: Json = {"port": name}
             if statistics:
-                told["timer"] = _timer(None if name in permanent else timer)
-                told["type"] = "permanent" if name in permanent else "temp"
-            found.setdefault(bridge["name"], []).append(told)
+                shaped["timer"] = _timer(None if name in permanent else timer)
+                shaped["type"] = "permanent" if name in permanent else "temp"
+            found.setdefault(bridge["name"], []).append(shaped)
     return found

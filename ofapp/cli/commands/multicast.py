@@ -1,4 +1,4 @@
-"""ofapp multicast: how multicast snooping stands, and its parameters."""
+"""ofapp multicast: state and parameters of multicast snooping."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ def show(
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show where multicast is restricted to its members, who asks for them, and router ports."""
+    """Show where multicast is restricted to members, the queriers, and router ports."""
     client = Client(api)
     repeat(lambda: _show(client, bridge, json), watch, json)
 
 
 def _show(client: Client, bridge: str | None, json: bool) -> None:
-    told = [client.get(path_of(known, "multicast")) for known in client.bridges(bridge)]
-    show_table(_COLUMNS, told if json else [row for status in told for row in _rows(status)], json)
+    answers = [client.get(path_of(known, "multicast")) for known in client.bridges(bridge)]
+    show_table(
+        _COLUMNS, answers if json else [row for status in answers for row in _rows(status)], json
+    )
 
 
 def _owners() -> list[type]:
@@ -68,7 +70,7 @@ def set_(
     ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Set parameters of a bridge, a VLAN or a port, all at once: so in any order.
+    """Set parameters of a bridge, a VLAN or a port, all at once, in any order.
 
     With a port and a VLAN, mcast_router holds in that VLAN of the port; null: as the port's.
     It lasts until the file changes the same values, or `ofapp config reload --reset`.

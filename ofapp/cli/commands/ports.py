@@ -1,4 +1,4 @@
-"""ofapp port: the ports, their counters and their parameters."""
+"""ofapp port: ports, their counters and their parameters."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _COUNTED = {
     "ERRORS": ("rx_errors", "tx_errors"),
     "DROPS": ("rx_dropped", "tx_dropped"),
 }
-"""Columns of counters; of two the first is of what is received, the second of what is sent."""
+"""Columns of counters; of two, the first counts received frames and the second sent ones."""
 _RATES = ("RX-PPS", "RX-B/S", "TX-PPS", "TX-B/S", "ERRORS/S", "DROPS/S")
 _Taken = dict[tuple[str, int], tuple[float, Json]]
-"""When a port's counters were as they are, by bridge and number."""
+"""Counters and the time when they were read, by bridge and port number."""
 
 
 @app.command()
@@ -42,7 +42,7 @@ def show(
     bridge: AnyBridgeArgument = None,
     statistics: Annotated[
         bool,
-        typer.Option("-s", "--statistics", help="Show what the switch has counted at each port."),
+        typer.Option("-s", "--statistics", help="Show the switch's counters of each port."),
     ] = False,
     watch: Annotated[
         float | None,
@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Show the ports of a bridge, or of all bridges.
 
-    Of ERRORS and DROPS the first is of what is received, the second of what is sent.
+    ERRORS and DROPS are those of received / sent frames.
     """
     client = Client(api)
     before: _Taken | None = None
@@ -100,7 +100,7 @@ def set_(
     ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Give a port other VLANs or another policy.
+    """Change the VLANs or the policy of a port.
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
@@ -173,7 +173,7 @@ def _count(port: Json, name: str, before: _Taken | None) -> str:
 
 
 def _as_iproute2(port: Json) -> Json:
-    """As `bridge -j link show` has a port, and what the API tells beside that."""
+    """A port in the format of `bridge -j link show`, with the fields of the API."""
     up = ["UP", "LOWER_UP"] if port["up"] else ["NO-CARRIER", "UP"]
     shaped = {"ifname": port["name"], "flags": up, "master": port["bridge"]}
     return shaped | port

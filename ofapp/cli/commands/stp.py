@@ -1,4 +1,4 @@
-"""ofapp stp: spanning tree, seen, administered and followed."""
+"""ofapp stp: show, configure and trace spanning tree."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ from ofapp.cli.parameters import Given, patch, setting
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
 
 
-# Seeing it
+# Show
 
 
 @app.command()
 def show(
     bridge: AnyBridgeArgument = None,
-    detail: Annotated[
-        bool, typer.Option("--detail", help="Show everything there is to know.")
-    ] = False,
+    detail: Annotated[bool, typer.Option("--detail", help="Show all details.")] = False,
     watch: WatchOption = None,
     json: JsonOption = False,
     api: ApiOption = DEFAULT_URL,
@@ -55,7 +53,7 @@ def show(
 def _show_bridge(status: Json, detail: bool) -> None:
     own = status["parameters"]
     version = "STP" if own["force_version"] == 0 else "RSTP"
-    away = "" if status["connected"] else ", its switch is away: as it was known last"
+    away = "" if status["connected"] else ", its switch is away; last known state"
     say(f"{status['bridge']}: {version if status['enabled'] else 'off'}{away}", bold=True)
     if status["bridge_id"] is not None:
         _show_pairs(_bridge_pairs(status, detail))
@@ -177,7 +175,7 @@ def _show_pairs(pairs: list[tuple[str, str]]) -> None:
         say(f"  {name:16}  {value or '-'}")
 
 
-# Administering it
+# Configure
 
 
 def _of_bridge() -> list[type]:
@@ -221,19 +219,19 @@ def set_port(
 
 @app.command()
 def recover(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
-    """Free a port from the guard that holds it."""
+    """Unblock a port that a guard has blocked."""
     client = Client(api)
     client.post(client.path(bridge, "stp", "ports", port, "recover"))
 
 
 @app.command()
 def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
-    """Have a port send RSTP again and see what its neighbour speaks."""
+    """Have a port send RSTP again to detect its neighbour's protocol version."""
     client = Client(api)
     client.post(client.path(bridge, "stp", "ports", port, "migration-check"))
 
 
-# Following it
+# Trace
 
 
 @app.command()
@@ -242,8 +240,8 @@ def trace(
 ) -> None:
     """Follow spanning tree as it happens: BPDUs sent (>) and heard (<), roles, states, links.
 
-    Of a BPDU: its type, the sender's role, its flags in brackets, then what it tells: the root, the
-    sender's cost to it, the sender and its port, and how old the news is.
+    Of a BPDU: its type, the sender's role, its flags in brackets, then the root, the
+    sender's cost to it, the sender and its port, and the message age.
     """
     client = Client(api)
     names = {known["datapath_id"]: known["name"] for known in client.bridges(bridge)}
@@ -256,12 +254,12 @@ def trace(
             datapath_id = event["datapath_id"]
             if datapath_id not in names or event["kind"] == "bridge.ready":
                 names |= {known["datapath_id"]: known["name"] for known in client.bridges()}
-            say(_told(event, names.get(datapath_id) or datapath_id or "-"))
+            say(_line(event, names.get(datapath_id) or datapath_id or "-"))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 
 
-def _told(event: Json, bridge: str) -> str:
+def _line(event: Json, bridge: str) -> str:
     when = datetime.fromisoformat(event["time"]).astimezone()
     what = event["message"].removeprefix("port ")
     if event["kind"] == "stp.root":

@@ -1,4 +1,4 @@
-"""ofapp token: who may use the API from elsewhere."""
+"""ofapp token: tokens for clients of the API."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ofapp.cli.client import ApiError, Client
 from ofapp.cli.output import Column, local_time, say, show_table
 
 app = typer.Typer(
-    help="Tokens: who may use the API, and in which role.",
+    help="Tokens for clients of the API, with a role each.",
     no_args_is_help=True,
 )
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400, "y": 365 * 86400}
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
 class Role(StrEnum):
-    """What a token is good for."""
+    """Role of a token."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -56,7 +56,7 @@ def create(
             "--expires",
             metavar="TIME",
             parser=_seconds,
-            help="When its time is over: 12h, 30d, 1y from now. Without it, never.",
+            help="Lifetime: 12h, 30d, 1y. Without it, unlimited.",
         ),
     ] = None,
     output: Annotated[
@@ -72,8 +72,8 @@ def create(
 ) -> None:
     """Make a token and print it; it is not shown again.
 
-    On the controller's machine root may do so, over the API's socket; from elsewhere an admin.
-    From the first token on, the API asks everybody who they are.
+    Root may do so on the controller's machine, over the API's socket; remote clients need the
+    role admin. From the first token on, all clients of the API have to authenticate.
     """
     file = None if output is None else _private(output)
     asked = {"name": name, "role": role.value, "expires_in": expires}
@@ -97,19 +97,19 @@ def create(
 
 @app.command("list")
 def list_(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
-    """List the tokens: their roles, and when and from where they were used last."""
+    """List the tokens: roles, and time and address of their last use."""
     show_table(_COLUMNS, Client(api).get("/v1/tokens")["tokens"], json)
 
 
 @app.command()
 def revoke(name: NameArgument, api: ApiOption = DEFAULT_URL) -> None:
-    """Revoke a token: it counts no more, and neither do sessions that began with it."""
+    """Revoke a token, and end the sessions that began with it."""
     Client(api).delete(f"/v1/tokens/{quote(name, safe='')}")
     say(f"revoked {name}")
 
 
 def _private(path: Path) -> int:
-    """A new file that its owner alone reads; typer.BadParameter if it is there already."""
+    """Create a file of mode 0600; typer.BadParameter if it exists."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except OSError as error:

@@ -1,6 +1,6 @@
-"""ofapp top: the controller and its switches, live.
+"""ofapp top: live load of the controller and its switches.
 
-It reads what Prometheus reads, so that it shows nothing that cannot be kept and drawn as well.
+It reads /metrics, so Prometheus can record everything that it shows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NUMBERS = {
 
 
 class Taken(NamedTuple):
-    """What /metrics said at a moment of the monotonic clock.
+    """Values of /metrics; at: monotonic time.
 
     sums: of all samples of a name, by name and bridge; late: how often the loop was at most so
     many seconds late; processor: seconds that the controller has used of it.
@@ -52,9 +52,9 @@ def top(
     ] = None,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show how the controller and its switches do, live: lateness, addresses, rates.
+    """Show the load of the controller and its switches live: lateness, addresses, rates.
 
-    Rates are those since the look before, and come with the second one.
+    Rates are averages since the last update, from the second one on.
     """
     client = Client(api)
     before: Taken | None = None
@@ -74,7 +74,7 @@ def top(
 
 
 def taken(text: str, now: float) -> Taken:
-    """What is shown of /metrics."""
+    """Read the values that are shown from /metrics."""
     from prometheus_client.parser import text_string_to_metric_families
 
     found = Taken(now, Counter(), {}, {}, 0.0)
@@ -93,9 +93,9 @@ def taken(text: str, now: float) -> Taken:
 
 
 def lateness(now: Taken, before: Taken | None) -> float | None:
-    """How many seconds late the loop was at most since the look before; None: never looked."""
-    told = before.late if before is not None else {}
-    counts = [(bound, count - told.get(bound, 0)) for bound, count in sorted(now.late.items())]
+    """Greatest lateness of the loop since `before`, in seconds; None if not measured."""
+    earlier = before.late if before is not None else {}
+    counts = [(bound, count - earlier.get(bound, 0)) for bound, count in sorted(now.late.items())]
     if not counts or not counts[-1][1]:
         return None
     return next(bound for bound, count in counts if count == counts[-1][1])

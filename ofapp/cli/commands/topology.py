@@ -1,41 +1,41 @@
-"""ofapp topology: how the bridges hang together."""
+"""ofapp topology: links between bridges, and their neighbours."""
 
 from __future__ import annotations
 
 import typer
 
 from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption, WatchOption
-from ofapp.cli.client import Client, Json, tell_silent
+from ofapp.cli.client import Client, Json, report_silent
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
 
-app = typer.Typer(help="How the bridges hang together.", no_args_is_help=True)
+app = typer.Typer(help="Links between bridges, and their neighbours.", no_args_is_help=True)
 
 _NO_TREE = {"role": "-", "state": "-"}
 
 
 @app.command()
 def show(watch: WatchOption = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
-    """Show the links between the bridges, and the neighbours that are none of them.
+    """Show the links between the bridges, and neighbours that are not managed here.
 
-    STP says what spanning tree has made of each end: role and state. Of a switch that is away
-    ("away") that is not known.
+    STP is the role and state of each end in spanning tree, or "away" if its switch is not
+    connected.
     """
     client = Client(api)
     repeat(lambda: _show(client, json), watch, json)
 
 
 def _show(client: Client, json: bool) -> None:
-    told = client.get("/v1/topology")
-    tell_silent(told)
+    answer = client.get("/v1/topology")
+    report_silent(answer)
     if json:
-        print_json(told)
+        print_json(answer)
         return
-    names = {bridge["datapath_id"]: bridge["name"] for bridge in told["bridges"]}
-    show_table(_LINKS, [_link(link, names) for link in told["links"]])
-    if told["neighbours"]:
+    names = {bridge["datapath_id"]: bridge["name"] for bridge in answer["bridges"]}
+    show_table(_LINKS, [_link(link, names) for link in answer["links"]])
+    if answer["neighbours"]:
         say()
         bridge = ("BRIDGE", lambda one: names[one["datapath_id"]])
-        show_table([bridge, *_NEIGHBOURS], told["neighbours"])
+        show_table([bridge, *_NEIGHBOURS], answer["neighbours"])
 
 
 def _link(link: Json, names: Json) -> Json:

@@ -1,4 +1,4 @@
-"""ofapp vlan: the VLANs of ports, as `bridge vlan` has them."""
+"""ofapp vlan: VLANs of ports, as `bridge vlan`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show(
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Show the VLANs that each port is in."""
+    """Show the VLANs of each port."""
     client = Client(api)
     ports = [
         port | {"bridge": known["name"]}
@@ -51,7 +51,7 @@ def add(
     ] = False,
     api: ApiOption = DEFAULT_URL,
 ) -> None:
-    """Let a port be in a VLAN.
+    """Add a port to a VLAN.
 
     It lasts until the file changes the port's VLANs, or `ofapp config reload --reset`.
     """
@@ -64,7 +64,7 @@ def add(
 def delete(
     bridge: BridgeArgument, port: PortArgument, vid: VidArgument, api: ApiOption = DEFAULT_URL
 ) -> None:
-    """Take a port out of a VLAN.
+    """Remove a port from a VLAN.
 
     It lasts until the file changes the port's VLANs, or `ofapp config reload --reset`.
     """
@@ -83,7 +83,7 @@ _COLUMNS: tuple[Column, ...] = (
 
 
 def _as_iproute2(port: Json) -> Json:
-    """As `bridge -j vlan show` has a port, with its bridge and mode beside that."""
+    """A port in the format of `bridge -j vlan show`, with its bridge and mode."""
     text = "1-4094" if port["vlans"] == "all" else port["vlans"].replace("none", "")
     apart = {*port["untagged"], port["pvid"]} - {None}
     vlans: list[Json] = []
@@ -100,7 +100,7 @@ def _as_iproute2(port: Json) -> Json:
 
 
 def _ranges(first: int, last: int, apart: set[int]) -> list[Json]:
-    """The range in pieces: each VLAN of `apart` by itself."""
+    """Split a range: each VLAN of `apart` becomes a separate entry."""
     found: list[Json] = []
     for vid in [*sorted(vid for vid in apart if first <= vid <= last), last + 1]:
         if vid > first:

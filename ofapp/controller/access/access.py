@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ofapp.controller.access.failures import EVERY, Failures, Tell
+from ofapp.controller.access.failures import EVERY, Emit, Failures
 from ofapp.controller.access.roles import Role
 from ofapp.controller.access.sessions import LONGEST, Sessions
 from ofapp.controller.access.tokens import Token, Tokens
@@ -85,13 +85,13 @@ class Access:
     """
 
     tokens: Tokens
-    tell: Tell
+    emit: Emit
     rules: Rules = field(default_factory=Rules)
     stale: Callable[[], str] = lambda: ""
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
-        self.failures = Failures(self.tell)
+        self.failures = Failures(self.emit)
 
     @property
     def closed(self) -> bool:

@@ -21,15 +21,15 @@ from ofapp.controller.access.events import (
 BURST, EVERY = 10, 5.0
 """Burst of failures of one peer, and seconds for each further one."""
 
-Tell = Callable[[int | None, Event], None]
+Emit = Callable[[int | None, Event], None]
 
 
 class Failures:
     """counts: rejected logins, by reason."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, emit: Emit) -> None:
         self.counts: Counter[str] = Counter()
-        self._tell = tell
+        self._emit = emit
         self._buckets = Buckets(BURST, 1 / EVERY)
         self._limited: OrderedDict[str, float] = OrderedDict()  # peers, and until when
 
@@ -42,7 +42,7 @@ class Failures:
             return True
         del self._limited[peer]
         event = API_LOGIN_LIMITED_CLEARED.event(f"{peer} may try to log in again")
-        self._tell(None, event)
+        self._emit(None, event)
         return False
 
     def failed(self, peer: str, why: str, now: float) -> None:
@@ -50,11 +50,11 @@ class Failures:
         self.counts[why] += 1
         message = f"a login from {peer} was rejected: {why}"
         data = {"peer": peer, "why": why}
-        self._tell(None, API_LOGIN_REJECTED.event(message, data=data))
+        self._emit(None, API_LOGIN_REJECTED.event(message, data=data))
         if not self._buckets.take(peer, now):
             self._limited[peer] = now + EVERY
             if len(self._limited) > MOST:
                 self._limited.popitem(last=False)
             message = f"{peer} has failed to log in too often, and has to wait for {EVERY:g} s"
             event = API_LOGIN_LIMITED.event(message, data={"peer": peer})
-            self._tell(None, event)
+            self._emit(None, event)

@@ -21,14 +21,14 @@ SHOWN = r"eth0\n2026 all is well\x1b[2J"
 
 def test_what_deploy_says(capsys: pytest.CaptureFixture[str]) -> None:
     deploy_work._say(f"{EVIL}: done")
-    deploy_work._tell_problems((Problem(f"{EVIL} is gone", "bring it back"),))
+    deploy_work._print_problems((Problem(f"{EVIL} is gone", "bring it back"),))
     told = capsys.readouterr()
     assert told.out == f"{SHOWN}: done\n"
     assert told.err == f"ofapp: error: {SHOWN} is gone: bring it back\n"
 
 
 def test_what_deploy_ends_with() -> None:
-    with pytest.raises(ApiError) as ended, deploy_work._told():
+    with pytest.raises(ApiError) as ended, deploy_work._errors():
         raise JournalError(f"no journal of {EVIL}")
     assert str(ended.value) == f"no journal of {SHOWN}"
 

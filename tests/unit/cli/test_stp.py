@@ -232,6 +232,6 @@ def test_a_new_root_is_told_by_its_identifier() -> None:
         "message": "new root, through port eth2 (2)",
         "data": {"new": "1000020000000099", "root_path_cost": 20000},
     }
-    assert stp._told(event, "br0").endswith(
+    assert stp._line(event, "br0").endswith(
         ":00.125 br0  new root, through port eth2 (2): 1000.02:00:00:00:00:99, cost 20000"
     )

@@ -315,10 +315,10 @@ def blueprint(network: Network) -> APIBlueprint:
         with refused(409):
             saved = add(bridge, path.vlan, path.mac, port.name)
         row = path.vlan, path.mac, fdb_tables(bridge)[path.vlan][path.mac]
-        told = plain(_entries(bridge, [row])[0], 201 if new else 200)
+        response = plain(_entries(bridge, [row])[0], 201 if new else 200)
         network.dispatcher.carried_out(bridge)
         saved.wait()
-        return told
+        return response
 
     @api.delete(
         "/bridges/<dpid>/fdb/<vlan>/<mac>", responses={204: None, **documented(404, 409), **UNSAVED}

@@ -204,6 +204,6 @@ def _find(network: Network, bridge: Bridge, name: str) -> LagStatus:
 
 
 def _detail(network: Network, bridge: Bridge, name: str) -> LagDetail:
-    told = lag_view(_find(network, bridge, name))
+    view = lag_view(_find(network, bridge, name))
     parameters = network.running.of(bridge.datapath_id).lags[name]
-    return LagDetail(**dict(told), parameters=parameters)
+    return LagDetail(**dict(view), parameters=parameters)

@@ -359,10 +359,10 @@ class PortViews:
         self._home = {
             member.number: logical for logical, own in self._members.items() for member in own
         }
-        self._told = None
+        self._switch = None
         if counters and session is not None:
-            self._told = session.port_counters
-            ask_all([self._told], PATIENCE)
+            self._switch = session.port_counters
+            ask_all([self._switch], PATIENCE)
 
     def all(self) -> Iterator[Port]:
         """All ports and members of aggregations, by number."""
@@ -408,17 +408,17 @@ class PortViews:
         return "disabled" if state is None else state.value
 
     def _counters(self, number: int) -> PortCounters | None:
-        told = self._told
-        count = None if told is None else told.latest.get(number)
-        if told is None or told.at is None or count is None:
+        counters = self._switch
+        count = None if counters is None else counters.latest.get(number)
+        if counters is None or counters.at is None or count is None:
             return None
-        return PortCounters(**count._asdict(), age=round(time.monotonic() - told.at, 3))
+        return PortCounters(**count._asdict(), age=round(time.monotonic() - counters.at, 3))
 
 
 def _detail(network: Network, bridge: Bridge, port: CorePort, counters: bool = False) -> PortDetail:
     settings = network.running.port(bridge, port)
-    told = settings.model_dump(mode="json", exclude_defaults=True)
-    return PortDetail(**dict(PortViews(network, bridge, counters).of(port)), settings=told)
+    changed = settings.model_dump(mode="json", exclude_defaults=True)
+    return PortDetail(**dict(PortViews(network, bridge, counters).of(port)), settings=changed)
 
 
 def _vlans(network: Network, bridge: Bridge) -> VlanStatus:

@@ -1,4 +1,4 @@
-"""What the commands of `ofapp deploy` do, and what a person sees of it.
+"""The work and the output of the commands of `ofapp deploy`.
 
 Separate from `ofapp.cli.commands.deploy.commands`, which every `ofapp` command imports: this
 module takes half a second to import.
@@ -33,7 +33,7 @@ PING_SECONDS = 60.0  # for --confirm-ping without --confirm-within
 
 def look(config: DeployConfig, store: Store, database: str | None, confirmed_later: bool) -> Survey:
     """What `plan` shows and `apply` does."""
-    with _told():
+    with _errors():
         return survey(
             config, store, database or default_database(), confirmed_later=confirmed_later
         )
@@ -49,7 +49,7 @@ def show_plan(found: Survey, json: bool) -> None:
     elif not found.errors:
         _say(f"{found.config.bridge}: nothing to do, everything is as wanted")
     if not json:
-        _tell_problems(found.problems)
+        _print_problems(found.problems)
     if found.errors:
         raise typer.Exit(1)
 
@@ -58,7 +58,7 @@ def do_apply(
     found: Survey, store: Store, confirm_within: float | None, confirm_ping: str | None
 ) -> None:
     """Exit status 1 when nothing was changed, or everything has been put back."""
-    _tell_problems(found.problems)
+    _print_problems(found.problems)
     if found.errors:
         raise typer.Exit(1)
     _apply(found, store, confirm_within, confirm_ping)
@@ -68,7 +68,7 @@ def do_apply(
 
 def do_confirm(store: Store, bridge: str | None) -> None:
     """All that waits, unless a bridge is named."""
-    with _told():
+    with _errors():
         names = [bridge] if bridge else [j.bridge for j in _journals(store) if _waits(j)]
         if not names:
             raise JournalError("nothing waits for a confirmation")
@@ -80,7 +80,7 @@ def do_confirm(store: Store, bridge: str | None) -> None:
 def do_revert(store: Store, bridge: str | None) -> None:
     """All that is deployed, unless a bridge is named."""
     _ignore_hangup()
-    with _told():
+    with _errors():
         names = (bridge,) if bridge else store.names()
         if not names:
             raise JournalError(f"nothing is deployed (no journal in {store.directory})")
@@ -98,14 +98,14 @@ def do_revert(store: Store, bridge: str | None) -> None:
 def do_recover(store: Store, bridge: str | None) -> None:
     """All journals, unless a bridge is named; what hinders one does not hinder the others."""
     _ignore_hangup()
-    with _told():
+    with _errors():
         names = (bridge,) if bridge else store.names()
     if not names:
         _say(f"nothing is deployed (no journal in {store.directory})")
     failed = []
     for name in names:
         try:
-            with _told():
+            with _errors():
                 _recover(store, name)
         except ApiError as error:
             failed.append(str(error))
@@ -115,7 +115,7 @@ def do_recover(store: Store, bridge: str | None) -> None:
 
 def show_status(store: Store, json: bool) -> None:
     """What the journals say."""
-    with _told():
+    with _errors():
         known = _journals(store)
     if json:
         print_json([_status(one) for one in known])
@@ -144,7 +144,7 @@ def _apply(
         return
     _ignore_hangup()
     count = len(found.steps)
-    with _told():
+    with _errors():
         apply(
             found,
             store,
@@ -168,7 +168,7 @@ def _apply(
 def _confirm_by_ping(store: Store, bridge: str, address: str) -> None:
     """Confirm when the address answers; otherwise wait until everything has been put back."""
     in_row = 0
-    with _told():
+    with _errors():
         while (journal := store.read(bridge)) is not None and journal.state is State.APPLIED:
             begun = time.monotonic()
             in_row = in_row + 1 if ping.answers(address) else 0
@@ -197,7 +197,7 @@ def _recover(store: Store, name: str) -> None:
         _say(f"{name}: waits for `ofapp deploy confirm`, {_left(journal)} s are left")
     else:
         found = survey(journal.config, store, journal.database, confirmed_later=True)
-        _tell_problems(found.errors)
+        _print_problems(found.errors)
         if found.errors:
             raise ApplyError(f"{name} cannot be restored")
         if found.steps:
@@ -205,7 +205,7 @@ def _recover(store: Store, name: str) -> None:
         _say(f"{name}: as it was confirmed")
 
 
-def _tell_problems(problems: tuple[Problem, ...]) -> None:
+def _print_problems(problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         kind = "error" if problem.fatal else "warning"
         say(f"ofapp: {kind}: {problem}", err=True)
@@ -264,7 +264,7 @@ def _ignore_hangup() -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _errors() -> Iterator[None]:
     """Errors as one line, and status 1."""
     try:
         yield

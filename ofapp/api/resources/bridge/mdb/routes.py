@@ -94,11 +94,11 @@ def blueprint(network: Network) -> APIBlueprint:
             else:
                 network.changes.mdb.join(bridge, entry)
                 saved, row = None, _learned(_all(network, bridge), row)
-        told = plain(_entry(row), 200 if row.key in known else 201)
+        response = plain(_entry(row), 200 if row.key in known else 201)
         network.dispatcher.carried_out(bridge)
         if saved is not None:
             saved.wait()
-        return told
+        return response
 
     @api.delete("/<vlan>/<group>/<port>", responses={204: None, **documented(404, 409), **UNSAVED})
     @operator

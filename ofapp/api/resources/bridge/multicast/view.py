@@ -141,7 +141,7 @@ def _querier(bridge: Bridge, info: QuerierInfo) -> QuerierStatus:
 
 def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int]) -> list[RouterPort]:
     """Router ports.  ports: those that get every group; a router may have moved to one of them."""
-    told = [
+    routers = [
         RouterPort(
             port=port_ref(bridge, info.port),
             reasons=["permanent"] if info.permanent else list[Any](info.kinds),
@@ -154,12 +154,12 @@ def _routers(bridge: Bridge, known: list[RouterInfo], ports: frozenset[int]) -> 
         port = bridge.ports.get(number)
         if port is None or bridge.params.port(port.name).multicast.mcast_flood_unregistered:
             continue
-        told.append(
+        routers.append(
             RouterPort(
                 port=port_ref(bridge, number), reasons=["topology-change"], timer=None, routers=[]
             )
         )
-    return told
+    return routers
 
 
 def _refs(bridge: Bridge, ports: Iterable[int]) -> list[PortRef]:
