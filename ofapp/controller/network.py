@@ -48,7 +48,6 @@ from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.events import EventLog
 from ofapp.controller.state.protocols import StateWriter
 from ofapp.controller.state.store import State
-from ofapp.openflow.switch.mastership.marks import write_mark
 
 USES_SAVED = 60.0
 """Seconds between two times that the last use of each token is saved."""
@@ -154,7 +153,7 @@ class Network:
 
     def _mark(self, datapath_id: int, mark: int | None) -> None:
         if (session := self.sessions.get(datapath_id)) is not None:
-            write_mark(session.channel, mark)
+            session.write_mark(mark)
 
     def _save_uses(self) -> None:
         while True:

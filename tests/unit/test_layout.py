@@ -117,6 +117,30 @@ def test_no_modules_import_in_circles() -> None:
     )
 
 
+OPENFLOW_USERS = {
+    "controller.bridges.openflow_datapath",  # where a connection becomes a session
+    "controller.cluster.cluster",  # where a member of a cluster becomes a switch's master
+    "controller.cluster.election.election",
+    "api.event_kinds",  # the catalogue of all events
+    "api.resources.bridge.ports",  # the kinds of frames whose rate is limited
+}
+"""The only modules of controller/ and api/ that know OpenFlow; all others know a `Datapath`."""
+
+
+def test_the_controller_and_the_api_know_a_datapath_and_not_openflow() -> None:
+    users = {
+        found.of: found.line
+        for found in imports()
+        if found.of.startswith(("controller.", "api.")) and found.what.startswith("openflow.")
+    }
+    others = users.keys() - OPENFLOW_USERS
+    assert not others, (
+        f"{others} import OpenFlow: use `Datapath` of controller/bridges/datapath.py, and add to "
+        "it what it lacks, so that another kind of datapath has it, too"
+    )
+    assert users.keys() == OPENFLOW_USERS, "take the others off the list"
+
+
 PARTS = {
     "carry_out",
     "fdb",

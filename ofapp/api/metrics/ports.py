@@ -11,11 +11,11 @@ from prometheus_client.core import Metric
 from ofapp.api.metrics.declaration import OF_PORT, Labelled, Metrics, Source, families, of_bridge
 from ofapp.bridge.answers import Limited, members, port_limit
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.ports.count import PortCount
 from ofapp.bridge.ports.port import Port
 from ofapp.common import hub
+from ofapp.controller.bridges.datapath import ask_all
 from ofapp.controller.network import Network
-from ofapp.openflow.switch.counters.ports import ask_all
-from ofapp.openflow.wire.messages.port_stats import PortCount
 
 PATIENCE = 1.0
 """Seconds that switches may take to answer a port statistics request.  After that the last known

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Effect
-from ofapp.openflow.model.traps import TRAP_HELLOS
+from ofapp.controller.bridges.openflow_datapath import TRAP_HELLOS
 
 CAUTION = (TRAP_HELLOS + 1) * stp.OWN_HELLO_TIME[1] + 1
 """Seconds until an absent switch's traps expire and the bridge behind it has sent one hello."""

@@ -9,6 +9,8 @@ from functools import partial
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
+from ofapp.common.request_error import RequestError
+from ofapp.controller.bridges.datapath import Connection
 from ofapp.controller.bridges.events import (
     BRIDGE_CONNECTED,
     BRIDGE_DISCONNECTED,
@@ -16,15 +18,17 @@ from ofapp.controller.bridges.events import (
     BRIDGE_GIVEN_UP,
 )
 from ofapp.controller.bridges.lifetime import Lifetime
+from ofapp.controller.bridges.openflow_datapath import (
+    GIVEN_UP,
+    Channel,
+    Ownership,
+    Session,
+    answers,
+    local_name,
+    messages,
+)
 from ofapp.controller.bridges.owners import Owners
 from ofapp.controller.bridges.shared import Shared
-from ofapp.openflow.switch.bridge_name import local_name
-from ofapp.openflow.switch.mastership.ownership import Ownership
-from ofapp.openflow.switch.session import Session
-from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.echoes import GIVEN_UP
-from ofapp.openflow.wire.messages.codec import send_frame
-from ofapp.openflow.wire.requests import RequestError, answers
 
 LOG = logging.getLogger(__name__)
 
@@ -57,7 +61,9 @@ class Connections:
     def admit(self, channel: Channel, datapath_id: int) -> bool:
         """Whether a connection may use a datapath id: not while another one does."""
         session = self._sessions.get(datapath_id)
-        other = self._waiting.get(datapath_id) if session is None else session.channel
+        other: Connection | None = self._waiting.get(datapath_id)
+        if session is not None:
+            other = session.channel
         if other is not None and other.dead:
             self.disconnected(other)  # its end is known but not reported yet
             other = None
@@ -73,7 +79,7 @@ class Connections:
                 data={"refused": _address(channel), "running": _address(other)},
             ),
         )
-        alive = partial(answers, other) if session is None else session.alive
+        alive = partial(answers, self._waiting[datapath_id]) if session is None else session.alive
         hub.watch(self._events.fault, _probe, other, alive)
         return False
 
@@ -88,7 +94,7 @@ class Connections:
         else:
             hub.watch(partial(self._failed, channel), self._begin_later, channel)
 
-    def _failed(self, channel: Channel, error: Exception) -> None:
+    def _failed(self, channel: Connection, error: Exception) -> None:
         """Close the connection of a switch that cannot be served: it may connect again."""
         self._events.fault(error)
         channel.fail(error)
@@ -153,12 +159,12 @@ class Connections:
             emit(bridge, event)
         session.start()
 
-    def disconnected(self, channel: Channel) -> None:
+    def disconnected(self, channel: Connection) -> None:
         """Handle the end of a connection; the bridge and its state stay."""
         event = BRIDGE_DISCONNECTED.event("the switch has disconnected")
         self._end(channel, event)
 
-    def _end(self, channel: Channel, event: Event) -> None:
+    def _end(self, channel: Connection, event: Event) -> None:
         if channel.id is None:
             return
         if self._waiting.get(channel.id) is channel:
@@ -181,7 +187,7 @@ class Connections:
         session = self._sessions.get(datapath_id)
         return session is not None and session.in_line
 
-    def give_up(self, channel: Channel, why: str) -> None:
+    def give_up(self, channel: Connection, why: str) -> None:
         """See `SwitchService`."""
         self._end(channel, BRIDGE_GIVEN_UP.event(why))
 
@@ -194,7 +200,7 @@ class Connections:
         """See `SwitchService`."""
         bridge = self._bridges.get(datapath_id)
         frames = [] if bridge is None else bridge.lags.last_words()
-        return b"".join(send_frame(frame.ports, frame.frame) for frame in frames)
+        return messages(frames)
 
     def let_go(self, datapath_id: int) -> None:
         """See `SwitchService`."""
@@ -214,12 +220,12 @@ class Connections:
             session.channel.close()
 
 
-def _probe(channel: Channel, alive: Callable[[float], bool]) -> None:
+def _probe(channel: Connection, alive: Callable[[float], bool]) -> None:
     """Close a connection whose switch is silent: the switch's next connection is waiting."""
     if not alive(GIVEN_UP):
         channel.close()
 
 
-def _address(channel: Channel) -> str:
+def _address(channel: Connection) -> str:
     address = channel.address
     return f"{address[0]}:{address[1]}" if isinstance(address, tuple) else str(address)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from ofapp.bridge.pausable import UNLIVED
 from ofapp.common import hub
 from ofapp.common.histogram import Histogram
+from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.bridges.events import CONTROLLER_STALLED
 from ofapp.controller.events import EventLog
-from ofapp.openflow.switch.session import Session
 
 BEAT = 0.25
 """Seconds between signs of life (see `ofapp.bridge.pausable`)."""
@@ -23,7 +23,7 @@ LATENESS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 class Heartbeat:
     """Heartbeat for the bridges of all sessions.  lateness: delay of each sign of life."""
 
-    def __init__(self, sessions: Mapping[int, Session], events: EventLog) -> None:
+    def __init__(self, sessions: Mapping[int, Datapath], events: EventLog) -> None:
         self._sessions = sessions
         self._events = events
         self.lateness = Histogram(LATENESS)

@@ -9,8 +9,8 @@ import secrets
 from typing import Protocol
 
 from ofapp.bridge.lldp import OwnAgents
-from ofapp.openflow.switch.mastership.ownership import LeasedOwnership, Ownership
-from ofapp.openflow.wire.channel import Channel
+from ofapp.controller.bridges.datapath import Connection
+from ofapp.controller.bridges.openflow_datapath import Channel, LeasedOwnership, Ownership
 
 KEY = 32
 """Octets of the key that authenticates LLDP."""
@@ -22,7 +22,7 @@ class SwitchService(Protocol):
     def in_line(self, datapath_id: int) -> bool:
         """Whether a switch is served, and its tables are what its bridge wants."""
 
-    def give_up(self, channel: Channel, why: str) -> None:
+    def give_up(self, channel: Connection, why: str) -> None:
         """Stop serving a connected switch: another controller does."""
 
     def expect(self, datapath_id: int) -> None:
@@ -52,7 +52,7 @@ class Owners(Protocol):
         RequestError when the switch does not answer.
         """
 
-    def ended(self, channel: Channel) -> None:
+    def ended(self, channel: Connection) -> None:
         """Handle the end of a connection."""
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class Alone:
         """See `Owners`."""
         return LeasedOwnership(channel, self._own)
 
-    def ended(self, channel: Channel) -> None:
+    def ended(self, channel: Connection) -> None:
         """See `Owners`."""
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Known bridges, with switches that are connected or away.
 
 A `Bridge` outlives its switch's connection, so that its state survives when the switch is away for
-a minute; a `Session` is one connection.
+a minute; a `Datapath` is there while it is connected.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
 from ofapp.controller.bridges.away import Away
+from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.bridges.events import BRIDGE_NAME_GIVEN_UP
-from ofapp.openflow.switch.session import Session
 
 
 class Registry:
-    """Bridges and sessions by datapath id."""
+    """Bridges, and sessions (their connected datapaths), by datapath id."""
 
     def __init__(self) -> None:
         self.bridges: dict[int, Bridge] = {}
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, Datapath] = {}
         self.away = Away()
 
     def find(self, name: str) -> Bridge | None:
@@ -35,7 +35,7 @@ class Registry:
         bridge = self.bridges.get(datapath_id)
         return {} if bridge is None else bridge.ports.numbers
 
-    def session(self, bridge: Bridge) -> Session | None:
+    def session(self, bridge: Bridge) -> Datapath | None:
         """The bridge's connection; None while its switch is away."""
         return self.sessions.get(bridge.datapath_id)
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from ofapp.bridge.fdb.rates import share_controller
 from ofapp.common import hub
-from ofapp.openflow.switch.session import Session
-from ofapp.openflow.wire.main_thread import MAIN_THREADS
+from ofapp.controller.bridges.datapath import Datapath
+from ofapp.controller.bridges.openflow_datapath import review_portions
 
 INTERVAL = 0.25
 """Seconds between two adjustments: a port at its limit has twice its rate after the next one."""
@@ -19,7 +19,7 @@ LATE = 0.1
 class Throttle:
     """Rate adaptation of all sessions of a controller, by datapath id."""
 
-    def __init__(self, sessions: Mapping[int, Session]) -> None:
+    def __init__(self, sessions: Mapping[int, Datapath]) -> None:
         self._sessions = sessions
 
     def run(self) -> None:
@@ -33,7 +33,7 @@ class Throttle:
 
     def adjust(self, seconds: float, now: float) -> None:
         """Adjust once, so many seconds after the last time."""
-        MAIN_THREADS.review(now)
+        review_portions(now)
         for session in list(self._sessions.values()):
             session.report_drops(now)
         loads = {

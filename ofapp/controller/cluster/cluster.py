@@ -21,6 +21,8 @@ import ofapp
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
+from ofapp.common.request_error import RequestError
+from ofapp.controller.bridges.datapath import Connection
 from ofapp.controller.bridges.owners import SwitchService
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.election import Candidacy, Desk
@@ -43,7 +45,7 @@ from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import Ownership, number
 from ofapp.openflow.switch.mastership.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.requests import RequestError, answers
+from ofapp.openflow.wire.requests import answers
 
 LOG = rate_limited(__name__)
 
@@ -191,7 +193,7 @@ class Cluster:
         self._tell(channel.id, CLUSTER_OWNER.event(message, data=data))
         return candidacy.lease
 
-    def ended(self, channel: Channel) -> None:
+    def ended(self, channel: Connection) -> None:
         """See `Owners`."""
         owned = self._owned.get(channel.id)
         if owned is None or owned.channel is not channel:

@@ -18,13 +18,13 @@ from ofapp.bridge.input_error import InputError
 from ofapp.bridge.mac import parse_mac
 from ofapp.config.bridge import Bridge as Settings
 from ofapp.controller.audit import record_of
+from ofapp.controller.bridges.datapath import Changes
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.events import CONFIG_SKIPPED
 from ofapp.controller.configuration.plan import BridgePlan, plan_file
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
 from ofapp.controller.state.keeper import Ticket
-from ofapp.openflow.switch.program import Changes
 
 SwitchChanges = Callable[[], Changes | None]
 """Waits until all messages are sent to a switch, and gives the changes there, as `plan` does."""

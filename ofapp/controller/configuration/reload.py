@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from ofapp.config import Config, ConfigError, load_config
+from ofapp.controller.bridges.datapath import Changes
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.configurator import Configurator
 from ofapp.controller.configuration.events import CONFIG_INCOMPLETE, CONFIG_REFUSED, CONFIG_RELOADED
@@ -29,7 +30,6 @@ from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.state.keeper import Ticket
-from ofapp.openflow.switch.program import Changes
 
 SHOWN = 1000
 """Most lines of a bridge's flow changes that are reported."""

@@ -41,6 +41,7 @@ from ofapp.openflow.switch.events import (
     OPENFLOW_LAG_CLEARED,
 )
 from ofapp.openflow.switch.installed import Installed
+from ofapp.openflow.switch.mastership.marks import write_mark
 from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
 from ofapp.openflow.switch.mastership.standby import Standby
 from ofapp.openflow.switch.phase import Phase, Transition, after
@@ -166,6 +167,10 @@ class Session:
         """Poll these counters alone; when the switch is silent they stay as they are."""
         if self.in_line:
             self.apply(self._upkeep.ask_acl_counters(self._installed.metered))
+
+    def write_mark(self, mark: int | None) -> None:
+        """Make this the mark of the snapshot that counts: see `marks`."""
+        write_mark(self.channel, mark)
 
     def alive(self, patience: float) -> bool:
         """Whether the switch answers within `patience` seconds."""

@@ -9,6 +9,7 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.common import hub
+from ofapp.common.request_error import RequestError as RequestError
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.multipart import BODY, has_more
@@ -23,10 +24,6 @@ MOST_PARSED = 1 << 23
 """Bytes of an answer that is made os-ken's objects, which take some thirty times as many."""
 MOST_PORTS = 1 << 20
 """Bytes of a list of ports: 16,384 of them."""
-
-
-class RequestError(Exception):
-    """The switch refused, went away, or did not answer in time."""
 
 
 class RefusedError(RequestError):

@@ -15,6 +15,7 @@ from ofapp.bridge.lldp.tlv import Type, tlv
 from ofapp.bridge.mac import parse_mac
 from ofapp.bridge.multicast.permanent_entries import PermanentEntry
 from ofapp.bridge.params.acl import IMPLICIT, rule_number
+from ofapp.bridge.ports.count import PortCount
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.state import SharedState
 from ofapp.bridge.stp.bpdu import encode
@@ -29,7 +30,6 @@ from ofapp.openflow.switch.counters.acl import AclCounters
 from ofapp.openflow.switch.counters.ports import PortCounters
 from ofapp.openflow.switch.session import SwitchStatus
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
-from ofapp.openflow.wire.messages.port_stats import PortCount
 from tests.unit.api.cables import Cables
 from tests.unit.bridge.lldp.lab import pdu as lldpdu
 from tests.unit.multicast.lan import V4, ip

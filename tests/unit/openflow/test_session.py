@@ -17,11 +17,11 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame
-from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.learning import Sample
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.openflow.model.flow import Meter
+from ofapp.openflow.switch.events import BRIDGE_READY
 from ofapp.openflow.switch.mastership.ownership import LeasedOwnership
 from ofapp.openflow.switch.program import Program
 from ofapp.openflow.switch.queue import delivery
@@ -217,7 +217,7 @@ def test_a_program_that_is_computed_in_portions_holds_later_effects_back(
 def test_events_are_handled_and_not_sent(channel: Any) -> None:
     handled: list[Effect] = []
     session = start(channel, handled)
-    event = Event("bridge.ready", "the switch is in line")
+    event = BRIDGE_READY.event("the switch is in line")
     session.apply([event, FIRST])
     assert (handled, channel.frames()) == ([event], [b"one"])
     session.stop()

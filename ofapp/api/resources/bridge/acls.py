@@ -18,8 +18,8 @@ from ofapp.api.roles import viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.params import policy
 from ofapp.bridge.params.acl import IMPLICIT
+from ofapp.controller.bridges.datapath import AclCounters
 from ofapp.controller.network import Network
-from ofapp.openflow.switch.counters.acl import AclCounters
 
 TAG = Tag(name="acls", description="Access lists.")
 

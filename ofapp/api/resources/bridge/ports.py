@@ -34,9 +34,9 @@ from ofapp.bridge.ports.vlan import NO_VLAN, spoken
 from ofapp.config.base import MAX_VID
 from ofapp.config.membership import joined, left, said
 from ofapp.config.port import PortSection, PortVlan, Storm
+from ofapp.controller.bridges.datapath import ask_all
 from ofapp.controller.network import Network
 from ofapp.openflow.model.traps import LIMITED
-from ofapp.openflow.switch.counters.ports import ask_all
 
 PATIENCE = 5.0
 """Seconds that a switch may take to answer a port statistics request."""

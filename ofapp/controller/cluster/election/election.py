@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
+from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.generation_base import Bases
 from ofapp.controller.cluster.election.lease_deadline import clock
@@ -37,7 +38,6 @@ from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import RENEWAL
 from ofapp.openflow.switch.mastership.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.requests import RequestError
 
 LOG = rate_limited(__name__)
 

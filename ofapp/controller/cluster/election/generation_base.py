@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Tell
 from ofapp.controller.member_events import CLUSTER_TERM
-from ofapp.openflow.wire.requests import RequestError
 
 _ALL = 1 << 64
 """Number of generation_ids; they are compared as sequence numbers."""

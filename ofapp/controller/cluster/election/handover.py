@@ -13,11 +13,11 @@ from typing import Protocol
 
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
+from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.election.lease_deadline import clock
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError
 from ofapp.controller.cluster.etcd.keys import Keys, Said
-from ofapp.openflow.wire.requests import RequestError
 
 LOG = rate_limited(__name__)
 

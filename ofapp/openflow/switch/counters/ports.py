@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.ports.count import PortCount
 from ofapp.common import hub
 from ofapp.openflow.switch.counters.pace import Pace
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.messages.port_stats import PortCount, port_stats_request, read_port_stats
+from ofapp.openflow.wire.messages.port_stats import port_stats_request, read_port_stats
 from ofapp.openflow.wire.requests import RequestError, bodies
 
 LOG = logging.getLogger(__name__)
@@ -97,13 +98,3 @@ class PortCounters:
         for body in bodies(self._channel, *requests):
             found |= read_port_stats(body)
         return found
-
-
-def ask_all(of: Iterable[PortCounters], patience: float) -> None:
-    """Ask all of these switches at the same time, and wait so many seconds for them at most."""
-    asked = list(of)
-    for counters in asked:
-        counters.ask()
-    end = time.monotonic() + patience
-    for counters in asked:
-        counters.wait(max(end - time.monotonic(), 0))

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
+from ofapp.bridge.ports.count import PortCount
 from ofapp.openflow.wire.channel import Channel
 
 _STATS = struct.Struct("!I4x8Q32x8x")
 _UNKNOWN = (1 << 64) - 1
-
-
-class PortCount(NamedTuple):
-    """Counters of one port since the switch began to count; None for what it does not count."""
-
-    rx_frames: int | None
-    tx_frames: int | None
-    rx_bytes: int | None
-    tx_bytes: int | None
-    rx_dropped: int | None
-    tx_dropped: int | None
-    rx_errors: int | None
-    tx_errors: int | None
-
-    def plus(self, other: PortCount) -> PortCount:
-        """The sum of both; None where either does not count."""
-        pairs = zip(self, other, strict=True)
-        return PortCount(*(None if None in pair else sum(filter(None, pair)) for pair in pairs))
 
 
 def port_stats_request(channel: Channel, port: int = ofp.OFPP_ANY) -> Any:

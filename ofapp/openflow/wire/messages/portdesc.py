@@ -12,7 +12,7 @@ from collections.abc import Callable
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
-from ofapp.bridge.ports.port import Port
+from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.multipart import BODY, has_more
 from ofapp.openflow.wire.requests import MOST_PORTS, RequestError, replies
@@ -47,6 +47,11 @@ def ask_ports(channel: Channel, heard: Callable[[list[Port]], None] | None = Non
     if faults:
         raise RequestError(f"a malformed list of ports: {faults[0]!r}")
     return ports
+
+
+def local_name(channel: Channel) -> str | None:
+    """The name of the LOCAL port, which is the bridge's; None without one; RequestError."""
+    return next((port.name for port in ask_ports(channel) if port.number == LOCAL_PORT), None)
 
 
 def read_port_status(message: bytes) -> tuple[bool, Port]:

@@ -1,0 +1,203 @@
+"""A datapath as the controller and the API know it: what forwards for one bridge.
+
+An OpenFlow switch is one (`openflow_datapath`).  Another kind implements `Datapath`, and is made
+where connections begin (`connections`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import Effect
+from ofapp.bridge.fdb.rates import Load
+from ofapp.bridge.params.params import BridgeParams
+from ofapp.bridge.ports.count import PortCount
+
+
+class Connection(Protocol):
+    """The connection of one switch.
+
+    id: its datapath id, None before it has introduced itself; address: of its peer.
+    counters: of messages, by kind.
+    """
+
+    id: Any
+    address: Any
+    counters: dict[str, int]
+
+    @property
+    def round_trip(self) -> float | None:
+        """Seconds until the switch replied to the last echo request; None before the first."""
+
+    @property
+    def dead(self) -> bool:
+        """Whether the connection has ended, also before the handlers were notified."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+    def hang_up(self) -> None:
+        """Close at once: what is unsent is discarded, and the switch may connect again."""
+
+    def fail(self, error: Exception) -> None:
+        """Close after an error in the code that serves the connection."""
+
+
+class Changes(Protocol):
+    """Changes in a datapath."""
+
+    def __len__(self) -> int: ...
+
+    def counts(self) -> dict[str, int]:
+        """How many of each kind: flows, groups, meters."""
+
+    def lines(self) -> Iterator[str]:
+        """One line for each change, in words."""
+
+
+class Count(Protocol):
+    """Frames and bytes since a moment, in seconds since the epoch."""
+
+    @property
+    def packets(self) -> int: ...
+
+    @property
+    def octets(self) -> int: ...
+
+    @property
+    def since(self) -> float: ...
+
+
+class AclCounters(Protocol):
+    """Frames that the rules of access lists matched, as last polled."""
+
+    def matched(self, name: str, rule: str) -> Count | None:
+        """Frames that a rule of a list decided on; None before the first poll."""
+
+    def over_rate(self, name: str, rule: str) -> int:
+        """Frames above the rule's rate, which were dropped."""
+
+
+class PortCounters(Protocol):
+    """Port counters.  latest: as of the last answer, by port number; at: when that was."""
+
+    latest: Mapping[int, PortCount]
+    at: float | None
+
+    def ask(self) -> None:
+        """Poll the counters, unless the last answer is fresh; returns at once."""
+
+    def wait(self, patience: float) -> None:
+        """Wait for the answer, at most so many seconds."""
+
+
+class Status(Protocol):
+    """Status of a datapath; counters are as of the last poll.
+
+    in_line: it holds what its bridge wants.  owner: the other controller that is its master, in
+    words; None for none.  refused: what it refuses now, in words.
+    metered: it has meters: without them no rate is kept.
+    drops: frames the pipeline has dropped, by rule.  held_back: frames for the controller that came
+    too fast, by kind and port.  acl: counters of the rules of access lists.
+    """
+
+    @property
+    def in_line(self) -> bool: ...
+
+    @property
+    def owner(self) -> str | None: ...
+
+    @property
+    def refused(self) -> Sequence[str]: ...
+
+    @property
+    def metered(self) -> bool: ...
+
+    @property
+    def drops(self) -> Mapping[str, int]: ...
+
+    @property
+    def held_back(self) -> Mapping[str, Mapping[int, int]]: ...
+
+    @property
+    def acl(self) -> AclCounters: ...
+
+
+class Datapath(Protocol):
+    """What forwards for one bridge, while it is connected.
+
+    port_counters: frames, bytes and errors at its ports.
+    packet_ins: frames for the controller, by what for, since this connection began.
+    """
+
+    @property
+    def channel(self) -> Connection:
+        """The connection over which it is managed."""
+
+    @property
+    def bridge(self) -> Bridge: ...
+
+    @property
+    def port_counters(self) -> PortCounters: ...
+
+    @property
+    def packet_ins(self) -> Mapping[str, int]: ...
+
+    @property
+    def in_line(self) -> bool:
+        """Whether it holds what the bridge wants."""
+
+    def start(self) -> None:
+        """Begin, or wait until no other controller is its master; returns at once."""
+
+    def announce_end(self) -> None:
+        """Send what partners have to receive before the controller ends."""
+
+    def stop(self) -> None:
+        """End: the connection is over."""
+
+    def apply(self, effects: list[Effect]) -> None:
+        """Carry effects out, in order; a `Notice` among them is handled."""
+
+    def plan(self, params: BridgeParams) -> Changes:
+        """What other parameters would change, except what protocols do then."""
+
+    def reconfigure(self, effects: list[Effect]) -> Callable[[], Changes]:
+        """Carry a change out; gives a function that waits for it and gives what it changed."""
+
+    def confirm(self, done: Callable[[], None]) -> bool:
+        """Call `done` once it has carried out all; False when something waits to be sent."""
+
+    def carried_out(self, patience: float) -> bool:
+        """Wait until it has carried out all; False when it does not answer in time (seconds)."""
+
+    def write_mark(self, mark: int | None) -> None:
+        """Make this the mark of the snapshot that counts, before any later effect; None: no one."""
+
+    def alive(self, patience: float) -> bool:
+        """Whether it answers within `patience` seconds."""
+
+    def status(self) -> Status:
+        """Its status."""
+
+    def load(self, seconds: float) -> Load | None:
+        """Sightings, and how many were learned, since the last call, `seconds` ago; None: none."""
+
+    def report_drops(self, now: float) -> None:
+        """Emit events for ports that have more new addresses than it takes."""
+
+    def ask_acl_counters(self) -> None:
+        """Poll the counters of access lists; while it is silent they stay as they are."""
+
+
+def ask_all(of: Iterable[PortCounters], patience: float) -> None:
+    """Ask all of these for their counters at the same time, and wait so many seconds at most."""
+    asked = list(of)
+    for counters in asked:
+        counters.ask()
+    end = time.monotonic() + patience
+    for counters in asked:
+        counters.wait(max(end - time.monotonic(), 0))
