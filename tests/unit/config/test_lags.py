@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from ofapp.bridge.lag.params import LagParams
-from ofapp.cli.commands.config import _body
+from ofapp.common.yaml_text import yaml_text
 from ofapp.config import Config, ConfigError, parse_config
 from ofapp.config.bridge import Bridge
 from ofapp.config.compare import carried, differences
@@ -121,7 +121,7 @@ def test_what_is_shown_makes_the_same_again() -> None:
         "lags: {lag0: {members: [eth0, eth1], lacp: off, min_links: 2}},"
         " ports: {eth*: {isolated: true}, lag0: {vlan: 7}}"
     )
-    text = "\n".join(_body(yaml, own.shown()))
+    text = yaml_text(own.shown())
     again = Config.model_validate({"bridges": {"br0": yaml.safe_load(text)}}).bridge(1, "br0")
     assert again.params() == own.params()
     assert own.shown()["lags"] == {
