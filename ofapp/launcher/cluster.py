@@ -96,18 +96,18 @@ class Joined(NamedTuple):
         """Have the network do as a configuration that is pushed, from now on."""
         from ofapp.controller.cluster.sharing.configuration import LocalConfiguration
 
-        reloader, lessee = network.reloader, self.owners.lessee
+        reloader, lease_keeper = network.reloader, self.owners.lease_keeper
         local = LocalConfiguration(
             network.apply_pushed,
             reloader.check_pushed,
             reloader.local_config,
-            lambda: lessee.held.number,
+            lambda: lease_keeper.held.number,
         )
         reloader.sharing, reloader.pushed = self.configuration, self.configuration.taken
         self.configuration.start(local)
 
 
-def join(settings: ClusterSettings, directory: Path, tell: Emit) -> Joined:
+def join(settings: ClusterSettings, directory: Path, emit: Emit) -> Joined:
     """Become a member; EtcdError."""
     from ofapp.controller.cluster.cluster import Cluster as Member
     from ofapp.controller.cluster.cluster import Membership
@@ -122,31 +122,31 @@ def join(settings: ClusterSettings, directory: Path, tell: Emit) -> Joined:
     where = tuple(cluster.etcd), settings.ca, settings.cert, settings.key
     keys = Keys(cluster.name)
     gateway = Gateway(Access(*where, cluster.user or "", settings.password))
-    etcd = GuardedEtcd(gateway, keys, tell)
+    etcd = GuardedEtcd(gateway, keys, emit)
     place = f"{identity(str(directory)):016x}"
-    history = History(etcd, keys, tell)
-    _wait_for_etcd(history, tell)
-    state = SharedState(directory, tell, etcd, keys)
+    history = History(etcd, keys, emit)
+    _wait_for_etcd(history, emit)
+    state = SharedState(directory, emit, etcd, keys)
     own = Membership(keys, settings.member, float(cluster.lease), place)
-    configuration = SharedConfiguration(etcd, keys, settings.member, tell)
-    return Joined(state, Member(history, own, state, tell), configuration)
+    configuration = SharedConfiguration(etcd, keys, settings.member, emit)
+    return Joined(state, Member(history, own, state, emit), configuration)
 
 
-def _wait_for_etcd(history: History, tell: Emit) -> None:
+def _wait_for_etcd(history: History, emit: Emit) -> None:
     """Until its history is known: after a power cut all start at once.  EtcdError."""
     from ofapp.controller.cluster.etcd.etcd import UnreachableError
 
-    end, told = time.monotonic() + WAIT, False
+    end, reported = time.monotonic() + WAIT, False
     while True:
         try:
             history.begin()
         except UnreachableError as error:
             if time.monotonic() > end:
                 raise
-            if not told:
+            if not reported:
                 message = f"waiting for etcd before anything else: {error}"
-                tell(None, CLUSTER_WAITING.event(message))
-            told = True
+                emit(None, CLUSTER_WAITING.event(message))
+            reported = True
             hub.sleep(RETRY)
         else:
             return

@@ -180,10 +180,11 @@ def of_a_cluster() -> Iterator[str]:
         claims=SimpleNamespace(all=list, counts={}),
         renewed=lambda: 0.0,
         invalid={},
+        refused={},
         cluster=SimpleNamespace(
             owned=dict,
             history=SimpleNamespace(number=0),
-            lessee=SimpleNamespace(holds=True),
+            lease_keeper=SimpleNamespace(holds=True),
             health=SimpleNamespace(nodes=()),
         ),
     )

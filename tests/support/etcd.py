@@ -21,7 +21,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     EtcdError,
     Found,
     FullError,
-    Heed,
+    Handler,
     Lease,
     LostError,
     Node,
@@ -203,8 +203,8 @@ class FakeClient:
             self.etcd.end_lease(lease)
         self._answer()
 
-    def watch(self, prefix: str, heed: Heed, since: int | None = None) -> FakeWatch:
-        watch = FakeWatch(self, prefix, heed, since)
+    def watch(self, prefix: str, handle: Handler, since: int | None = None) -> FakeWatch:
+        watch = FakeWatch(self, prefix, handle, since)
         self.etcd.watches.append(watch)
         if not self.etcd.delayed:
             watch.catch_up()
@@ -259,10 +259,10 @@ class FakeClient:
 class FakeWatch:
     """Tells in the call that changes something, or in `deliver`; never while it tells already."""
 
-    def __init__(self, client: FakeClient, prefix: str, heed: Heed, since: int | None) -> None:
+    def __init__(self, client: FakeClient, prefix: str, handle: Handler, since: int | None) -> None:
         self.client = client
         self._prefix = prefix
-        self._heed = heed
+        self._handle = handle
         self._since = since
         self._telling = False
 
@@ -282,7 +282,7 @@ class FakeWatch:
         self._telling = True
         try:
             while (told := self._next()) is not None:
-                self._heed(told)
+                self._handle(told)
         finally:
             self._telling = False
 

@@ -43,7 +43,7 @@ _CLUSTER: Metrics[Surface] = (
     ("ofapp_cluster_history", "How often etcd was wiped or restored while members ran.",
      lambda surface: surface.cluster.history.number),
     ("ofapp_cluster_may_write", "1 = this member's lease is valid; 0 = it is on standby.",
-     lambda surface: surface.cluster.lessee.holds),
+     lambda surface: surface.cluster.lease_keeper.holds),
     ("ofapp_cluster_bridge_owned{datapath_id}",
      "1 = a switch that is connected to this member has an owner, as far as it knows.",
      lambda surface: {f"{known:016x}": owned for known, owned in surface.cluster.owned().items()}),

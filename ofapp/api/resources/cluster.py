@@ -125,7 +125,7 @@ def cluster_view(surface: Surface | None) -> Cluster:
     return Cluster(
         name=surface.name,
         member=surface.members.own,
-        told=surface.told(),
+        told=surface.describe(),
         renewed=surface.renewed(),
         members=[_member(one, counts, leases.get(one.lease)) for one in surface.members.all()],
         bridges=[

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ofapp.bridge.effects import SendFrame
 from ofapp.openflow.model.traps import TRAP_HELLOS
-from ofapp.openflow.switch.mastership.ownership import LeasedOwnership, Ownership
+from ofapp.openflow.switch.mastership.ownership import Ownership, ReservedOwnership
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.echoes import GIVEN_UP
@@ -22,8 +22,8 @@ __all__ = [
     "GIVEN_UP",
     "TRAP_HELLOS",
     "Channel",
-    "LeasedOwnership",
     "Ownership",
+    "ReservedOwnership",
     "Session",
     "answers",
     "local_name",

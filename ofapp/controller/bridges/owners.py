@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ofapp.bridge.lldp import OwnAgents
 from ofapp.controller.bridges.datapath import Connection
-from ofapp.controller.bridges.openflow_datapath import Channel, LeasedOwnership, Ownership
+from ofapp.controller.bridges.openflow_datapath import Channel, Ownership, ReservedOwnership
 
 KEY = 32
 """Octets of the key that authenticates LLDP."""
@@ -76,7 +76,7 @@ class Alone:
 
     def obtain(self, channel: Channel) -> Ownership:
         """See `Owners`."""
-        return LeasedOwnership(channel, self._own)
+        return ReservedOwnership(channel, self._own)
 
     def ended(self, channel: Connection) -> None:
         """See `Owners`."""

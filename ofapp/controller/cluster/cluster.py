@@ -7,7 +7,7 @@ ever left over for another.
 
 Where etcd does not answer, or the process was stopped for too long, this member is on standby: it
 ends the connections on which it was master, claims no switch, and reports it; the flows stay.  Only
-the last LACPDUs to partners of aggregations are repeated (`candidacy`).
+the last LACPDUs to partners of aggregations are repeated (`election`).
 """
 
 from __future__ import annotations
@@ -25,20 +25,21 @@ from ofapp.common.request_error import RequestError
 from ofapp.controller.bridges.datapath import Connection
 from ofapp.controller.bridges.owners import SwitchService
 from ofapp.controller.cluster.election.claims import Claim, Claims
-from ofapp.controller.cluster.election.election import Candidacy, Desk
-from ofapp.controller.cluster.election.generation_base import Bases
-from ofapp.controller.cluster.election.handover import Moves
-from ofapp.controller.cluster.election.lease_keeper import Lessee
-from ofapp.controller.cluster.election.unreachable import Unheard
+from ofapp.controller.cluster.election.election import Campaign, Election
+from ofapp.controller.cluster.election.generation_base import GenerationBases
+from ofapp.controller.cluster.election.handover import Handover
+from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
+from ofapp.controller.cluster.election.unreachable import Unreachable
 from ofapp.controller.cluster.etcd import invalid
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.health import EtcdHealth
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.cluster.peers.members import Members, Tell
+from ofapp.controller.cluster.peers.members import Members
 from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.events import SERVICE_FAULT
 from ofapp.controller.member_events import CLUSTER_LOST, CLUSTER_LOST_CLEARED, CLUSTER_OWNER
+from ofapp.controller.state.keeper import Emit
 from ofapp.openflow.switch.events import BRIDGE_LOST
 from ofapp.openflow.switch.mastership.marks import read_mark
 from ofapp.openflow.switch.mastership.mastership import Mastership
@@ -90,43 +91,43 @@ class Owned:
 class Cluster:
     """A cluster as one member sees it.
 
-    history: of the cluster's etcd; state: stored documents of each bridge; tell: emits events.
+    history: of the cluster's etcd; state: stored documents of each bridge; emit: emits events.
     """
 
     waits = True
 
-    def __init__(self, history: History, own: Membership, state: SharedState, tell: Tell) -> None:
+    def __init__(self, history: History, own: Membership, state: SharedState, emit: Emit) -> None:
         keys = own.keys
         self.name, self.cluster = own.name, keys.cluster
         self._keys = keys
         self.history, etcd = history, history.etcd
-        self.members = Members(etcd, keys.root, own.name, tell, own.place)
+        self.members = Members(etcd, keys.root, own.name, emit, own.place)
         self.claims = Claims(etcd, keys)
-        self.lessee = Lessee(etcd, own.lease, self)
-        self.health = EtcdHealth(etcd, tell, own.lease)
-        bases = Bases(etcd, keys, self.claims, tell)
+        self.lease_keeper = LeaseKeeper(etcd, own.lease, self)
+        self.health = EtcdHealth(etcd, emit, own.lease)
+        generation_bases = GenerationBases(etcd, keys, self.claims, emit)
         cluster = number("a cluster of ofapp", keys.cluster)
-        self._unheard = Unheard(etcd, keys, self)
-        self._desk = Desk(
+        self._unreachable = Unreachable(etcd, keys, self)
+        self._campaign = Campaign(
             self.history,
             self.claims,
-            bases,
+            generation_bases,
             self.members,
-            self.lessee,
-            self._unheard,
+            self.lease_keeper,
+            self._unreachable,
             cluster,
-            tell,
+            emit,
             self._last_words,
             {},
         )
-        self._moves = Moves(etcd, keys, self)
+        self._handover = Handover(etcd, keys, self)
         self._state = state
-        self._tell = tell
-        self._waiting: dict[int, Candidacy] = {}
+        self._emit = emit
+        self._waiting: dict[int, Election] = {}
         self._owned: dict[int, Owned] = {}
         self._giving: set[int] = set()
         self._unused: set[int] = set()
-        self._serves: SwitchService | None = None
+        self._service: SwitchService | None = None
         self._outages = self._caught_up = 0
         self._regained = hub.Event()
 
@@ -137,24 +138,24 @@ class Cluster:
         key = hmac.digest(self.members.secret(), LLDP, "sha256")
         return OwnAgents(key, secrets.randbits(LIFE))
 
-    def start(self, serves: SwitchService) -> None:
+    def start(self, service: SwitchService) -> None:
         """See `Owners`."""
-        self._serves = serves
+        self._service = service
         self._state.on_lost = self._let_go
-        self.claims.on_change(self._heed)
+        self.claims.on_change(self._handle)
         self.members.on_change(self._wake)
         self.members.start()
         self.claims.start()
-        self._moves.start()
-        self._unheard.start()
+        self._handover.start()
+        self._unreachable.start()
         for loop in (
-            self.lessee.run,
+            self.lease_keeper.run,
             self.health.run,
             lambda: self.history.run(self),
             self._look_for_invalid,
             self._sweep,
-            self._moves.ask,
-            self._moves.grant,
+            self._handover.ask,
+            self._handover.grant,
             self._catch_up,
         ):
             hub.keep(self._failed, loop)
@@ -164,24 +165,24 @@ class Cluster:
 
         It is the same for all members, and keeps out controllers that are in no cluster.
         """
-        candidacy = Candidacy(channel, self._desk)
-        candidacy.begin()
-        self._waiting[channel.id] = candidacy
+        election = Election(channel, self._campaign)
+        election.begin()
+        self._waiting[channel.id] = election
         try:
-            claim = candidacy.win()
+            claim = election.win()
             if claim is None:
                 return None
             self._owned[channel.id] = Owned(channel, claim)
         finally:
-            if self._waiting.get(channel.id) is candidacy:
+            if self._waiting.get(channel.id) is election:
                 del self._waiting[channel.id]
         try:
             if channel.dead:
                 raise RequestError("the connection ended while the switch was claimed")
-            candidacy.become_master(claim)
+            election.become_master(claim)
             counts = self._state.take_over(channel.id, claim.term, read_mark(channel))
-            if not counts and self._serves is not None:
-                self._serves.let_go(channel.id)
+            if not counts and self._service is not None:
+                self._service.let_go(channel.id)
         except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
@@ -190,8 +191,8 @@ class Cluster:
             return None
         message = f"member {claim.member} is master of the switch now: {claim.reason}"
         data = {"member": claim.member, "term": claim.term, "reason": claim.reason}
-        self._tell(channel.id, CLUSTER_OWNER.event(message, data=data))
-        return candidacy.lease
+        self._emit(channel.id, CLUSTER_OWNER.event(message, data=data))
+        return election.reservation
 
     def ended(self, channel: Connection) -> None:
         """See `Owners`."""
@@ -201,14 +202,14 @@ class Cluster:
         del self._owned[channel.id]
         if channel.id in self._giving:
             return
-        if self.lessee.holds:
+        if self.lease_keeper.holds:
             hub.watch(self._failed, self._release, owned.claim)
 
     def close(self) -> None:
         """Give up the lease, so that others can claim this member's switches at once."""
         self._owned.clear()
         try:
-            self.lessee.give_up()
+            self.lease_keeper.give_up()
         except EtcdError as error:
             LOG.warning("the lease was not given up, and ends by itself: %s", error)
 
@@ -217,13 +218,13 @@ class Cluster:
     def serves(self, datapath_id: int) -> Claim | None:
         """The claim of a switch that this member owns and whose flows are in line."""
         owned = self._owned.get(datapath_id)
-        in_line = self._serves is not None and self._serves.in_line(datapath_id)
+        in_line = self._service is not None and self._service.in_line(datapath_id)
         return owned.claim if owned is not None and in_line else None
 
     @property
     def current(self) -> bool:
         """Whether this member's knowledge of others is not older than a lease."""
-        return self.lessee.holds and self.claims.known and self._caught_up == self._outages
+        return self.lease_keeper.holds and self.claims.known and self._caught_up == self._outages
 
     def expected(self) -> set[int]:
         """The switches that have an owner, or should have one soon."""
@@ -239,7 +240,7 @@ class Cluster:
     @property
     def lease(self) -> int:
         """The lease's ID in etcd; 0 without a valid one."""
-        return self.lessee.held.number if self.lessee.holds else 0
+        return self.lease_keeper.held.number if self.lease_keeper.holds else 0
 
     def could_serve(self) -> list[Claim]:
         """Claims of switches that have an owner, and that this member could serve."""
@@ -248,7 +249,7 @@ class Cluster:
 
     def before(self, name: str, claim: Claim) -> int | None:
         """Number of members before this one in a switch's line; None if its owner is before it."""
-        order = self._desk.line(claim.datapath_id)
+        order = self._campaign.line(claim.datapath_id)
         return order.turn(name) if order.is_before(name, claim.member) else None
 
     def give(self, claim: Claim, to: str) -> None:
@@ -256,7 +257,7 @@ class Cluster:
 
         The switch has carried out all requests of this member before, and gets none after.
         """
-        line = self._desk.line(claim.datapath_id)
+        line = self._campaign.line(claim.datapath_id)
         self._hand_over(claim, to, line.reason(to, claim.member), reached=True)
 
     # For reports that this member does not reach a switch
@@ -271,7 +272,7 @@ class Cluster:
         owned = self._owned.get(datapath_id)
         return owned is not None and answers(owned.channel, patience)
 
-    def yield_unheard(self, claim: Claim, to: str) -> None:
+    def yield_unreachable(self, claim: Claim, to: str) -> None:
         """See `unheard.Owner`."""
         reason = f"{claim.member} did not reach the switch, and {to} does"
         self._hand_over(claim, to, reason, reached=False)
@@ -279,7 +280,7 @@ class Cluster:
     # Changes of the lease
 
     def leased(self, lease: int) -> None:
-        """Register under a new lease; see `lessee`, also for what follows."""
+        """Register under a new lease; see `lease_keeper`, also for what follows."""
         self.members.register(lease, ofapp.__version__)
         self._regained.set()
         self._wake()
@@ -294,7 +295,7 @@ class Cluster:
             f"switch, and gives up {count}, whose flows stay"
         )
         data = {"member": self.name, "switches": count, "why": why}
-        self._tell(None, CLUSTER_LOST.event(message, data=data))
+        self._emit(None, CLUSTER_LOST.event(message, data=data))
         for owned in list(self._owned.values()):
             owned.channel.hang_up()
 
@@ -304,14 +305,14 @@ class Cluster:
         self._regained.set()
         message = "etcd answers: this member serves its switches again"
         data = {"member": self.name}
-        self._tell(None, CLUSTER_LOST_CLEARED.event(message, data=data))
+        self._emit(None, CLUSTER_LOST_CLEARED.event(message, data=data))
         self._wake()
 
     # Changes of etcd's history
 
     def forked(self, why: str) -> int:
         """Give up the lease and all claims; see `history`, also for what follows."""
-        lease = self.lessee.abandon(why)
+        lease = self.lease_keeper.abandon(why)
         self.members.forget()
         self.claims.forget()
         return lease
@@ -323,18 +324,18 @@ class Cluster:
     # Inside
 
     def _last_words(self, datapath_id: int) -> bytes:
-        return b"" if self._serves is None else self._serves.last_words(datapath_id)
+        return b"" if self._service is None else self._service.last_words(datapath_id)
 
     def _hand_over(self, claim: Claim, to: str, reason: str, reached: bool) -> None:
         """reached: the switch answers, and so confirms when it has carried everything out."""
         datapath_id, taker = claim.datapath_id, self.members.get(to)
         owned = self._owned.get(datapath_id)
-        if taker is None or owned is None or owned.claim != claim or self._serves is None:
+        if taker is None or owned is None or owned.claim != claim or self._service is None:
             return
         self._check_settled(datapath_id)
         self._giving.add(datapath_id)
         try:
-            self._serves.give_up(
+            self._service.give_up(
                 owned.channel, f"member {to} is master of the switch now: {reason}"
             )
             if reached:
@@ -354,21 +355,21 @@ class Cluster:
         if not self._state.saved(datapath_id, PATIENCE):
             raise RequestError("the switch's documents are not saved yet")
 
-    def _heed(self, datapath_id: int, claim: Claim | None) -> None:
+    def _handle(self, datapath_id: int, claim: Claim | None) -> None:
         """Handle a change of a switch's owner."""
-        if (candidacy := self._waiting.get(datapath_id)) is not None:
-            candidacy.changed.set()
+        if (election := self._waiting.get(datapath_id)) is not None:
+            election.changed.set()
         owned = self._owned.get(datapath_id)
         if owned is not None and claim != owned.claim:
             self._let_go(datapath_id)
-        if claim is not None and claim.lease != self.lessee.held.number:
+        if claim is not None and claim.lease != self.lease_keeper.held.number:
             self._state.claimed(datapath_id, claim.term)
-        if self._serves is None:
+        if self._service is None:
             return
         if claim is None:
-            self._serves.expect(datapath_id)
-        elif claim.lease != self.lessee.held.number:
-            self._serves.let_go(datapath_id)
+            self._service.expect(datapath_id)
+        elif claim.lease != self.lease_keeper.held.number:
+            self._service.let_go(datapath_id)
 
     def _let_go(self, datapath_id: int) -> None:
         """Give up a switch that this member no longer owns."""
@@ -377,12 +378,12 @@ class Cluster:
             claim = self.claims.of(datapath_id)
             who = "without an owner" if claim is None else f"owned by member {claim.member}"
             message = f"the switch is {who} now: this member gives it up"
-            self._tell(datapath_id, BRIDGE_LOST.event(message))
+            self._emit(datapath_id, BRIDGE_LOST.event(message))
             owned.channel.hang_up()
 
     def _wake(self) -> None:
-        for candidacy in self._waiting.values():
-            candidacy.changed.set()
+        for election in self._waiting.values():
+            election.changed.set()
 
     def _release(self, claim: Claim) -> None:
         if claim.datapath_id in self._waiting or claim.datapath_id in self._owned:
@@ -399,7 +400,7 @@ class Cluster:
         while True:
             self._regained.wait(SWEEP)
             self._regained.clear()
-            while (outages := self._outages) != self._caught_up and self.lessee.holds:
+            while (outages := self._outages) != self._caught_up and self.lease_keeper.holds:
                 try:
                     self.history.etcd.catch_up()
                     self._caught_up = outages
@@ -411,7 +412,7 @@ class Cluster:
         """Release claims without a connection here: handed over in vain, or not yet released."""
         while True:
             hub.sleep(SWEEP)
-            lease = self.lessee.held.number
+            lease = self.lease_keeper.held.number
             unused = {
                 claim.datapath_id: claim
                 for claim in self.claims.all()
@@ -434,4 +435,4 @@ class Cluster:
 
     def _failed(self, error: Exception) -> None:
         message = f"a defect of ofapp: {error!r}; the affected part starts again"
-        self._tell(None, SERVICE_FAULT.event(message))
+        self._emit(None, SERVICE_FAULT.event(message))

@@ -6,7 +6,7 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.controller.cluster.election.claims import Claim, Claims
-from ofapp.controller.cluster.election.generation_base import Base, Bases
+from ofapp.controller.cluster.election.generation_base import GenerationBase, GenerationBases
 from ofapp.controller.cluster.etcd.etcd import UnreachableError
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.openflow.wire.requests import RequestError
@@ -29,7 +29,7 @@ class Member:
         self.claims.start()
         self.lease = self.client.grant(2).number
         self.told: list[Event] = []
-        self.bases = Bases(
+        self.generation_bases = GenerationBases(
             self.client, KEYS, self.claims, lambda _bridge, event: self.told.append(event)
         )
 
@@ -145,25 +145,25 @@ def test_a_switch_that_was_told_later_terms_gets_terms_above_them(
     a, b = pair
     claim = a.claim()
     assert claim is not None
-    base = a.bases.above(claim, claim.term, seen=5000)
+    base = a.generation_bases.above(claim, claim.term, seen=5000)
     assert base.generation(claim.term) > 5000
     assert [event.kind for event in a.told] == ["cluster.term"]
-    assert a.bases.above(claim, claim.term, seen=5000) == base, "it is written down"
+    assert a.generation_bases.above(claim, claim.term, seen=5000) == base, "it is written down"
     assert len(a.told) == 1
     assert a.claims.hand_over(claim, b.lease, "b", "")
     later = b.claims.of(1)
     assert later is not None
     seen = base.generation(claim.term)
-    assert b.bases.above(later, later.term, seen).generation(later.term) > seen
+    assert b.generation_bases.above(later, later.term, seen).generation(later.term) > seen
     with pytest.raises(RequestError, match="claimed by another"):
-        a.bases.above(claim, claim.term, seen=9000)
+        a.generation_bases.above(claim, claim.term, seen=9000)
 
 
 def test_generations_are_compared_as_a_sequence() -> None:
     last = (1 << 64) - 1
-    assert Base(last).is_above(own=5, seen=last)
-    assert not Base(0).is_above(own=5, seen=5000)
-    assert Base(0).is_above(own=5, seen=5)
+    assert GenerationBase(last).is_above(own=5, seen=last)
+    assert not GenerationBase(0).is_above(own=5, seen=5000)
+    assert GenerationBase(0).is_above(own=5, seen=5)
 
 
 @pytest.mark.parametrize("name", ["zzz", "0000000000000001/x", "00", "000000000000000G"])

@@ -11,7 +11,7 @@ from ofapp.common import hub
 from ofapp.controller.cluster import cluster as module
 from ofapp.controller.cluster.cluster import Cluster, Membership
 from ofapp.controller.cluster.election.claims import Claim
-from ofapp.controller.cluster.election.election import Candidacy
+from ofapp.controller.cluster.election.election import Election
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.guard import GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
@@ -34,7 +34,7 @@ class Channel:
         self.hung_up = self.dead = True
 
 
-class Serves:
+class Service:
     """Writes down what it is told."""
 
     def __init__(self) -> None:
@@ -59,27 +59,27 @@ class World:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.etcd = FakeEtcd()
         self.events: list[Event] = []
-        tell, keys = self._tell, Keys("test")
-        etcd = GuardedEtcd(self.etcd.client(), keys, tell)
-        state = SharedState(None, tell, etcd, keys)
-        history = History(etcd, keys, tell)
-        self.cluster = Cluster(history, Membership(keys, "a", 2), state, tell)
-        self.serves = Serves()
-        self.cluster._serves = self.serves
-        self.cluster.claims.on_change(self.cluster._heed)
+        emit, keys = self._emit, Keys("test")
+        etcd = GuardedEtcd(self.etcd.client(), keys, emit)
+        state = SharedState(None, emit, etcd, keys)
+        history = History(etcd, keys, emit)
+        self.cluster = Cluster(history, Membership(keys, "a", 2), state, emit)
+        self.service = Service()
+        self.cluster._service = self.service
+        self.cluster.claims.on_change(self.cluster._handle)
         self.cluster.claims.start()
-        self.cluster.lessee.turn()
+        self.cluster.lease_keeper.turn()
         self.during: Any = lambda: None
         monkeypatch.setattr(module, "read_mark", lambda _channel: None)
-        monkeypatch.setattr(Candidacy, "begin", lambda _own: None)
-        monkeypatch.setattr(Candidacy, "win", lambda _own: self.claim())
-        monkeypatch.setattr(Candidacy, "become_master", lambda _own, _claim: self.during())
+        monkeypatch.setattr(Election, "begin", lambda _own: None)
+        monkeypatch.setattr(Election, "win", lambda _own: self.claim())
+        monkeypatch.setattr(Election, "become_master", lambda _own, _claim: self.during())
 
-    def _tell(self, _bridge: int | None, event: Event) -> None:
+    def _emit(self, _bridge: int | None, event: Event) -> None:
         self.events.append(event)
 
     def claim(self) -> Claim | None:
-        return self.cluster.claims.claim(SWITCH, self.cluster.lessee.held.number, "a", "")
+        return self.cluster.claims.claim(SWITCH, self.cluster.lease_keeper.held.number, "a", "")
 
 
 @pytest.fixture
@@ -125,15 +125,15 @@ def test_a_switch_that_is_anothers_now_is_let_go_of(world: World) -> None:
     other = world.etcd.client().grant(5).number
     assert world.cluster.claims.hand_over(claim, other, "b", "somebody wished it")
     assert channel.hung_up
-    assert world.serves.told[-1] == "let go"
+    assert world.service.told[-1] == "let go"
     assert [event.kind for event in world.events][-1] == "bridge.lost"
 
 
 def test_without_a_lease_all_connections_end_and_it_is_told(world: World) -> None:
     channel = Channel()
     obtain(world, channel)
-    world.etcd.end_lease(world.cluster.lessee.held.number)
-    world.cluster.lessee.turn()
+    world.etcd.end_lease(world.cluster.lease_keeper.held.number)
+    world.cluster.lease_keeper.turn()
     assert channel.hung_up
     assert "cluster.lost" in [event.kind for event in world.events]
 
@@ -150,29 +150,29 @@ def test_another_history_of_etcd_ends_all_and_begins_anew(world: World) -> None:
     obtain(world, channel)
     cluster = world.cluster
     cluster.members.start()
-    lease = cluster.lessee.held.number
+    lease = cluster.lease_keeper.held.number
     cluster.history.begin()
     world.etcd.wipe()
     assert cluster.history.recovering == ""
     with pytest.raises(EtcdError):
         cluster.history.etcd.range("/")
     assert cluster.history.recovering
-    cluster.lessee.turn()
+    cluster.lease_keeper.turn()
     assert cluster.forked("for a test") == lease
     assert channel.hung_up
-    assert not cluster.lessee.holds
+    assert not cluster.lease_keeper.holds
     assert list(cluster.claims.all()) == []
     assert not cluster.claims.known
     assert [one.state for one in cluster.members.all()] == ["unknown"]
     assert cluster.members.candidates() == ()
     cluster.history.look(cluster)
-    cluster.lessee.turn()
+    cluster.lease_keeper.turn()
     assert [one.state for one in cluster.members.all()] == ["ready"]
     assert not cluster.members.awaited
     channel = Channel()
     obtain(world, channel)
     claim = cluster.serves(SWITCH)
     assert claim is not None
-    assert claim.lease == cluster.lessee.held.number
+    assert claim.lease == cluster.lease_keeper.held.number
     kinds = [event.kind for event in world.events]
     assert kinds.index("cluster.lost") < kinds.index("cluster.history.cleared")

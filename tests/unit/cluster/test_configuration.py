@@ -39,9 +39,9 @@ class Member:
     def __init__(self, name: str, etcd: FakeEtcd, file: Path | None = None) -> None:
         self.etcd: FakeClient = etcd.client()
         self.told: list[Event] = []
-        guarded = GuardedEtcd(self.etcd, KEYS, self._tell)
-        self.history = History(guarded, KEYS, self._tell)
-        self.shared = SharedConfiguration(guarded, KEYS, name, self._tell)
+        guarded = GuardedEtcd(self.etcd, KEYS, self._emit)
+        self.history = History(guarded, KEYS, self._emit)
+        self.shared = SharedConfiguration(guarded, KEYS, name, self._emit)
         config = self.shared.begin() or load_config(file)
         self.network = Network(config, State(None), EventLog(), find=lambda: file)
         self.bridge = add_bridge(self.network)
@@ -64,7 +64,7 @@ class Member:
     def recovered(self, unchanged: object) -> None:
         """See `History`."""
 
-    def _tell(self, _bridge: int | None, event: Event) -> None:
+    def _emit(self, _bridge: int | None, event: Event) -> None:
         self.told.append(event)
 
     @property

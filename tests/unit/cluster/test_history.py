@@ -34,11 +34,11 @@ class Member:
         self.client: FakeClient = etcd.client()
         self.told: list[Event] = []
 
-        def tell(_bridge: int | None, event: Event) -> None:
+        def emit(_bridge: int | None, event: Event) -> None:
             self.told.append(event)
 
-        self.etcd = GuardedEtcd(self.client, KEYS, tell)
-        self.history = History(self.etcd, KEYS, tell)
+        self.etcd = GuardedEtcd(self.client, KEYS, emit)
+        self.history = History(self.etcd, KEYS, emit)
         self.history.begin()
         self.heard: list[Changes] = []
         self.etcd.watch(KEYS.common, self.heard.append)

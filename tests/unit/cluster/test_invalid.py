@@ -22,13 +22,13 @@ class Member:
 
     def __init__(self, etcd: FakeEtcd) -> None:
         self.told: list[Event] = []
-        self.etcd = GuardedEtcd(etcd.client(), KEYS, self._tell)
+        self.etcd = GuardedEtcd(etcd.client(), KEYS, self._emit)
         self.heard: list[Changes] = []
         self.etcd.watch(KEYS.root, self.heard.append)
-        self.members = Members(self.etcd, KEYS.root, "a", self._tell)
+        self.members = Members(self.etcd, KEYS.root, "a", self._emit)
         self.members.start()
 
-    def _tell(self, _bridge: int | None, event: Event) -> None:
+    def _emit(self, _bridge: int | None, event: Event) -> None:
         self.told.append(event)
 
     @property

@@ -21,7 +21,7 @@ class Site:
         self.clients = {name: self.etcd.client() for name in names}
         self.members = {
             name: Members(
-                self.clients[name], PREFIX, name, lambda _, event, own=name: self._tell(own, event)
+                self.clients[name], PREFIX, name, lambda _, event, own=name: self._emit(own, event)
             )
             for name in names
         }
@@ -35,7 +35,7 @@ class Site:
         self.leases[name] = self.clients[name].grant(LEASE).number
         self.members[name].register(self.leases[name], "1.0")
 
-    def _tell(self, own: str, event: Event) -> None:
+    def _emit(self, own: str, event: Event) -> None:
         self.told[own].append(event)
 
     def kinds(self, name: str) -> list[str]:

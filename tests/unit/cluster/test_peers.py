@@ -104,7 +104,7 @@ def site() -> Iterator[Site]:
                 cluster="lab",
                 members=members,
                 claims=claims,
-                lessee=SimpleNamespace(renewed=None, holds=True),
+                lease_keeper=SimpleNamespace(renewed=None, holds=True),
                 current=True,
                 expected=lambda claims=claims: {claim.datapath_id for claim in claims.all()},
             )

@@ -6,7 +6,7 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import Members
 from tests.support.etcd import FakeEtcd
@@ -25,7 +25,7 @@ class Process:
             self.client, KEYS.root, "a", lambda _bridge, event: self.told.append(event), place
         )
         self.members.start()
-        self.lessee = Lessee(self.client, 2.0, self)
+        self.lease_keeper = LeaseKeeper(self.client, 2.0, self)
 
     def leased(self, number: int) -> None:
         self.members.register(number, "1")
@@ -51,7 +51,7 @@ def etcd() -> FakeEtcd:
 @pytest.fixture
 def first(etcd: FakeEtcd) -> Process:
     process = Process(etcd, "one")
-    process.lessee.turn()
+    process.lease_keeper.turn()
     return process
 
 
@@ -61,26 +61,26 @@ def test_a_second_process_takes_nothing_until_the_first_has_ended(
 ) -> None:
     second = Process(etcd, place)
     for _ in range(5):
-        second.lessee.turn()
+        second.lease_keeper.turn()
         etcd.advance(0.5)
-        first.lessee.turn()
-    assert not second.lessee.holds
+        first.lease_keeper.turn()
+    assert not second.lease_keeper.holds
     assert second.kinds == ["cluster.duplicate"]
     assert "another --member" in second.told[-1].message
     assert len(etcd.leases) == 1
     assert first.states == ["ready"]
-    first.lessee.give_up()
-    second.lessee.turn()
-    assert second.lessee.held.number
+    first.lease_keeper.give_up()
+    second.lease_keeper.turn()
+    assert second.lease_keeper.held.number
     assert second.kinds == ["cluster.duplicate", "cluster.duplicate.cleared"]
 
 
 def test_a_member_that_is_started_again_need_not_wait(etcd: FakeEtcd, first: Process) -> None:
-    lease = first.lessee.held.number
+    lease = first.lease_keeper.held.number
     first.client.cut = True  # it was killed
     again = Process(etcd, "one")
-    again.lessee.turn()
-    assert again.lessee.held.number
+    again.lease_keeper.turn()
+    assert again.lease_keeper.held.number
     assert lease not in etcd.leases
     assert again.states == ["ready"]
     assert again.kinds == []
@@ -91,13 +91,13 @@ def test_two_that_take_each_other_for_their_former_selves_do_not_alternate(
 ) -> None:
     """Clones of one machine, say."""
     clone = Process(etcd, "one")
-    clone.lessee.turn()
-    first.lessee.turn()
-    first.lessee.turn()
+    clone.lease_keeper.turn()
+    first.lease_keeper.turn()
+    first.lease_keeper.turn()
     assert first.kinds == ["cluster.duplicate"]
-    clone.lessee.turn()
+    clone.lease_keeper.turn()
     assert clone.kinds == []
-    assert clone.lessee.held.number in etcd.leases
+    assert clone.lease_keeper.held.number in etcd.leases
 
 
 @pytest.mark.parametrize("value", [None, b"x"])
@@ -108,7 +108,7 @@ def test_a_record_that_was_deleted_or_replaced_by_hand_is_put_again(
     by_hand = etcd.client()
     by_hand.delete(key) if value is None else by_hand.put(key, value)
     hub.sleep(0.01)
-    assert etcd.records[key].lease == first.lessee.held.number
+    assert etcd.records[key].lease == first.lease_keeper.held.number
     assert first.states == ["ready"]
 
 
@@ -125,4 +125,4 @@ def test_after_a_process_that_knows_no_better_has_taken_the_name_it_is_taken_bac
     hub.sleep(0.01)
     assert first.kinds == ["cluster.duplicate", "cluster.duplicate.cleared"]
     assert first.states == ["ready"]
-    assert etcd.records[KEYS.members + "a"].lease == first.lessee.held.number
+    assert etcd.records[KEYS.members + "a"].lease == first.lease_keeper.held.number

@@ -9,7 +9,7 @@ import pytest
 
 from ofapp.bridge.event import Event
 from ofapp.common import hub
-from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.health import EtcdHealth
 from ofapp.controller.cluster.etcd.keys import Keys
@@ -28,12 +28,12 @@ class Member:
     def __init__(self, etcd: Gateway, lease: float) -> None:
         self.told: list[Event] = []
         self.lost_why: list[str] = []
-        self.members = Members(etcd, Keys("slow").root, "a", self._tell, "a place")
-        self.lessee = Lessee(etcd, lease, self)
-        self.health = EtcdHealth(etcd, self._tell, lease)
-        self.loop = hub.spawn(self.lessee.run)
+        self.members = Members(etcd, Keys("slow").root, "a", self._emit, "a place")
+        self.lease_keeper = LeaseKeeper(etcd, lease, self)
+        self.health = EtcdHealth(etcd, self._emit, lease)
+        self.loop = hub.spawn(self.lease_keeper.run)
 
-    def _tell(self, _bridge: int | None, event: Event) -> None:
+    def _emit(self, _bridge: int | None, event: Event) -> None:
         self.told.append(event)
 
     def leased(self, number: int) -> None:
@@ -57,11 +57,14 @@ def slow(real_etcd: EtcdNodes) -> Iterator[Gateway]:
 
 def test_with_a_lease_that_is_long_enough_it_is_kept(slow: Gateway) -> None:
     member = Member(slow, 8.0)
-    wait_for(lambda: member.lessee.holds, "a lease", seconds=30, sleep=hub.sleep)
-    renewed = member.lessee.renewed
+    wait_for(lambda: member.lease_keeper.holds, "a lease", seconds=30, sleep=hub.sleep)
+    renewed = member.lease_keeper.renewed
     assert renewed is not None
     wait_for(
-        lambda: (member.lessee.renewed or 0) > renewed + 3, "renewals", seconds=30, sleep=hub.sleep
+        lambda: (member.lease_keeper.renewed or 0) > renewed + 3,
+        "renewals",
+        seconds=30,
+        sleep=hub.sleep,
     )
     assert member.lost_why == []
     member.health.look()

@@ -2,7 +2,7 @@
 
 A model of etcd, of the switch as Open vSwitch does it and of the wires between, in which every
 message may take any time and every member may be stopped between any two steps; what it drives is
-the real tenure and the real way to the role of a master.
+the real deadline and the real way to the role of a master.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ofapp.controller.cluster.election.lease_deadline import Tenure
+from ofapp.controller.cluster.election.lease_deadline import LeaseDeadline
 from ofapp.openflow.switch.mastership.roles import (
     NO_GENERATION,
     Asking,
@@ -96,7 +96,7 @@ class Member:
 
     def __init__(self, name: str, switch: Switch) -> None:
         self.name = name
-        self.tenure = Tenure()
+        self.deadline = LeaseDeadline()
         self.asked: list[float] = []  # renewals on their way to etcd
         self.granted: list[float] = []  # ... and back
         self.term: int | None = None
@@ -169,7 +169,7 @@ class World(RuleBasedStateMachine):
     def _may_grant(self, own: Member) -> bool:
         """A lease that has ended is another one: nothing of what was under the former counts."""
         if own.term is None and not own.granted:
-            own.tenure = Tenure()
+            own.deadline = LeaseDeadline()
             return True
         return False
 
@@ -177,7 +177,7 @@ class World(RuleBasedStateMachine):
     def hear_of_renewal(self, name: str) -> None:
         own = self.members[name]
         if own.granted:
-            own.tenure.renewed(own.granted.pop(0), TTL)
+            own.deadline.renewed(own.granted.pop(0), TTL)
 
     @rule(name=members)
     def claim(self, name: str) -> None:
@@ -235,7 +235,7 @@ class World(RuleBasedStateMachine):
         if own.is_master and self.holds(own):
             own.about_to_write = True
             if self.clocks:
-                assert self.etcd.claim == (name, own.term), "tenure, but no claim"
+                assert self.etcd.claim == (name, own.term), "deadline, but no claim"
 
     @rule(name=members)
     def write(self, name: str) -> None:
@@ -246,7 +246,7 @@ class World(RuleBasedStateMachine):
             own.out.append(FlowMod(own.term))
 
     def holds(self, own: Member) -> bool:
-        return not self.clocks or own.tenure.holds(self.now)
+        return not self.clocks or own.deadline.holds(self.now)
 
     @invariant()
     def who_has_written_does_not_write_after_another(self) -> None:
@@ -339,8 +339,8 @@ def test_the_model_sees_what_an_equal_would_do(usurped: World) -> None:
 
 
 def test_the_model_sees_a_clock_that_cannot_be_trusted(usurped: World) -> None:
-    """A restarted switch has no fence: then it is tenure that keeps the former owner out."""
-    usurped.members["a"].tenure.until = float("inf")
+    """A restarted switch has no fence: then it is deadline that keeps the former owner out."""
+    usurped.members["a"].deadline.until = float("inf")
     usurped.restart_switch()  # type: ignore[attr-defined]
     own = usurped.members["a"]
     _talk(usurped, "a")

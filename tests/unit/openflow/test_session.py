@@ -22,7 +22,7 @@ from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
 from ofapp.openflow.model.flow import Meter
 from ofapp.openflow.switch.events import BRIDGE_READY
-from ofapp.openflow.switch.mastership.ownership import LeasedOwnership
+from ofapp.openflow.switch.mastership.ownership import ReservedOwnership
 from ofapp.openflow.switch.program import Program
 from ofapp.openflow.switch.queue import delivery
 from ofapp.openflow.switch.session import Session
@@ -118,7 +118,7 @@ def start(channel: Any, handled: list[Any] | None = None) -> Session:
         if handled is not None:
             handled.append(notice)
 
-    made = Session(channel, bridge, handle, LeasedOwnership(channel, 1), False)
+    made = Session(channel, bridge, handle, ReservedOwnership(channel, 1), False)
     channel.listener = made
     made._installed.metered = True
     made._send(made._queue.open())

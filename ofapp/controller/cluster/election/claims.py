@@ -51,7 +51,7 @@ class Claim:
     reason: str
 
 
-Heed = Callable[[int, Claim | None], None]
+Handler = Callable[[int, Claim | None], None]
 
 
 class Claims:
@@ -65,7 +65,7 @@ class Claims:
         self._former: dict[int, str] = {}
         self._freed: dict[int, float] = {}
         self._latest: dict[str, float] = {}
-        self._heeds: list[Heed] = []
+        self._handlers: list[Handler] = []
         self.counts: Counter[str] = Counter()
         """Claims that this member was granted, by the switch's former owner."""
         self.known = False
@@ -73,11 +73,11 @@ class Claims:
 
     def start(self) -> None:
         """Watch all claims from now on."""
-        self._etcd.watch(self._keys.owners, self._heed)
+        self._etcd.watch(self._keys.owners, self._handle)
 
-    def on_change(self, heed: Heed) -> None:
+    def on_change(self, handle: Handler) -> None:
         """Call this with each switch whose owner changes, and its new claim or None."""
-        self._heeds.append(heed)
+        self._handlers.append(handle)
 
     def of(self, datapath_id: int) -> Claim | None:
         """The claim of a switch; None while it has no owner."""
@@ -144,7 +144,7 @@ class Claims:
 
     # Inside
 
-    def _heed(self, changes: Changes) -> None:
+    def _handle(self, changes: Changes) -> None:
         if changes.whole:
             there = {change.key for change in changes.changes}
             for datapath_id in [own for own in self._claims if self._keys.owner(own) not in there]:
@@ -171,8 +171,8 @@ class Claims:
             self._latest[claim.member] = clock()
         self._forget()
         if claim != before:
-            for heed in self._heeds:
-                heed(datapath_id, claim)
+            for handle in self._handlers:
+                handle(datapath_id, claim)
 
     def _forget(self) -> None:
         while len(self._former) > MAX_FORMER:
@@ -190,8 +190,12 @@ def _encode(member: str, reason: str) -> bytes:
 
 def _decode(datapath_id: int, record: Record) -> Claim:
     try:
-        told = loads(record.value)
-        member, since, reason = str(told["member"]), moment(told["since"]), str(told["reason"])
+        fields = loads(record.value)
+        member, since, reason = (
+            str(fields["member"]),
+            moment(fields["since"]),
+            str(fields["reason"]),
+        )
     except (ValueError, KeyError, TypeError):
         member, since, reason = "?", 0.0, "the record in etcd is not valid"
     return Claim(datapath_id, member, record.modified, record.lease, since, reason)

@@ -3,7 +3,7 @@
 The connection becomes SLAVE before any other request.  When a switch has no owner, the first member
 in its line claims it at once.  Each of the others waits a moment longer than the one before it, as
 that one may not be connected.  Only with the claim does the connection become MASTER, and from
-before that on nothing is sent on it unless the lease is valid (`tenure`).
+before that on nothing is sent on it unless the lease is valid (`lease_deadline`).
 
 Until then no second bridge is kept in step and no packet-ins are requested.  The bridge is made
 after the claim, from what the former owner stored and from the switch's flows, as after a restart
@@ -24,18 +24,19 @@ from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim, Claims
-from ofapp.controller.cluster.election.generation_base import Bases
+from ofapp.controller.cluster.election.generation_base import GenerationBases
 from ofapp.controller.cluster.election.lease_deadline import clock
-from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
 from ofapp.controller.cluster.election.placement import Line, line
-from ofapp.controller.cluster.election.unreachable import SILENT, Unheard
+from ofapp.controller.cluster.election.unreachable import SILENT, Unreachable
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.history import History
-from ofapp.controller.cluster.peers.members import Members, Tell
+from ofapp.controller.cluster.peers.members import Members
+from ofapp.controller.state.keeper import Emit
 from ofapp.openflow.switch.events import BRIDGE_STANDBY
-from ofapp.openflow.switch.mastership.lease import SwitchLease
 from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import RENEWAL
+from ofapp.openflow.switch.mastership.reservation import SwitchReservation
 from ofapp.openflow.switch.mastership.roles import StaleError
 from ofapp.openflow.wire.channel import Channel
 
@@ -50,12 +51,12 @@ PATIENCE = 10.0
 LOOK = 1.0
 """Seconds between checks, in case a notification is lost."""
 
-SPEAK = 0.5
+REPEAT = 0.5
 """Seconds between LACPDUs while etcd does not answer."""
 
 
-class Desk(NamedTuple):
-    """State that all candidacies of a member share.
+class Campaign(NamedTuple):
+    """State that all elections of a member share.
 
     number: of the cluster, in the leases that switches keep.
     last_words: the last LACPDUs sent to partners of a switch's aggregations; generations: those
@@ -64,12 +65,12 @@ class Desk(NamedTuple):
 
     history: History
     claims: Claims
-    bases: Bases
+    generation_bases: GenerationBases
     members: Members
-    lessee: Lessee
-    unheard: Unheard
+    lease_keeper: LeaseKeeper
+    unreachable: Unreachable
     number: int
-    tell: Tell
+    emit: Emit
     last_words: Callable[[int], bytes]
     generations: dict[int, int]
 
@@ -78,18 +79,18 @@ class Desk(NamedTuple):
         return line(self.members.candidates(), datapath_id)
 
 
-class Candidacy:
-    """Candidacy for the switch of one connection.
+class Election:
+    """This member's part in the election of an owner for one connected switch.
 
     ready: it is SLAVE, and could be MASTER.  changed: set when the candidates or the owner change.
     """
 
-    def __init__(self, channel: Channel, desk: Desk) -> None:
+    def __init__(self, channel: Channel, campaign: Campaign) -> None:
         self.ready = False
         self.changed = hub.Event()
-        self.lease = SwitchLease(channel, desk.number)
+        self.reservation = SwitchReservation(channel, campaign.number)
         self._channel = channel
-        self._desk = desk
+        self._campaign = campaign
         self._mastership = Mastership(channel)
         self._free_since: float | None = None
         self._silent = False
@@ -125,60 +126,60 @@ class Candidacy:
                 continue
             if claim is not None:
                 if self._silent:
-                    hub.spawn(self._take_back)
+                    hub.spawn(self._withdraw)
                 return claim
         return None
 
     def become_master(self, claim: Claim) -> None:
         """Become MASTER; send only while the claim's lease is valid.  RequestError, EtcdError."""
-        held = self._desk.lessee.held
+        held = self._campaign.lease_keeper.held
         if held.number != claim.lease:
             raise RequestError("the lease under which the switch was claimed has ended")
-        self._channel.fence(held.tenure.holds_now)
-        generation = self._desk.history.generation(claim.term)
+        self._channel.fence(held.deadline.holds_now)
+        generation = self._campaign.history.generation(claim.term)
         try:
             self._mastership.become_master(generation)
         except StaleError as error:
-            base = self._desk.bases.above(claim, generation, error.seen)
+            base = self._campaign.generation_bases.above(claim, generation, error.seen)
             generation = base.generation(generation)
             try:
                 self._mastership.become_master(generation)
             except StaleError as again:
                 raise RequestError(str(again)) from None
-        self._desk.generations[claim.datapath_id] = generation
+        self._campaign.generations[claim.datapath_id] = generation
 
     # Inside
 
     def _may_claim(self) -> bool:
         """Whether this member may claim now; waits for a while if not."""
-        desk, datapath_id = self._desk, self._channel.id
-        claim, wait = desk.claims.of(datapath_id), LOOK
+        campaign, datapath_id = self._campaign, self._channel.id
+        claim, wait = campaign.claims.of(datapath_id), LOOK
         if claim is not None:
             self._free_since = None
-        if desk.lessee.holds and desk.claims.known and not desk.members.awaited:
-            if claim is not None and claim.lease == desk.lessee.held.number:
+        if campaign.lease_keeper.holds and campaign.claims.known and not campaign.members.awaited:
+            if claim is not None and claim.lease == campaign.lease_keeper.held.number:
                 return True
             if claim is None:
                 wait = self._wait()
                 if wait <= 0:
                     return True
-        elif not desk.lessee.holds and self._speak():
-            wait = SPEAK
+        elif not campaign.lease_keeper.holds and self._repeat_last_lacpdus():
+            wait = REPEAT
         self.changed.wait(min(wait, LOOK))
         self.changed.clear()
         if claim is not None and not self._channel.dead:
-            self._look_whether_heard(claim)
+            self._check_owner(claim)
         return False
 
-    def _speak(self) -> bool:
+    def _repeat_last_lacpdus(self) -> bool:
         """Repeat the last LACPDUs to partners of aggregations; RequestError.
 
         No member can own the switch while etcd does not answer, and a partner with the short
         timeout waits for three seconds.  This member becomes master for that moment, with the
         generation it had: the switch refuses it once another member has been master.
         """
-        desk, datapath_id = self._desk, self._channel.id
-        words, generation = desk.last_words(datapath_id), desk.generations.get(datapath_id)
+        campaign, datapath_id = self._campaign, self._channel.id
+        words, generation = campaign.last_words(datapath_id), campaign.generations.get(datapath_id)
         if not words or generation is None:
             return False
         try:
@@ -186,28 +187,30 @@ class Candidacy:
             self._channel.send(words)
             self._mastership.become_slave()
         except StaleError:
-            del desk.generations[datapath_id]
+            del campaign.generations[datapath_id]
             return False
         return True
 
-    def _look_whether_heard(self, claim: Claim) -> None:
+    def _check_owner(self, claim: Claim) -> None:
         """Report to the owner when it does not reach the switch, and when it does again."""
-        desk, datapath_id = self._desk, self._channel.id
-        if claim.lease == desk.lessee.held.number or not desk.lessee.holds:
+        campaign, datapath_id = self._campaign, self._channel.id
+        if claim.lease == campaign.lease_keeper.held.number or not campaign.lease_keeper.holds:
             return
-        age = self.lease.age()
+        age = self.reservation.age()
         silent = age is not None and age > SILENT
         if silent == self._silent:
             return
         try:
-            desk.unheard.tell(datapath_id) if silent else desk.unheard.take_back(datapath_id)
+            campaign.unreachable.report(datapath_id) if silent else campaign.unreachable.withdraw(
+                datapath_id
+            )
             self._silent = silent
         except EtcdError as error:
             LOG.info("not reported to the owner of %016x that it is silent: %s", datapath_id, error)
 
-    def _take_back(self) -> None:
+    def _withdraw(self) -> None:
         with contextlib.suppress(EtcdError):  # it ends with the lease
-            self._desk.unheard.take_back(self._channel.id)
+            self._campaign.unreachable.withdraw(self._channel.id)
 
     def _wait(self) -> float:
         """Seconds until this member may claim a switch that has no owner.
@@ -216,29 +219,29 @@ class Candidacy:
         """
         now = clock()
         since = self._free_since = self._free_since or now
-        order, own = self._desk.line(self._channel.id), self._desk.members.own
+        order, own = self._campaign.line(self._channel.id), self._campaign.members.own
         before = order.before(own)
-        busy = min(self._desk.claims.latest(before), since + PATIENCE)
+        busy = min(self._campaign.claims.latest(before), since + PATIENCE)
         return max(since, busy) + len(before) * TURN - now
 
     def _is_foreign(self) -> bool:
         """Whether a controller outside this cluster is master of the switch; waits if so."""
-        other = self.lease.other()
+        other = self.reservation.other()
         if other is not None:
             if self._foreigner is None:
                 message = f"{other} is master of the switch: no member claims it until it leaves"
                 data = {"owner": other}
                 event = BRIDGE_STANDBY.event(message, data=data)
-                self._desk.tell(self._channel.id, event)
+                self._campaign.emit(self._channel.id, event)
             hub.sleep(RENEWAL)
         self._foreigner = other
         return other is not None
 
     def _claim(self) -> Claim | None:
-        desk, datapath_id = self._desk, self._channel.id
-        held = desk.lessee.held
+        campaign, datapath_id = self._campaign, self._channel.id
+        held = campaign.lease_keeper.held
         if not held.number:
             return None
-        own, former = desk.members.own, desk.claims.former(datapath_id)
-        reason = desk.line(datapath_id).reason(own, former)
-        return desk.claims.claim(datapath_id, held.number, own, reason)
+        own, former = campaign.members.own, campaign.claims.former(datapath_id)
+        reason = campaign.line(datapath_id).reason(own, former)
+        return campaign.claims.claim(datapath_id, held.number, own, reason)

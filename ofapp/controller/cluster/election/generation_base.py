@@ -16,15 +16,15 @@ from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put
 from ofapp.controller.cluster.etcd.keys import Keys
-from ofapp.controller.cluster.peers.members import Tell
 from ofapp.controller.member_events import CLUSTER_TERM
+from ofapp.controller.state.keeper import Emit
 
 _ALL = 1 << 64
 """Number of generation_ids; they are compared as sequence numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class GenerationBase:
     """Offset of one switch."""
 
     value: int = 0
@@ -38,26 +38,30 @@ class Base:
         return (self.generation(own) - seen) % _ALL < _ALL // 2
 
 
-class Bases:
+class GenerationBases:
     """Offsets of the switches of one cluster."""
 
-    def __init__(self, etcd: Etcd, keys: Keys, claims: Claims, tell: Tell) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, claims: Claims, emit: Emit) -> None:
         self._etcd = etcd
         self._keys = keys
         self._claims = claims
-        self._tell = tell
+        self._emit = emit
 
-    def above(self, claim: Claim, own: int, seen: int) -> Base:
+    def above(self, claim: Claim, own: int, seen: int) -> GenerationBase:
         """An offset with which the switch accepts the claim; own: its generation without offset.
 
         EtcdError; RequestError if another member has the claim meanwhile.
         """
         key = self._keys.base(claim.datapath_id)
         found = self._etcd.get(key)
-        base = Base(int(found.value)) if found is not None and found.value.isdigit() else Base()
+        base = (
+            GenerationBase(int(found.value))
+            if found is not None and found.value.isdigit()
+            else GenerationBase()
+        )
         if base.value and base.is_above(own, seen):
             return base
-        base = Base(seen)
+        base = GenerationBase(seen)
         put = Put(key, str(base.value).encode())
         if not self._etcd.transact([self._claims.condition(claim)], [put]).done:
             raise RequestError("the switch was claimed by another member meanwhile")
@@ -65,5 +69,5 @@ class Bases:
             f"the switch had seen the higher generation_id {seen} from another controller: "
             "ours start above it now"
         )
-        self._tell(claim.datapath_id, CLUSTER_TERM.event(message))
+        self._emit(claim.datapath_id, CLUSTER_TERM.event(message))
         return base

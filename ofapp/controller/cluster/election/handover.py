@@ -31,7 +31,7 @@ TURN = 2.0
 """Seconds that each member in the line waits for the one before it to make a request."""
 
 
-class Serves(Protocol):
+class HandoverMember(Protocol):
     """The part of a member that this module uses.  name: of this member."""
 
     name: str
@@ -53,10 +53,10 @@ class Serves(Protocol):
         """Hand a switch to another member; EtcdError, RequestError."""
 
 
-class Moves:
+class Handover:
     """Handovers from and to one member."""
 
-    def __init__(self, etcd: Etcd, keys: Keys, member: Serves) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, member: HandoverMember) -> None:
         self._etcd = etcd
         self._prefix = keys.wanted
         self._member = member
@@ -66,7 +66,7 @@ class Moves:
 
     def start(self) -> None:
         """Watch requests of others."""
-        self._etcd.watch(self._prefix, self._heed)
+        self._etcd.watch(self._prefix, self._handle)
 
     def ask(self) -> None:
         """Request switches that fall to this member, one after another; does not end."""
@@ -126,7 +126,7 @@ class Moves:
         except (EtcdError, RequestError) as error:
             LOG.warning("%016x was not handed over to %s: %s", claim.datapath_id, name, error)
 
-    def _heed(self, changes: Changes) -> None:
+    def _handle(self, changes: Changes) -> None:
         if changes.whole:
             self._wanted.clear()
         for change in changes.changes:

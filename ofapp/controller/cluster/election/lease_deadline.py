@@ -29,7 +29,7 @@ def clock() -> float:
     return _read(_BOOTTIME)
 
 
-class Tenure:
+class LeaseDeadline:
     """Deadline of one lease.
 
     until: its end, by `clock`.

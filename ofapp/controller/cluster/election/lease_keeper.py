@@ -1,8 +1,8 @@
 """This member's lease in etcd: replaced whenever it is lost, renewed four times in its life.
 
-A process with a lease is a member of the cluster; all its claims are bound to the lease.  `tenure`
-has the time until which it is valid.  An ended lease is never used again: another member may own
-what was claimed under it.
+A process with a lease is a member of the cluster; all its claims are bound to the lease.
+`lease_deadline` has the time until which it is valid.  An ended lease is never used again: another
+member may own what was claimed under it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
-from ofapp.controller.cluster.election.lease_deadline import Tenure, clock
+from ofapp.controller.cluster.election.lease_deadline import LeaseDeadline, clock
 from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, LostError
 
 LOG = rate_limited(__name__)
@@ -21,14 +21,14 @@ RENEWALS = 4
 """Renewals in the lifetime of a lease."""
 
 
-class Held(NamedTuple):
-    """A lease.  number: its ID in etcd, 0 for none; tenure: until when it is valid."""
+class HeldLease(NamedTuple):
+    """A lease.  number: its ID in etcd, 0 for none; deadline: until when it is valid."""
 
     number: int
-    tenure: Tenure
+    deadline: LeaseDeadline
 
 
-class Heeds(Protocol):
+class LeaseHandler(Protocol):
     """The part of a member that reacts to changes of its lease."""
 
     def leased(self, number: int) -> None:
@@ -41,14 +41,14 @@ class Heeds(Protocol):
         """Go on, as etcd has answered and the lease is still valid."""
 
 
-class Lessee:
+class LeaseKeeper:
     """Keeper of this member's lease.  seconds: requested lifetime; etcd may grant a longer one."""
 
-    def __init__(self, etcd: Etcd, seconds: float, heeds: Heeds) -> None:
-        self.held = Held(0, Tenure())
+    def __init__(self, etcd: Etcd, seconds: float, handler: LeaseHandler) -> None:
+        self.held = HeldLease(0, LeaseDeadline())
         self._etcd = etcd
         self._seconds = seconds
-        self._heeds = heeds
+        self._handler = handler
         self._holds = False
         self.renewed: float | None = None
         """Time by `clock` of the last successful grant or renewal; None without a lease."""
@@ -56,7 +56,7 @@ class Lessee:
     @property
     def holds(self) -> bool:
         """Whether there is a lease that is valid now."""
-        return self.held.tenure.holds(clock())
+        return self.held.deadline.holds(clock())
 
     @property
     def interval(self) -> float:
@@ -79,8 +79,8 @@ class Lessee:
             else:
                 self._begin()
         except LostError:
-            self.held.tenure.end()
-            self.held, self.renewed = Held(0, Tenure()), None
+            self.held.deadline.end()
+            self.held, self.renewed = HeldLease(0, LeaseDeadline()), None
         except EtcdError as error:
             LOG.info("the lease was not renewed: %s", error)
             why = str(error)
@@ -92,45 +92,45 @@ class Lessee:
 
     def abandon(self, why: str) -> int:
         """Drop the lease as invalid; returns its number, 0 for none."""
-        number, tenure = self.held
-        tenure.end()
-        self.held, self.renewed = Held(0, Tenure()), None
+        number, deadline = self.held
+        deadline.end()
+        self.held, self.renewed = HeldLease(0, LeaseDeadline()), None
         self._look(why)
         return number
 
     def give_up(self) -> None:
         """Revoke the lease, and with it all claims of this member; EtcdError."""
-        held, self.held = self.held, Held(0, Tenure())
-        held.tenure.end()
+        held, self.held = self.held, HeldLease(0, LeaseDeadline())
+        held.deadline.end()
         if held.number:
             self._etcd.revoke(held.number)
 
     def _begin(self) -> None:
         asked = clock()
         number, seconds = self._etcd.grant(self._seconds)
-        held = Held(number, Tenure())
+        held = HeldLease(number, LeaseDeadline())
         try:
-            self._heeds.leased(number)
+            self._handler.leased(number)
         except EtcdError:
             with contextlib.suppress(EtcdError):
                 self._etcd.revoke(number)
             raise
         if clock() > asked + self.interval:  # etcd is slow, and some of the lease is gone already
             asked, seconds = clock(), self._etcd.renew(number, seconds)
-        held.tenure.renewed(asked, seconds)
+        held.deadline.renewed(asked, seconds)
         self.held, self.renewed = held, asked
         self._holds = True
 
     def _renew(self) -> None:
-        number, tenure = self.held
+        number, deadline = self.held
         asked = clock()
-        patience = max(self._seconds / 2, tenure.until - asked)
-        tenure.renewed(asked, self._etcd.renew(number, patience))
+        patience = max(self._seconds / 2, deadline.until - asked)
+        deadline.renewed(asked, self._etcd.renew(number, patience))
         self.renewed = asked
 
     def _look(self, why: str) -> None:
         before, self._holds = self._holds, self.holds
         if before and not self._holds:
-            self._heeds.lost(why)
+            self._handler.lost(why)
         elif self._holds and not before:
-            self._heeds.regained()
+            self._handler.regained()

@@ -42,29 +42,29 @@ class Owner(Protocol):
     def is_heard(self, datapath_id: int, patience: float) -> bool:
         """Whether the switch answers this member."""
 
-    def yield_unheard(self, claim: Claim, to: str) -> None:
+    def yield_unreachable(self, claim: Claim, to: str) -> None:
         """Hand a switch that does not answer to another member; EtcdError, RequestError."""
 
 
-class Unheard:
+class Unreachable:
     """Reports from and to one member."""
 
     def __init__(self, etcd: Etcd, keys: Keys, member: Owner) -> None:
         self._etcd = etcd
-        self._prefix = keys.unheard
+        self._prefix = keys.unreachable
         self._member = member
         self._asked: set[Said] = set()
 
     def start(self) -> None:
         """Watch reports of others."""
-        self._etcd.watch(self._prefix, self._heed)
+        self._etcd.watch(self._prefix, self._handle)
 
-    def tell(self, datapath_id: int) -> None:
+    def report(self, datapath_id: int) -> None:
         """Report that the owner does not reach a switch; EtcdError."""
         if lease := self._member.lease:
             self._etcd.put(self._key(datapath_id), b"", lease)
 
-    def take_back(self, datapath_id: int) -> None:
+    def withdraw(self, datapath_id: int) -> None:
         """Withdraw the report: the owner reaches it again, or has changed; EtcdError."""
         self._etcd.delete(self._key(datapath_id))
 
@@ -73,21 +73,21 @@ class Unheard:
     def _key(self, datapath_id: int) -> str:
         return Said(datapath_id, self._member.name).key(self._prefix)
 
-    def _heed(self, changes: Changes) -> None:
+    def _handle(self, changes: Changes) -> None:
         for change in changes.changes:
-            told = Said.read(self._prefix, change.key)
-            if change.record is not None and told is not None and told not in self._asked:
-                hub.spawn(self._consider, told)
+            said = Said.read(self._prefix, change.key)
+            if change.record is not None and said is not None and said not in self._asked:
+                hub.spawn(self._consider, said)
 
-    def _consider(self, told: Said) -> None:
-        claim = self._member.owns(told.datapath_id)
-        if claim is None or told.member == self._member.name:
+    def _consider(self, said: Said) -> None:
+        claim = self._member.owns(said.datapath_id)
+        if claim is None or said.member == self._member.name:
             return
-        self._asked.add(told)
+        self._asked.add(said)
         try:
             if not self._member.is_heard(claim.datapath_id, ANSWER):
-                self._member.yield_unheard(claim, told.member)
+                self._member.yield_unreachable(claim, said.member)
         except (EtcdError, RequestError) as error:
             LOG.warning("%016x does not answer, but is kept: %s", claim.datapath_id, error)
         finally:
-            self._asked.discard(told)
+            self._asked.discard(said)

@@ -155,7 +155,7 @@ class Changes:
     """etcd has another history than before (`guard`): earlier revisions are no longer valid."""
 
 
-Heed = Callable[[Changes], None]
+Handler = Callable[[Changes], None]
 
 
 class Watch(Protocol):
@@ -225,7 +225,7 @@ class Etcd(Protocol):
     def revoke(self, lease: int) -> None:
         """Revoke a lease, which deletes its keys; not an error if it does not exist."""
 
-    def watch(self, prefix: str, heed: Heed, since: int | None = None) -> Watch:
+    def watch(self, prefix: str, handle: Handler, since: int | None = None) -> Watch:
         """Report every change of keys with this prefix, for ever, across the loss of any node.
 
         since: start after this revision; None: start with all existing records (`whole`).

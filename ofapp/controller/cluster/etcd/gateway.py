@@ -27,7 +27,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     Delete,
     EtcdError,
     Found,
-    Heed,
+    Handler,
     Lease,
     LostError,
     Node,
@@ -152,8 +152,8 @@ class Gateway:
         with contextlib.suppress(LostError):
             self._ask("lease/revoke", {"ID": str(lease)})
 
-    def watch(self, prefix: str, heed: Heed, since: int | None = None) -> GatewayWatch:
-        watch = GatewayWatch(Source(self.range, self._stream), prefix, heed, since)
+    def watch(self, prefix: str, handle: Handler, since: int | None = None) -> GatewayWatch:
+        watch = GatewayWatch(Source(self.range, self._stream), prefix, handle, since)
         self._watches.append(watch)
         return watch
 
@@ -162,7 +162,7 @@ class Gateway:
         for watch in self._watches:
             watch.begin_anew()
         end = time.monotonic() + self._access.patience
-        if not all(watch.has_told_all(end - time.monotonic()) for watch in self._watches):
+        if not all(watch.has_read_all(end - time.monotonic()) for watch in self._watches):
             raise UnreachableError("not all watched keys could be read")
 
     def nodes(self) -> tuple[Node, ...]:
@@ -292,8 +292,8 @@ class Gateway:
         own = status.get("header", {}).get("member_id")
         leader = status.get("leader", "0")
         # Requesting the alarms themselves needs more rights than ofapp's user should have.
-        told = " ".join(map(str, status.get("errors", ())))
-        alarms = {found[1] for found in re.finditer(r"alarm:([A-Z]+)", told)}
+        errors = " ".join(map(str, status.get("errors", ())))
+        alarms = {found[1] for found in re.finditer(r"alarm:([A-Z]+)", errors)}
         return Node(
             node.endpoint,
             "",

@@ -24,7 +24,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     Delete,
     Etcd,
     Found,
-    Heed,
+    Handler,
     Lease,
     Node,
     Outcome,
@@ -33,7 +33,7 @@ from ofapp.controller.cluster.etcd.etcd import (
     UnreachableError,
     Watch,
 )
-from ofapp.controller.cluster.etcd.invalid import InvalidKeys, Tell
+from ofapp.controller.cluster.etcd.invalid import Emit, InvalidKeys
 from ofapp.controller.cluster.etcd.keys import Keys
 
 
@@ -51,9 +51,9 @@ class Copy(NamedTuple):
 class GuardedEtcd:
     """`etcd.Etcd`, with copies of what this member knows of it."""
 
-    def __init__(self, etcd: Etcd, keys: Keys, tell: Tell) -> None:
+    def __init__(self, etcd: Etcd, keys: Keys, emit: Emit) -> None:
         self.inner = etcd
-        self.invalid = InvalidKeys(keys, tell)
+        self.invalid = InvalidKeys(keys, emit)
         self.copies: dict[str, Copy] = {}
         """By key, of all lasting keys (`Keys.lasts`) that this member has read or written."""
         self.other = ""
@@ -121,8 +121,8 @@ class GuardedEtcd:
         self.check()
         self.inner.revoke(lease)
 
-    def watch(self, prefix: str, heed: Heed, since: int | None = None) -> Watch:
-        watch = _GuardedWatch(self, prefix, heed)
+    def watch(self, prefix: str, handle: Handler, since: int | None = None) -> Watch:
+        watch = _GuardedWatch(self, prefix, handle)
         self._watches.append(watch)
         watch.begin(since)
         return watch
@@ -209,13 +209,13 @@ class _GuardedWatch:
 
     _etcd: GuardedEtcd
     _prefix: str
-    _heed: Heed
+    _handle: Handler
     _watch: Watch | None = None
     _at: int = 0
     _anew: bool = False
 
     def begin(self, since: int | None) -> None:
-        self._watch = self._etcd.inner.watch(self._prefix, self._told, since)
+        self._watch = self._etcd.inner.watch(self._prefix, self._deliver, since)
 
     def begin_anew(self) -> None:
         """Start again in another history, with all existing records."""
@@ -230,7 +230,7 @@ class _GuardedWatch:
             self._watch.cancel()
         self._etcd.forget(self)
 
-    def _told(self, changes: Changes) -> None:
+    def _deliver(self, changes: Changes) -> None:
         etcd = self._etcd
         if etcd.other:
             return
@@ -242,7 +242,7 @@ class _GuardedWatch:
         self._at = changes.revision
         etcd.keep(changes, self._prefix)
         anew, self._anew = self._anew, False
-        self._heed(Changes(changes.changes, changes.revision, changes.whole, anew))
+        self._handle(Changes(changes.changes, changes.revision, changes.whole, anew))
 
 
 def _changes(found: Found) -> tuple[Change, ...]:

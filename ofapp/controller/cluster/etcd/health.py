@@ -1,6 +1,6 @@
 """Health of etcd's nodes: checked regularly, and reported as events when it changes.
 
-An unreachable etcd is noticed by the lease (`lessee`), failed writes by `state.keeper`.  This
+An unreachable etcd is noticed by the lease (`lease_keeper`), failed writes by `state.keeper`.  This
 module reports faults while everything still works.  They are a node that is gone, so that the loss
 of another may end the majority; a node without a leader; and a full database, which only reads,
 deletes and renews leases: switches keep their owners, and run-time changes are not saved until
@@ -38,13 +38,13 @@ of 2 s ended, and switches had no owner]."""
 class EtcdHealth:
     """nodes: their status at the last check; lease: lifetime of a member's lease in seconds."""
 
-    def __init__(self, etcd: Etcd, tell: Emit, lease: float) -> None:
+    def __init__(self, etcd: Etcd, emit: Emit, lease: float) -> None:
         self.nodes: tuple[Node, ...] = ()
         self._lease = lease
         self._slow = False
         self._alarms: set[str] = set()
         self._etcd = etcd
-        self._tell = tell
+        self._emit = emit
 
     def run(self) -> None:
         """Check for ever."""
@@ -58,12 +58,12 @@ class EtcdHealth:
         was = {node.endpoint: node for node in before}
         for node in self.nodes:
             for event in _news(was.get(node.endpoint), node):
-                self._tell(None, event)
+                self._emit(None, event)
         self._look_at_speed()
         if any(not node.error for node in self.nodes):  # else the alarms are unknown
             alarms, self._alarms = self._alarms, _alarms(self.nodes)
             for event in _full(alarms, self._alarms):
-                self._tell(None, event)
+                self._emit(None, event)
 
     @property
     def seconds(self) -> float | None:
@@ -86,10 +86,10 @@ class EtcdHealth:
         data = {"seconds": self.seconds}
         if self._slow and not before:
             message = f"{self.too_slow}: move it nearer, or set a longer lease (cluster.lease)"
-            self._tell(None, CLUSTER_ETCD_SLOW.event(message, data=data))
+            self._emit(None, CLUSTER_ETCD_SLOW.event(message, data=data))
         elif before and not self._slow and self.seconds is not None:
             message = "etcd answers quickly enough again"
-            self._tell(None, CLUSTER_ETCD_SLOW_CLEARED.event(message, data=data))
+            self._emit(None, CLUSTER_ETCD_SLOW_CLEARED.event(message, data=data))
 
 
 def _alarms(nodes: tuple[Node, ...]) -> set[str]:

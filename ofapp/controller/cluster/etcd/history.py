@@ -18,11 +18,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from ofapp.bridge.event import Event
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.controller.cluster.etcd.etcd import Delete, EtcdError, Found, Put, Record, modified
@@ -30,6 +29,7 @@ from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, Copy, Guard
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.member_events import CLUSTER_HISTORY, CLUSTER_HISTORY_CLEARED
 from ofapp.controller.state.document import loads
+from ofapp.controller.state.keeper import Emit
 
 LOG = rate_limited(__name__)
 
@@ -51,10 +51,8 @@ AT_ONCE = 8
 PATIENCE = 5.0
 """Seconds to write these back."""
 
-Tell = Callable[[int | None, Event], None]
 
-
-class Heeds(Protocol):
+class HistoryHandler(Protocol):
     """The part of a member that reacts to another history."""
 
     def forked(self, why: str) -> int:
@@ -81,10 +79,10 @@ class Number(NamedTuple):
 class History:
     """etcd's history as one member knows it."""
 
-    def __init__(self, etcd: GuardedEtcd, keys: Keys, tell: Tell) -> None:
+    def __init__(self, etcd: GuardedEtcd, keys: Keys, emit: Emit) -> None:
         self.etcd = self._etcd = etcd
         self._keys = keys
-        self._tell = tell
+        self._emit = emit
         self._number: Number | None = None
 
     @property
@@ -106,18 +104,18 @@ class History:
         while self._number is None:
             self._compare()
 
-    def run(self, heeds: Heeds) -> None:
+    def run(self, handler: HistoryHandler) -> None:
         """Check for ever."""
         while True:
             try:
-                self.look(heeds)
+                self.look(handler)
             except EtcdError as error:
                 LOG.info("the history of etcd could not be read: %s", error)
                 hub.sleep(RETRY)
             else:
                 self._etcd.doubted.wait(LOOK)
 
-    def look(self, heeds: Heeds) -> None:
+    def look(self, handler: HistoryHandler) -> None:
         """Recover if there is another history; EtcdError if that has to be tried again."""
         if not self._etcd.other:
             try:
@@ -132,9 +130,9 @@ class History:
             " switches, whose flows stay, writes back what it knows, and claims them again"
         )
         data = {"why": why}
-        self._tell(None, CLUSTER_HISTORY.event(message, data=data))
-        lease = heeds.forked(why)
-        while not self._recovered(heeds, lease):
+        self._emit(None, CLUSTER_HISTORY.event(message, data=data))
+        lease = handler.forked(why)
+        while not self._recovered(handler, lease):
             hub.sleep(RETRY)
 
     # Inside
@@ -143,18 +141,18 @@ class History:
         """Compare etcd's number with the known one; EtcdError, AnotherHistoryError."""
         found = self._etcd.range(self._keys.history)
         record = _record(found, self._keys.history)
-        told = None if record is None else _decoded(record)
-        if told is None:
+        stored = None if record is None else _decoded(record)
+        if stored is None:
             number = self._number or Number(0, secrets.token_hex(8))
             was = modified(self._keys.history, 0 if record is None else record.modified)
             if self._etcd.transact([was], [Put(self._keys.history, number.encoded())]).done:
                 self._number = number
         elif self._number is None:
-            self._number = told
-        elif told != self._number:
+            self._number = stored
+        elif stored != self._number:
             self._etcd.doubt("another member has noticed it")
 
-    def _recovered(self, heeds: Heeds, lease: int) -> bool:
+    def _recovered(self, handler: HistoryHandler, lease: int) -> bool:
         """Whether all that this member knows was written back, and etcd is used again."""
         try:
             if lease:
@@ -166,7 +164,7 @@ class History:
             LOG.info("not all documents are written back to etcd yet: %s", error)
             return False
         known = self._etcd.copies
-        heeds.recovered(
+        handler.recovered(
             {key: now.revision for key, now in copies.items() if now.value == known[key].value}
         )
         self._etcd.accept(found, copies)
@@ -175,7 +173,7 @@ class History:
             f" is history {self.number}"
         )
         data = {"number": self.number, "written": written}
-        self._tell(None, CLUSTER_HISTORY_CLEARED.event(message, data=data))
+        self._emit(None, CLUSTER_HISTORY_CLEARED.event(message, data=data))
         return True
 
     def _number_it(self) -> int:
@@ -183,11 +181,11 @@ class History:
         etcd, key = self._etcd.inner, self._keys.history
         while True:
             record = etcd.get(key)
-            told = None if record is None else _decoded(record)
-            if record is not None and told is not None and told.number > self.number:
-                if told.number > self.number + 1:  # the copies are older than the last history
+            found = None if record is None else _decoded(record)
+            if record is not None and found is not None and found.number > self.number:
+                if found.number > self.number + 1:  # the copies are older than the last history
                     self._etcd.copies = {}
-                self._number = told
+                self._number = found
                 return record.modified
             new = Number(self.number + 1, secrets.token_hex(8))
             was = modified(key, 0 if record is None else record.modified)
@@ -297,8 +295,8 @@ def _record(found: Found, key: str) -> Record | None:
 def _decoded(record: Record) -> Number | None:
     """The number in a record; None if it is not valid."""
     try:
-        told = loads(record.value)
-        number = Number(int(told["number"]), str(told["mark"]))
+        found = loads(record.value)
+        number = Number(int(found["number"]), str(found["mark"]))
         return number if 0 <= number.number < HISTORIES else None
     except (ValueError, TypeError, KeyError, OverflowError):
         return None

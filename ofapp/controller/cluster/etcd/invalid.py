@@ -44,15 +44,15 @@ _KEY = re.compile(
     rf"|(?:copied/)?(?:{_LASTING})"
 )
 
-Tell = Callable[[int | None, Event], None]
+Emit = Callable[[int | None, Event], None]
 
 
 class InvalidKeys:
     """Invalid keys of one cluster, as one member finds them."""
 
-    def __init__(self, keys: Keys, tell: Tell) -> None:
+    def __init__(self, keys: Keys, emit: Emit) -> None:
         self._keys = keys
-        self._tell = tell
+        self._emit = emit
         self._why: dict[str, str] = {}
 
     def __len__(self) -> int:
@@ -94,12 +94,12 @@ class InvalidKeys:
         if new and len(self._why) <= TOLD:
             message = f"{key!r} in etcd is set aside: {why}; correct it, or delete it"
             data = {"key": key, "why": why}
-            self._tell(None, CLUSTER_INVALID.event(message, data=data))
+            self._emit(None, CLUSTER_INVALID.event(message, data=data))
 
     def _clear(self, key: str) -> None:
         if self._why.pop(key, None) is not None:
             message = f"{key!r} in etcd is no longer set aside"
-            self._tell(None, CLUSTER_INVALID_CLEARED.event(message, data={"key": key}))
+            self._emit(None, CLUSTER_INVALID_CLEARED.event(message, data={"key": key}))
 
     def _clear_but(self, there: set[str], prefix: str) -> None:
         for key in [key for key in self._why if key.startswith(prefix) and key not in there]:
@@ -131,7 +131,7 @@ _FIELDS = {
 
 def _has(value: bytes, names: Iterable[str]) -> bool:
     try:
-        told = json.loads(value)
+        fields = json.loads(value)
     except (ValueError, RecursionError):
         return False
-    return isinstance(told, dict) and all(name in told for name in names)
+    return isinstance(fields, dict) and all(name in fields for name in names)

@@ -111,7 +111,7 @@ class Keys(NamedTuple):
         return f"{self.root}wanted/"
 
     @property
-    def unheard(self) -> str:
+    def unreachable(self) -> str:
         """Prefix of reports that an owner does not reach its switch."""
         return f"{self.root}unheard/"
 

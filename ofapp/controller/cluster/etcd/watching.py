@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
-from ofapp.controller.cluster.etcd.etcd import Change, Changes, EtcdError, Found, Heed
+from ofapp.controller.cluster.etcd.etcd import Change, Changes, EtcdError, Found, Handler
 from ofapp.controller.cluster.etcd.nodes import CompactedError, UnansweredError
 from ofapp.controller.cluster.etcd.values import change, key_range, revision
 
@@ -38,15 +38,15 @@ class Source(NamedTuple):
 class GatewayWatch:
     """A watch of a prefix.  since: last known revision; None to start with all records."""
 
-    def __init__(self, source: Source, prefix: str, heed: Heed, since: int | None) -> None:
+    def __init__(self, source: Source, prefix: str, handle: Handler, since: int | None) -> None:
         self._source = source
         self._prefix = prefix
-        self._heed = heed
+        self._handle = handle
         self._since = since
         self._ended = False
         self._telling = False
         self._anew = False
-        self._told_all = hub.Event()
+        self._found_all = hub.Event()
         self._greenlet = hub.spawn(self._run)
 
     @property
@@ -62,7 +62,7 @@ class GatewayWatch:
 
     def begin_anew(self) -> None:
         """Read all records and open a new stream: the old one may be dead, or late."""
-        self._told_all.clear()
+        self._found_all.clear()
         if self._telling:  # a handler is not stopped half way
             self._anew = True
         else:
@@ -70,9 +70,9 @@ class GatewayWatch:
             self._since = None
             self._greenlet = hub.spawn(self._run)
 
-    def has_told_all(self, patience: float) -> bool:
+    def has_read_all(self, patience: float) -> bool:
         """Wait until all records of the last start have been reported."""
-        return self._told_all.wait(patience)
+        return self._found_all.wait(patience)
 
     def _run(self) -> None:
         while not self._ended:
@@ -94,10 +94,10 @@ class GatewayWatch:
 
     def _tell_all(self) -> None:
         records, at, _ = self._source.found(self._prefix)
-        told = tuple(Change(record.key, record, record.modified) for record in records)
+        found = tuple(Change(record.key, record, record.modified) for record in records)
         self._since = at
-        self._tell(Changes(told, at, whole=True))
-        self._told_all.set()
+        self._deliver(Changes(found, at, whole=True))
+        self._found_all.set()
 
     def _listen(self) -> None:
         assert self._since is not None
@@ -113,14 +113,14 @@ class GatewayWatch:
                     raise UnansweredError(str(result.get("cancel_reason", "ended")), maybe=False)
                 if events := result.get("events"):
                     self._since = revision(result)
-                    self._tell(Changes(tuple(map(change, events)), self._since))
+                    self._deliver(Changes(tuple(map(change, events)), self._since))
 
-    def _tell(self, changes: Changes) -> None:
+    def _deliver(self, changes: Changes) -> None:
         if self._ended:
             return
         self._telling = True
         try:
-            self._heed(changes)
+            self._handle(changes)
         finally:
             self._telling = False
         if self._anew:

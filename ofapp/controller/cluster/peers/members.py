@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ofapp.bridge.event import Event, Severity
+from ofapp.bridge.event import Severity
 from ofapp.common import hub
 from ofapp.controller.cluster.election.placement import Candidate
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Record, modified
@@ -32,6 +32,7 @@ from ofapp.controller.member_events import (
     CLUSTER_MEMBER_GONE,
 )
 from ofapp.controller.state.document import loads
+from ofapp.controller.state.keeper import Emit
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 """Name of a member: at most 63 characters, as a host's name."""
@@ -45,7 +46,6 @@ switches that may fall to them."""
 GONE_KNOWN = 3600.0
 """Seconds for which a member that has gone is still shown."""
 
-Tell = Callable[[int | None, Event], None]
 State = Literal["ready", "drained", "gone", "unknown"]
 
 
@@ -90,9 +90,9 @@ class Members:
     place: see `registration.Own`.
     """
 
-    def __init__(self, etcd: Etcd, prefix: str, own: str, tell: Tell, place: str = "") -> None:
+    def __init__(self, etcd: Etcd, prefix: str, own: str, emit: Emit, place: str = "") -> None:
         self.own = own
-        self.registration = Registration(etcd, f"{prefix}members/{own}", tell)
+        self.registration = Registration(etcd, f"{prefix}members/{own}", emit)
         self._place = place
         self.incarnation = secrets.token_hex(8)
         self.identity = Identity(own)
@@ -100,7 +100,7 @@ class Members:
         self._registered: tuple[int, str] | None = None
         self._etcd = etcd
         self._prefix = prefix
-        self._tell = tell
+        self._emit = emit
         self._members: dict[str, Member] = {}
         self._drained: set[str] = set()
         self._changed: list[Callable[[], None]] = []
@@ -109,17 +109,17 @@ class Members:
 
     def start(self) -> None:
         """Watch members from now on."""
-        self._etcd.watch(f"{self._prefix}members/", self._heed_members)
-        self._etcd.watch(f"{self._prefix}drained/", self._heed_drained)
-        self._etcd.watch(f"{self._prefix}secret", self._heed_secret)
+        self._etcd.watch(f"{self._prefix}members/", self._handle_members)
+        self._etcd.watch(f"{self._prefix}drained/", self._handle_drained)
+        self._etcd.watch(f"{self._prefix}secret", self._handle_secret)
 
     def forget(self) -> None:
         """Wait for all members to register again, as etcd has another history."""
         self._awaited = {one.name for one in self._members.values() if one.gone is None}
 
-    def on_change(self, heed: Callable[[], None]) -> None:
+    def on_change(self, handle: Callable[[], None]) -> None:
         """Call this when `candidates` may have changed."""
-        self._changed.append(heed)
+        self._changed.append(handle)
 
     def register(self, lease: int, version: str) -> None:
         """Register this member for as long as this lease lives; EtcdError."""
@@ -204,7 +204,7 @@ class Members:
             self._secret = there.value
         return 0 if there is None else there.modified
 
-    def _heed_secret(self, changes: Changes) -> None:
+    def _handle_secret(self, changes: Changes) -> None:
         """Take over a new secret; restore the known one if it was deleted or made invalid."""
         for _, record, revision in changes.changes:
             if record is not None and len(record.value) == SECRET_OCTETS:
@@ -216,7 +216,7 @@ class Members:
         with contextlib.suppress(EtcdError):
             self._put_secret(secret, known)
 
-    def _heed_members(self, changes: Changes) -> None:
+    def _handle_members(self, changes: Changes) -> None:
         there = {_name(change.key) for change in changes.changes if change.record is not None}
         if changes.anew:
             self._secret = None
@@ -245,7 +245,7 @@ class Members:
             with contextlib.suppress(EtcdError):
                 self.register(*self._registered)
 
-    def _heed_drained(self, changes: Changes) -> None:
+    def _handle_drained(self, changes: Changes) -> None:
         before = set(self._drained)
         if changes.whole:
             self._drained.clear()
@@ -257,10 +257,10 @@ class Members:
                 self._drained.add(name)
         for name in sorted(self._drained - before):
             what = f"member {name} is drained: it gives up its switches"
-            self._tell(None, CLUSTER_DRAINED.event(what, data={"member": name}))
+            self._emit(None, CLUSTER_DRAINED.event(what, data={"member": name}))
         for name in sorted(before - self._drained):
             what = f"member {name} takes its share again"
-            self._tell(None, CLUSTER_DRAINED_CLEARED.event(what, data={"member": name}))
+            self._emit(None, CLUSTER_DRAINED_CLEARED.event(what, data={"member": name}))
         self._say()
 
     def _found(self, record: Record) -> None:
@@ -269,10 +269,10 @@ class Members:
             return
         self._awaited.discard(name)
         try:
-            told = loads(record.value)
-            address, since = str(told["address"]), moment(told["since"])
-            version, incarnation = (str(told.get(key, "")) for key in ("version", "incarnation"))
-            certificate = unbase64(told.get("certificate"))
+            fields = loads(record.value)
+            address, since = str(fields["address"]), moment(fields["since"])
+            version, incarnation = (str(fields.get(key, "")) for key in ("version", "incarnation"))
+            certificate = unbase64(fields.get("certificate"))
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         before = self._members.get(name)
@@ -282,7 +282,7 @@ class Members:
         if before is None or before.gone is not None:
             what = f"member {name} is there" + (f", at {address}" if address else "")
             severity = Severity.INFO
-            self._tell(None, CLUSTER_MEMBER.event(what, data={"member": name}, severity=severity))
+            self._emit(None, CLUSTER_MEMBER.event(what, data={"member": name}, severity=severity))
 
     def _lost(self, name: str) -> None:
         before = self._members.get(name)
@@ -291,7 +291,7 @@ class Members:
         self._members[name] = replace(before, gone=time.monotonic())
         what = f"member {name} has gone: its lease has ended, or it has stopped"
         event = CLUSTER_MEMBER_GONE.event(what, data={"member": name})
-        self._tell(None, event)
+        self._emit(None, event)
 
     def _await_no_more(self) -> None:
         awaited, self._awaited = self._awaited, set()
@@ -300,8 +300,8 @@ class Members:
         self._say()
 
     def _say(self) -> None:
-        for heed in self._changed:
-            heed()
+        for handle in self._changed:
+            handle()
 
 
 def _name(key: str) -> str:

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from ofapp.bridge.event import Event
 from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, Put, Record, modified
 from ofapp.controller.member_events import CLUSTER_DUPLICATE, CLUSTER_DUPLICATE_CLEARED
 from ofapp.controller.state.document import loads
-
-Tell = Callable[[int | None, Event], None]
+from ofapp.controller.state.keeper import Emit
 
 
 class DuplicateError(EtcdError):
@@ -43,11 +40,11 @@ class Own:
 class Registration:
     """Registration of one member.  key: of its record."""
 
-    def __init__(self, etcd: Etcd, key: str, tell: Tell) -> None:
+    def __init__(self, etcd: Etcd, key: str, emit: Emit) -> None:
         self._etcd = etcd
         self._key = key
         self._name = key.rpartition("/")[2]
-        self._tell = tell
+        self._emit = emit
         self._had = False
         self.duplicate = ""
         """Where another process runs under this name, in words; empty for none."""
@@ -74,9 +71,9 @@ class Registration:
     def _check(self, own: Own, there: Record) -> None:
         """Raise DuplicateError if a record is of another process that may run."""
         try:
-            told = loads(there.value)
-            incarnation, place = str(told["incarnation"]), str(told.get("place", ""))
-            address = str(told["address"])
+            fields = loads(there.value)
+            incarnation, place = str(fields["incarnation"]), str(fields.get("place", ""))
+            address = str(fields["address"])
         except (ValueError, TypeError, KeyError, AttributeError):
             incarnation = place = address = ""
         before = not self._had and own.place and place == own.place
@@ -93,7 +90,7 @@ class Registration:
                 f"another process goes by the name {self._name}, {duplicate}: this one takes no"
                 " switch until that has ended; start one of them with another --member"
             )
-            self._tell(None, CLUSTER_DUPLICATE.event(message, data=data))
+            self._emit(None, CLUSTER_DUPLICATE.event(message, data=data))
         elif before and not duplicate:
             message = f"this process alone goes by the name {self._name} again"
-            self._tell(None, CLUSTER_DUPLICATE_CLEARED.event(message, data=data))
+            self._emit(None, CLUSTER_DUPLICATE_CLEARED.event(message, data=data))

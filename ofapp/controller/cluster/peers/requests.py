@@ -119,8 +119,8 @@ class Peers:
                 return error.why
 
         names = [one.name for one in self._members.others()]
-        told = hub.at_once(ask, names, patience + CONNECT)
-        found = {name: told.get(name, "it took too long") for name in names}
+        answered = hub.at_once(ask, names, patience + CONNECT)
+        found = {name: answered.get(name, "it took too long") for name in names}
         return Replies(
             [reply for reply in found.values() if isinstance(reply, Reply)],
             [(name, why) for name, why in found.items() if isinstance(why, str)],

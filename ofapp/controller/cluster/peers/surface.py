@@ -67,7 +67,7 @@ class Surface:
 
     def renewed(self) -> float | None:
         """Seconds since etcd renewed this member's lease last; None while it has none."""
-        asked = self.cluster.lessee.renewed
+        asked = self.cluster.lease_keeper.renewed
         return None if asked is None else max(0.0, round(clock() - asked, 3))
 
     def leases(self) -> dict[int, float]:
@@ -78,17 +78,17 @@ class Surface:
 
         def ask(lease: int) -> float | None:
             try:
-                return self.cluster.lessee.remaining(lease, ASKED)
+                return self.cluster.lease_keeper.remaining(lease, ASKED)
             except EtcdError:
                 return None
 
-        if not self.cluster.lessee.holds:
+        if not self.cluster.lease_keeper.holds:
             return {}
         there = {one.lease for one in self.members.all() if one.gone is None}
-        told = hub.at_once(ask, there, ASKED)
-        return {lease: seconds for lease, seconds in told.items() if seconds is not None}
+        found = hub.at_once(ask, there, ASKED)
+        return {lease: seconds for lease, seconds in found.items() if seconds is not None}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """State of this member in the cluster, in words."""
         if why := self.cluster.history.recovering:
             return (
@@ -102,7 +102,7 @@ class Surface:
                 f"another process goes by the name {self.members.own}, {duplicate}: this one takes"
                 " no switch until that has ended"
             )
-        if not self.cluster.lessee.holds:
+        if not self.cluster.lease_keeper.holds:
             what = self.cluster.health.too_slow or "etcd does not answer"
             return f"{what}: this member is on standby, and flows stay as they are"
         if not self.cluster.current:
@@ -111,7 +111,7 @@ class Surface:
 
     def stale(self) -> str:
         """Why this member's knowledge may be old; empty if it is not."""
-        return "" if self.cluster.current else self.told()
+        return "" if self.cluster.current else self.describe()
 
     def announce(self, address: str) -> None:
         """Publish the address of this member's listener to the others."""

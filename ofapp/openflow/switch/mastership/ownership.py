@@ -2,11 +2,12 @@
 
 OpenFlow's roles are not enough: each controller that asks to be MASTER becomes it, none can ask
 whether there is one, and a switch takes flow-mods from EQUAL controllers beside it.  So the switch
-itself keeps a lease (`lease`).
+itself keeps a reservation (`reservation`), which ends unless it is renewed.
 
-The lease's holder asks to be MASTER, which makes any former master a SLAVE: one that was stopped
-for a minute, and does not know yet that its time is over, is refused by the switch.  A controller
-that waits is SLAVE, receives nothing, and checks every second whether the lease has ended.
+The holder of the reservation asks to be MASTER, which makes any former master a SLAVE.  A former
+master that was stopped for a minute, and does not know yet that its time is over, is refused by the
+switch.  A controller that waits is SLAVE, receives nothing, and checks each second whether the
+reservation has ended.
 
 Members of a cluster do know each other: there a claim in etcd comes first (`mastership`).
 """
@@ -22,14 +23,14 @@ from typing import Protocol
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.switch.mastership.lease import SwitchLease
+from ofapp.openflow.switch.mastership.reservation import SwitchReservation
 from ofapp.openflow.switch.mastership.roles import NO_GENERATION, Role
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.role import read_role, role_request
 from ofapp.openflow.wire.requests import RequestError, ask_once, replies
 
 RENEWAL = 1.0
-"""Seconds between two renewals of a lease, which lasts `pipeline.owner.LEASE`."""
+"""Seconds between two renewals of a reservation, which lasts `pipeline.owner.LEASE`."""
 
 _MACHINE = Path("/etc/machine-id")
 
@@ -62,24 +63,24 @@ class Ownership(Protocol):
         """Let others have it at once."""
 
 
-class LeasedOwnership:
-    """Ownership by a lease alone, for a controller that is in no cluster."""
+class ReservedOwnership:
+    """Ownership by a reservation in the switch alone, for a controller that is in no cluster."""
 
     def __init__(self, channel: Channel, own: int) -> None:
         self._channel = channel
-        self._lease = SwitchLease(channel, own)
+        self._reservation = SwitchReservation(channel, own)
         self._slave = False
-        self.renew = self._lease.renew
-        self.release = self._lease.release
+        self.renew = self._reservation.renew
+        self.release = self._reservation.release
 
     def acquire(self) -> str | None:
         """See `Ownership`."""
-        if self._slave and (other := self._lease.other()) is not None:
+        if self._slave and (other := self._reservation.other()) is not None:
             return other
         if self._slave:
             self._ask_role(Role.EQUAL)
             self._slave = False
-        other = self._lease.acquire()
+        other = self._reservation.acquire()
         if other is None:
             self._become_master()
         else:

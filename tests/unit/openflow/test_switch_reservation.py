@@ -1,4 +1,4 @@
-"""Whose lease it is that a switch tells of."""
+"""Which controller a switch is reserved for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import ofapp.launcher.options  # noqa: F401  (os-ken's modules in the order that works)
 from ofapp.openflow.pipeline.owner import lease_flow
-from ofapp.openflow.switch.mastership import lease
-from ofapp.openflow.switch.mastership.lease import SwitchLease
+from ofapp.openflow.switch.mastership import reservation
+from ofapp.openflow.switch.mastership.reservation import SwitchReservation
 from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
 
@@ -23,20 +23,20 @@ def told(number: int, address: int = 0) -> FlowStats:
     return FlowStats(flow.table, 1, 0, 0, flow.cookie, 0, match, b"", 0, AGE)
 
 
-def leases(monkeypatch: Any, *flows: FlowStats) -> SwitchLease:
-    monkeypatch.setattr(SwitchLease, "_leases", lambda _self: iter(flows))
-    return SwitchLease(SimpleNamespace(), OWN)  # type: ignore[arg-type]
+def reservation_of(monkeypatch: Any, *flows: FlowStats) -> SwitchReservation:
+    monkeypatch.setattr(SwitchReservation, "_reservations", lambda _self: iter(flows))
+    return SwitchReservation(SimpleNamespace(), OWN)  # type: ignore[arg-type]
 
 
 def test_an_own_lease_is_not_another_s(monkeypatch: Any) -> None:
-    assert int.from_bytes(told(OWN).match[:4], "big") == lease._METADATA_MASKED
-    own = leases(monkeypatch, told(OWN))
+    assert int.from_bytes(told(OWN).match[:4], "big") == reservation._METADATA_MASKED
+    own = reservation_of(monkeypatch, told(OWN))
     assert own.other() is None
     assert own.age() == AGE
 
 
 def test_another_s_is_told_with_its_address(monkeypatch: Any) -> None:
-    other = leases(monkeypatch, told(OTHER, 0x0A000001))
+    other = reservation_of(monkeypatch, told(OTHER, 0x0A000001))
     assert other.other() == "another controller at 10.0.0.1"
     assert other.age() is None
-    assert leases(monkeypatch).other() is None
+    assert reservation_of(monkeypatch).other() is None

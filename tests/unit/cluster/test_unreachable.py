@@ -8,7 +8,7 @@ import pytest
 
 from ofapp.common import hub
 from ofapp.controller.cluster.election.claims import Claim
-from ofapp.controller.cluster.election.unreachable import Unheard
+from ofapp.controller.cluster.election.unreachable import Unreachable
 from ofapp.controller.cluster.etcd.keys import Keys
 from tests.support.etcd import FakeEtcd
 from tests.support.waiting import wait_for
@@ -36,18 +36,18 @@ class Owner:
         hub.sleep(0)
         return self.answers
 
-    def yield_unheard(self, claim: Claim, to: str) -> None:
+    def yield_unreachable(self, claim: Claim, to: str) -> None:
         self.yielded.append((claim.datapath_id, to))
 
 
-def pair(answers: bool) -> tuple[Owner, Unheard]:
+def pair(answers: bool) -> tuple[Owner, Unreachable]:
     """The owner, and what another member tells it by."""
     etcd = FakeEtcd()
     owner, asking = etcd.client(), etcd.client()
     first = Owner("m1", owner.grant(5).number, answers)
     second = Owner("m2", asking.grant(5).number, True)
-    Unheard(owner, KEYS, first).start()
-    told = Unheard(asking, KEYS, second)
+    Unreachable(owner, KEYS, first).start()
+    told = Unreachable(asking, KEYS, second)
     told.start()
     return first, told
 
@@ -55,7 +55,7 @@ def pair(answers: bool) -> tuple[Owner, Unheard]:
 @pytest.mark.parametrize("answers", [False, True])
 def test_the_owner_asks_the_switch_itself(answers: bool) -> None:
     owner, other = pair(answers)
-    other.tell(SWITCH)
+    other.report(SWITCH)
     wait_for(lambda: owner.asked, "the owner to ask", sleep=hub.sleep)
     hub.sleep(0)
     assert owner.yielded == ([] if answers else [(SWITCH, "m2")])
@@ -63,16 +63,16 @@ def test_the_owner_asks_the_switch_itself(answers: bool) -> None:
 
 def test_of_what_is_not_its_own_it_asks_nothing() -> None:
     owner, other = pair(False)
-    other.tell(OTHER)
-    other.tell(SWITCH)
+    other.report(OTHER)
+    other.report(SWITCH)
     wait_for(lambda: owner.yielded, "the owner to yield", sleep=hub.sleep)
     assert owner.asked == 1
 
 
 def test_what_is_told_again_is_asked_again() -> None:
     owner, other = pair(True)
-    other.tell(SWITCH)
+    other.report(SWITCH)
     wait_for(lambda: owner.asked == 1, "the owner to ask", sleep=hub.sleep)
-    other.take_back(SWITCH)
+    other.withdraw(SWITCH)
     owner.answers = False
-    wait_for(lambda: other.tell(SWITCH) or owner.yielded, "the owner to yield", sleep=hub.sleep)
+    wait_for(lambda: other.report(SWITCH) or owner.yielded, "the owner to yield", sleep=hub.sleep)

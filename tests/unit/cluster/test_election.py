@@ -9,7 +9,7 @@ import pytest
 from ofapp.controller.cluster.election import claims as claims_module
 from ofapp.controller.cluster.election import election as module
 from ofapp.controller.cluster.election.claims import Claims
-from ofapp.controller.cluster.election.election import PATIENCE, TURN, Candidacy, Desk
+from ofapp.controller.cluster.election.election import PATIENCE, TURN, Campaign, Election
 from ofapp.controller.cluster.election.placement import Candidate, line
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.openflow.switch.mastership.roles import StaleError
@@ -41,17 +41,17 @@ class World:
         self.now = 100.0
         self.etcd = FakeEtcd()
 
-    def candidacy(self, own: str) -> Candidacy:
+    def election(self, own: str) -> Election:
         claims = Claims(self.etcd.client(), Keys("test"))
         claims.start()
         nothing: Any = None
         members: Any = Members(own)
-        desk = Desk(
+        campaign = Campaign(
             *(nothing, claims, nothing, members, nothing, nothing, 1),
             *(lambda *_told: None, lambda _datapath_id: b"", {}),
         )
         channel: Any = Channel()
-        return Candidacy(channel, desk)
+        return Election(channel, campaign)
 
     def claim(self, member: str, switch: int) -> None:
         """A member has another switch."""
@@ -69,12 +69,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def test_each_leaves_a_moment_to_those_before_it(world: World) -> None:
-    waits = [world.candidacy(name)._wait() for name in (FIRST, SECOND, THIRD)]
+    waits = [world.election(name)._wait() for name in (FIRST, SECOND, THIRD)]
     assert waits == [0, TURN, 2 * TURN]
 
 
 def test_as_long_as_those_before_it_claim_others_it_waits(world: World) -> None:
-    second = world.candidacy(SECOND)
+    second = world.election(SECOND)
     assert second._wait() == TURN
     for switch in range(2, 8):
         world.now += TURN / 2
@@ -86,7 +86,7 @@ def test_as_long_as_those_before_it_claim_others_it_waits(world: World) -> None:
 
 
 def test_but_not_for_ever(world: World) -> None:
-    second = world.candidacy(SECOND)
+    second = world.election(SECOND)
     begun = world.now
     second._wait()
     switch = 1
@@ -116,20 +116,20 @@ class Roles:
 def test_without_etcd_the_last_owner_speaks_to_partners_until_there_is_another(
     world: World,
 ) -> None:
-    candidacy = world.candidacy(FIRST)
-    desk = candidacy._desk._replace(last_words=lambda datapath_id: b"words")
-    roles, channel = Roles(7), candidacy._channel
-    candidacy._desk = desk
-    candidacy._mastership = roles  # type: ignore[assignment]
+    election = world.election(FIRST)
+    campaign = election._campaign._replace(last_words=lambda datapath_id: b"words")
+    roles, channel = Roles(7), election._channel
+    election._campaign = campaign
+    election._mastership = roles  # type: ignore[assignment]
     said: list[tuple[bytes, bool]] = []
     channel.send = lambda data: said.append((data, roles.master))  # type: ignore[method-assign]
-    assert not candidacy._speak()  # it was not the owner
-    desk.generations[channel.id] = 7
-    assert candidacy._speak()
+    assert not election._repeat_last_lacpdus()  # it was not the owner
+    campaign.generations[channel.id] = 7
+    assert election._repeat_last_lacpdus()
     assert said == [(b"words", True)]
     assert not roles.master
     roles.seen = 8
-    assert not candidacy._speak()
+    assert not election._repeat_last_lacpdus()
     roles.seen = 7
-    assert not candidacy._speak()
+    assert not election._repeat_last_lacpdus()
     assert len(said) == 1

@@ -1,10 +1,10 @@
-"""The lease that a switch itself keeps: its master, among controllers that share nothing.
+"""The reservation that a switch itself keeps: its master, among controllers that share nothing.
 
 It is a flow that no frame ever meets, which ends by its hard timeout unless it is renewed.  Each
 controller's matches another mask of the metadata, with the value 0, so that all of them overlap;
 and they are added with CHECK_OVERLAP, which a switch refuses while another's is there (OpenFlow
-1.3.5, 6.4).  To renew one's own is to add it again, which Open vSwitch does not take for an
-overlap.  So taking a lease and testing whether another controller has it is one step.
+1.3.5, 6.4).  To renew a reservation is to add it again, which Open vSwitch does not take for an
+overlap.  So making a reservation and testing whether another controller has one is one step.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ofapp.openflow.wire.requests import expect_error, replies
 _METADATA_MASKED = 0x80000510
 
 
-class SwitchLease:
-    """The lease of one switch.  own: the number of this controller, or of its cluster."""
+class SwitchReservation:
+    """The reservation of one switch.  own: the number of this controller, or of its cluster."""
 
     def __init__(self, channel: Channel, own: int) -> None:
         self._channel = channel
@@ -52,7 +52,7 @@ class SwitchLease:
 
     def release(self) -> None:
         """Let others have it at once."""
-        self._channel.send(codec.delete_flow(self._lease))
+        self._channel.send(codec.delete_flow(self._reservation))
 
     def acquire(self) -> str | None:
         """Take it, or give in words which controller has it; RequestError."""
@@ -60,7 +60,7 @@ class SwitchLease:
 
     def other(self) -> str | None:
         """The other controller that has it, in words; None where there is none.  RequestError."""
-        for flow in self._leases():
+        for flow in self._reservations():
             if not self._is_own(flow):
                 address = flow.cookie & 0xFFFFFFFF
                 at = f" at {ipaddress.IPv4Address(address)}" if address else ""
@@ -68,13 +68,13 @@ class SwitchLease:
         return None
 
     def age(self) -> float | None:
-        """Seconds since the lease with our number was renewed; None where there is none.
+        """Seconds since the reservation with our number was renewed; None where there is none.
 
         RequestError.
         """
-        return next((flow.age for flow in self._leases() if self._is_own(flow)), None)
+        return next((flow.age for flow in self._reservations() if self._is_own(flow)), None)
 
-    def _leases(self) -> Iterator[FlowStats]:
+    def _reservations(self) -> Iterator[FlowStats]:
         return feature_flows(self._channel, Feature.OWNER, TableId.OWNER)
 
     def _is_own(self, flow: FlowStats) -> bool:
@@ -85,13 +85,13 @@ class SwitchLease:
         return expect_error(self._channel, self._claim, refused)
 
     @cached_property
-    def _lease(self) -> Flow:
+    def _reservation(self) -> Flow:
         return lease_flow(self._own, self._address())
 
     @cached_property
     def _claim(self) -> bytes:
-        """Made once: a thousand switches have a thousand leases renewed each second."""
-        return codec.claim_flow(self._lease)
+        """Made once: a thousand switches have a thousand reservations renewed each second."""
+        return codec.claim_flow(self._reservation)
 
     def _address(self) -> int:
         """Our end of the connection, for people; 0 where it is not an IPv4 address."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ofapp.controller.cluster.election import lease_keeper as module
-from ofapp.controller.cluster.election.lease_keeper import Lessee
+from ofapp.controller.cluster.election.lease_keeper import LeaseKeeper
 from tests.support.etcd import FakeClient, FakeEtcd
 
 
@@ -16,7 +16,7 @@ class World:
         self.etcd = FakeEtcd()
         self.client: FakeClient = self.etcd.client()
         self.heard: list[str] = []
-        self.lessee = Lessee(self.client, 2, self)
+        self.lease_keeper = LeaseKeeper(self.client, 2, self)
 
     def leased(self, number: int) -> None:
         assert number
@@ -33,7 +33,7 @@ class World:
         """Renewals, so many seconds apart."""
         for _ in range(count):
             self.etcd.advance(seconds)
-            self.lessee.turn()
+            self.lease_keeper.turn()
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def test_it_is_renewed(world: World) -> None:
     world.turns(20)
     assert world.heard == ["leased"]
-    assert world.lessee.holds
+    assert world.lease_keeper.holds
     assert len(world.etcd.leases) == 1
 
 
@@ -54,41 +54,41 @@ def test_it_is_lost_before_etcd_ends_it_and_had_again_when_it_lives_on(world: Wo
     world.turns(1)
     world.client.cut = True
     world.turns(3)
-    assert world.lessee.holds
+    assert world.lease_keeper.holds
     world.turns(1, 0.4)
-    assert not world.lessee.holds
+    assert not world.lease_keeper.holds
     assert world.etcd.leases, "etcd must not have ended it yet"
     assert world.heard == ["leased", "lost"]
     world.client.cut = False
     world.turns(1, 0.05)
     assert world.heard == ["leased", "lost", "regained"]
-    assert world.lessee.holds
+    assert world.lease_keeper.holds
 
 
 def test_another_one_is_had_when_it_has_ended(world: World) -> None:
     world.turns(1)
-    first = world.lessee.held
+    first = world.lease_keeper.held
     world.client.put("something", b"")
     world.etcd.advance(60)  # stopped, say
-    assert not world.lessee.holds
-    world.lessee.turn()
-    world.lessee.turn()
+    assert not world.lease_keeper.holds
+    world.lease_keeper.turn()
+    world.lease_keeper.turn()
     assert world.heard == ["leased", "lost", "leased"]
-    assert world.lessee.held.number != first.number
-    assert not first.tenure.holds(world.etcd.now)
+    assert world.lease_keeper.held.number != first.number
+    assert not first.deadline.holds(world.etcd.now)
 
 
 def test_an_answer_that_does_not_come_counts_for_nothing(world: World) -> None:
     world.turns(1)
     world.client.deaf = True  # etcd does renew it
     world.turns(8)
-    assert not world.lessee.holds
+    assert not world.lease_keeper.holds
     assert world.heard == ["leased", "lost"]
 
 
 def test_one_that_is_given_up_is_over_at_once(world: World) -> None:
     world.turns(1)
-    tenure = world.lessee.held.tenure
-    world.lessee.give_up()
-    assert not tenure.holds(world.etcd.now)
+    deadline = world.lease_keeper.held.deadline
+    world.lease_keeper.give_up()
+    assert not deadline.holds(world.etcd.now)
     assert not world.etcd.leases
