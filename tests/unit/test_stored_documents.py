@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,14 @@ def test_documents_of_0_2_in_etcd() -> None:
     assert len(guarded.invalid) == 0
     assert controller.kinds & {"state.damaged", "state.lost"} == set()
     controller.state.finish(5)
+
+
+def test_declarations_fit_together() -> None:
+    stems = [each.stem or each.name for each in documents.DOCUMENTS]
+    assert len({*stems}) == len(stems)
+    assert all(re.fullmatch("[a-z]+", stem) for stem in stems), "as the keys in etcd"
+    assert sum(each.marked for each in documents.DOCUMENTS) == 1, "a switch has one mark"
+    assert all(each.synced for each in documents.DOCUMENTS if each.setting)
 
 
 class Bindings:

@@ -33,7 +33,11 @@ UNKNOWN = "this version of ofapp has no such key"
 _DPID = "[0-9a-f]{16}"
 _MEMBER = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 _BRIDGE, _COMMON = (
-    "|".join(each.stem or each.name for each in DOCUMENTS if each.per_bridge is per_bridge)
+    "|".join(
+        each.stem or each.name
+        for each in DOCUMENTS
+        if each.per_bridge is per_bridge and not each.local
+    )
     for per_bridge in (True, False)
 )
 _DOCUMENT = rf"state/(?:bridges/{_DPID}/(?:{_BRIDGE})|common/(?:{_COMMON}))\.json[a-z.]*"
