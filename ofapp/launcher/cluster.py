@@ -18,7 +18,7 @@ from ofapp.common import hub
 from ofapp.common.files import read_regular
 from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
 from ofapp.controller.member_events import CLUSTER_WAITING
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 from ofapp.launcher.errors import StartError, check_readable
 from ofapp.launcher.options import CONF
 from ofapp.openflow.switch.mastership.ownership import identity

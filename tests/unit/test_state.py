@@ -22,7 +22,7 @@ from ofapp.controller.state import (
     RunTimeEntries,
     StaticEntry,
     entries,
-    keeper,
+    saving,
     snapshots,
     storage,
 )
@@ -45,7 +45,7 @@ def told() -> Told:
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A disk with room for some small files."""
-    monkeypatch.setattr(keeper, "RETRY", 0.05)
+    monkeypatch.setattr(saving, "RETRY", 0.05)
     folder = tmp_path / "small"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "none", folder]
@@ -314,7 +314,7 @@ class TestDisksThatFail:
             replace(path, data, sync)
 
         monkeypatch.setattr(storage, "replace", slow)
-        monkeypatch.setattr(keeper, "PATIENCE", 0.05)
+        monkeypatch.setattr(saving, "PATIENCE", 0.05)
         state = State(tmp_path, told)
         turns = 0
 
@@ -359,7 +359,7 @@ def hub_free_event() -> Any:
 
 class TestKeeper:
     def test_many_jobs_share_a_few_threads_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        made = keeper.SaveQueue(Told())
+        made = saving.SaveQueue(Told())
         turns: list[int] = []
         in_thread = hub.in_thread
 
@@ -368,7 +368,7 @@ class TestKeeper:
             return in_thread(*arguments)
 
         monkeypatch.setattr(hub, "in_thread", counted)
-        monkeypatch.setattr(keeper, "ENOUGH", 60.0)
+        monkeypatch.setattr(saving, "ENOUGH", 60.0)
         did: list[int] = []
         tickets = [made.put(str(number), lambda n=number: did.append(n)) for number in range(320)]
         for ticket in tickets:
@@ -379,9 +379,9 @@ class TestKeeper:
     def test_what_there_is_no_time_for_waits_and_one_that_takes_its_place_ends_it_too(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(keeper, "WORKERS", 1)
-        monkeypatch.setattr(keeper, "ENOUGH", 0.0)
-        made = keeper.SaveQueue(Told())
+        monkeypatch.setattr(saving, "WORKERS", 1)
+        monkeypatch.setattr(saving, "ENOUGH", 0.0)
+        made = saving.SaveQueue(Told())
         began, go_on = [], patcher.original("threading").Event()
         did: list[str] = []
 

@@ -30,7 +30,7 @@ from ofapp.controller.configuration.pushed import PushError, UncertainError
 from ofapp.controller.configuration.reload import BridgeReload, Reload
 from ofapp.controller.configuration.running import RunningConfiguration
 from ofapp.controller.network import Network
-from ofapp.controller.state.keeper import wait_for_all
+from ofapp.controller.state.saving import wait_for_all
 
 _GZIP = 31
 """zlib's window with gzip's header."""

@@ -29,7 +29,7 @@ from ofapp.bridge.input_error import InputError
 from ofapp.controller.access.roles import GIVEN, Role
 from ofapp.controller.state.document import Document, loads
 from ofapp.controller.state.events import STATE_DAMAGED
-from ofapp.controller.state.keeper import Emit, Ticket
+from ofapp.controller.state.saving import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
 TOKENS = Document(

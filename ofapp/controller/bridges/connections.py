@@ -177,7 +177,7 @@ class Connections:
             self._dispatcher.emit(session.bridge, event)
             self._dispatcher.settle_names()
             if channel.id in self._others:
-                self.let_go(channel.id)
+                self.release(channel.id)
         self._owners.ended(channel)
 
     # For `owners`
@@ -202,13 +202,13 @@ class Connections:
         frames = [] if bridge is None else bridge.lags.last_words()
         return messages(frames)
 
-    def let_go(self, datapath_id: int) -> None:
+    def release(self, datapath_id: int) -> None:
         """See `SwitchService`."""
         if datapath_id in self._sessions:
             self._others.add(datapath_id)
         else:
             self._others.discard(datapath_id)
-            self._lifetime.let_go(datapath_id)
+            self._lifetime.release(datapath_id)
 
     def close(self) -> None:
         """Release every switch when the controller ends; the switches keep their flows."""

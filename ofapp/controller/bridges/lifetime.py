@@ -25,7 +25,7 @@ from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.events import CONFIG_RESTORED
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.saving import Ticket
 from ofapp.controller.state.store import State
 
 LOG = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 MAX_BRIDGES = 1024
 """Most bridges kept; a host that reaches the OpenFlow port can invent endless datapath ids."""
 
-TOLD = 10
+MAX_LISTED = 10
 """Most restored settings that an event lists."""
 
 LOOK_FOR_AWAY = 1.0
@@ -100,7 +100,7 @@ class Lifetime:
         """Handle the end of the cluster member that served the switch."""
         self._absentees.expect(datapath_id, time.monotonic())
 
-    def let_go(self, datapath_id: int) -> None:
+    def release(self, datapath_id: int) -> None:
         """Leave a switch's stored state to the cluster member that serves it now.
 
         No state is kept here that may be outdated.
@@ -178,8 +178,8 @@ class Lifetime:
 
     def _make(self, datapath_id: int) -> Bridge:
         if restored := self._running.restore(datapath_id):
-            message = f"restored what was set at run time: {'; '.join(restored[:TOLD])}"
-            more = f", and {len(restored) - TOLD} more" if len(restored) > TOLD else ""
+            message = f"restored what was set at run time: {'; '.join(restored[:MAX_LISTED])}"
+            more = f", and {len(restored) - MAX_LISTED} more" if len(restored) > MAX_LISTED else ""
             event = CONFIG_RESTORED.event(message + more, data={"settings": restored})
             self._events.tell(datapath_id, event)
         configuration = self._running.of(datapath_id)

@@ -31,7 +31,7 @@ class SwitchService(Protocol):
     def last_words(self, datapath_id: int) -> bytes:
         """Messages that repeat the last LACPDUs to the partners of aggregations."""
 
-    def let_go(self, datapath_id: int) -> None:
+    def release(self, datapath_id: int) -> None:
         """Forget the state of a switch that another controller serves now: it is outdated."""
 
 

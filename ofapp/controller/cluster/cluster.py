@@ -39,7 +39,7 @@ from ofapp.controller.cluster.peers.members import Members
 from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.events import SERVICE_FAULT
 from ofapp.controller.member_events import CLUSTER_LOST, CLUSTER_LOST_CLEARED, CLUSTER_OWNER
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 from ofapp.openflow.switch.events import BRIDGE_LOST
 from ofapp.openflow.switch.mastership.marks import read_mark
 from ofapp.openflow.switch.mastership.mastership import Mastership
@@ -141,7 +141,7 @@ class Cluster:
     def start(self, service: SwitchService) -> None:
         """See `Owners`."""
         self._service = service
-        self._state.on_lost = self._let_go
+        self._state.on_lost = self._give_up
         self.claims.on_change(self._handle)
         self.members.on_change(self._wake)
         self.members.start()
@@ -182,7 +182,7 @@ class Cluster:
             election.become_master(claim)
             counts = self._state.take_over(channel.id, claim.term, read_mark(channel))
             if not counts and self._service is not None:
-                self._service.let_go(channel.id)
+                self._service.release(channel.id)
         except (RequestError, EtcdError, ValueError) as error:
             self.ended(channel)
             raise RequestError(str(error)) from None
@@ -361,7 +361,7 @@ class Cluster:
             election.changed.set()
         owned = self._owned.get(datapath_id)
         if owned is not None and claim != owned.claim:
-            self._let_go(datapath_id)
+            self._give_up(datapath_id)
         if claim is not None and claim.lease != self.lease_keeper.held.number:
             self._state.claimed(datapath_id, claim.term)
         if self._service is None:
@@ -369,9 +369,9 @@ class Cluster:
         if claim is None:
             self._service.expect(datapath_id)
         elif claim.lease != self.lease_keeper.held.number:
-            self._service.let_go(datapath_id)
+            self._service.release(datapath_id)
 
-    def _let_go(self, datapath_id: int) -> None:
+    def _give_up(self, datapath_id: int) -> None:
         """Give up a switch that this member no longer owns."""
         owned = self._owned.get(datapath_id)
         if owned is not None and datapath_id not in self._giving:

@@ -24,7 +24,7 @@ from ofapp.controller.configuration.events import CONFIG_SKIPPED
 from ofapp.controller.configuration.plan import BridgePlan, plan_file
 from ofapp.controller.configuration.run_time_entries import SavedEntries
 from ofapp.controller.configuration.running import permanent_entries, static_entries
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.saving import Ticket
 
 SwitchChanges = Callable[[], Changes | None]
 """Waits until all messages are sent to a switch, and gives the changes there, as `plan` does."""

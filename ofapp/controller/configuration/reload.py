@@ -29,7 +29,7 @@ from ofapp.controller.configuration.guard import (
 from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
 from ofapp.controller.state import AcceptedFile
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.saving import Ticket
 
 SHOWN = 1000
 """Most lines of a bridge's flow changes that are reported."""

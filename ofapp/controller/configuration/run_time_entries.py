@@ -17,7 +17,7 @@ from ofapp.controller.configuration.running import (
     static_keys,
 )
 from ofapp.controller.state.entries import EntryStore, MdbEntry, RunTimeEntries, StaticEntry
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.saving import Ticket
 
 
 class SavedEntries:

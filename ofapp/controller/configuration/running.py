@@ -26,7 +26,7 @@ from ofapp.config.port import PortSection
 from ofapp.controller.configuration.events import CONFIG_AMBIGUOUS
 from ofapp.controller.state.document import Store
 from ofapp.controller.state.entries import StaticEntry
-from ofapp.controller.state.keeper import Ticket
+from ofapp.controller.state.saving import Ticket
 from ofapp.controller.state.settings import RunTimeSettings
 
 

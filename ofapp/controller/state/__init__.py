@@ -11,11 +11,11 @@
 `documents.DOCUMENTS` declares all of them but the log.  A file is replaced as a whole, so that it
 is the old or the new one.  Each bridge has its own files, so that a damaged file affects one
 bridge, and a change of one bridge writes little.  Invalid files are set aside and logged, and never
-keep the controller from starting.  Slow operations run outside the event loop (`keeper`).
+keep the controller from starting.  Slow operations run outside the event loop (`saving`).
 """
 
 from ofapp.controller.state.entries import MdbEntry, RunTimeEntries, StaticEntry
-from ofapp.controller.state.keeper import NotSavedError
+from ofapp.controller.state.saving import NotSavedError
 from ofapp.controller.state.settings import AcceptedFile
 
 __all__ = [

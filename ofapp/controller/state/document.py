@@ -1,4 +1,4 @@
-"""What is declared of a stored document, and the store of all bridges' documents of a kind.
+"""Declaration of a stored document, and the store of all bridges' documents of one kind.
 
 A declaration stands beside what it stores, and `documents.DOCUMENTS` has one line for each.  Files,
 etcd, takeover, forgetting and the check of etcd's keys iterate over that tuple.
@@ -17,7 +17,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Severity
 from ofapp.common.portions import Portions
 from ofapp.controller.state.events import STATE_DAMAGED
-from ofapp.controller.state.keeper import Emit, Ticket, done
+from ofapp.controller.state.saving import Emit, Ticket, done
 from ofapp.controller.state.storage import Storage
 
 LOG = logging.getLogger(__name__)

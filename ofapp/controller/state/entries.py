@@ -20,7 +20,7 @@ from ofapp.bridge.multicast.permanent_entries import STATIC, PermanentEntry, che
 from ofapp.common import hub
 from ofapp.controller.state.document import Document, Store, loaded, report_damage
 from ofapp.controller.state.events import STATE_LIMIT
-from ofapp.controller.state.keeper import Emit, Ticket
+from ofapp.controller.state.saving import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
 VERSION = 2

@@ -8,8 +8,8 @@ from typing import Any
 
 from ofapp.common.portions import AT_ONCE, Portions
 from ofapp.controller.state.document import Document, Store, loads
-from ofapp.controller.state.keeper import Emit, Ticket
 from ofapp.controller.state.marks import SLOTS
+from ofapp.controller.state.saving import Emit, Ticket
 from ofapp.controller.state.storage import Storage
 
 LOG = logging.getLogger(__name__)

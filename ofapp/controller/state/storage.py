@@ -2,7 +2,7 @@
 
 Controllers that serve one network together store theirs in etcd (`controller.cluster.sharing`).
 Files are replaced as a whole, removed and set aside.  These operations may block on a disk: only
-`keeper` calls them while switches are served.
+`saving` calls them while switches are served.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ofapp.common.files import read_regular
-from ofapp.controller.state.keeper import SaveQueue, Ticket, done
 from ofapp.controller.state.marks import SLOTS, FileMarks, Marks
+from ofapp.controller.state.saving import SaveQueue, Ticket, done
 
 LOG = logging.getLogger(__name__)
 

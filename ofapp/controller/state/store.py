@@ -12,7 +12,7 @@ from ofapp.bridge.event import Event, Severity
 from ofapp.controller.state import documents
 from ofapp.controller.state.document import Document, Store
 from ofapp.controller.state.entries import EntryStore
-from ofapp.controller.state.keeper import Emit, SaveQueue, Ticket
+from ofapp.controller.state.saving import Emit, SaveQueue, Ticket
 from ofapp.controller.state.settings import AcceptedFile, RunTimeSettings
 from ofapp.controller.state.snapshots import SnapshotStore
 from ofapp.controller.state.storage import Files, Nowhere, Storage

@@ -49,7 +49,7 @@ class Service:
     def expect(self, _datapath_id: int) -> None:
         self.told.append("expect")
 
-    def let_go(self, _datapath_id: int) -> None:
+    def release(self, _datapath_id: int) -> None:
         self.told.append("let go")
 
 

@@ -15,7 +15,7 @@ from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, GuardedEtcd
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, saving
 from ofapp.controller.state.settings import RunTimeSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
@@ -278,7 +278,7 @@ def test_what_was_set_while_etcd_was_away_is_saved_in_the_new_one(
     etcd: FakeEtcd, pair: tuple[Member, Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The owner still has it to write, and has written other documents of the switch before."""
-    monkeypatch.setattr(keeper, "RETRY", 0.02)
+    monkeypatch.setattr(saving, "RETRY", 0.02)
     a, _ = pair
     state = SharedState(None, lambda _bridge, event: a.told.append(event), a.etcd, KEYS)
     a.recovered = state.rebase  # type: ignore[method-assign]

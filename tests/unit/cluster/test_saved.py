@@ -11,7 +11,7 @@ from ofapp.controller.access import Role, Tokens
 from ofapp.controller.cluster.etcd.etcd import Delete, Put, absent
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state import NotSavedError, RunTimeEntries, StaticEntry, saving
 from ofapp.controller.state.settings import RunTimeSettings
 from tests.support.etcd import FakeClient, FakeEtcd
 from tests.support.waiting import wait_for
@@ -64,7 +64,7 @@ class Member:
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Member]:
-    monkeypatch.setattr(keeper, "RETRY", 0.05)
+    monkeypatch.setattr(saving, "RETRY", 0.05)
     etcd, marks = FakeEtcd(), dict[int, int | None]()
     return lambda: Member(etcd, marks)
 

@@ -18,7 +18,7 @@ from ofapp.controller.cluster.etcd.etcd import Etcd, Put, absent
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import MdbEntry, NotSavedError, RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state import MdbEntry, NotSavedError, RunTimeEntries, StaticEntry, saving
 from ofapp.controller.state.settings import RunTimeSettings
 from ofapp.controller.state.store import State
 from tests.support.etcd import FakeClient, FakeEtcd
@@ -277,7 +277,7 @@ class TestWhoHasLostASwitch:
         self, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What could not be written of an earlier time is not written into a later one."""
-        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        monkeypatch.setattr(saving, "RETRY", 0.05)
         client = members.client()
         assert isinstance(client, FakeClient)
         former = SharedState(None, members.told, client, members.keys)
@@ -312,7 +312,7 @@ class TestEtcdThatIsAway:
     def test_is_told_gone_on_without_and_written_again(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        monkeypatch.setattr(saving, "RETRY", 0.05)
         client = etcd.client()
         state = SharedState(None, members.told, client, members.keys)
         state.write_marks(members.switch.tell)
@@ -346,7 +346,7 @@ class TestEtcdThatIsAway:
     def test_that_is_full_says_so(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        monkeypatch.setattr(saving, "RETRY", 0.05)
         state = members.open(1)
         etcd.full = True
         with pytest.raises(NotSavedError, match=r"etcd is full|space exceeded") as error:
@@ -359,7 +359,7 @@ class TestEtcdThatIsAway:
     def test_that_has_done_what_it_did_not_say_is_not_taken_for_somebody_else(
         self, etcd: FakeEtcd, members: EtcdStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(keeper, "RETRY", 0.05)
+        monkeypatch.setattr(saving, "RETRY", 0.05)
         client = etcd.client()
         state = SharedState(None, members.told, client, members.keys)
         members.claim(state, 1)

@@ -13,7 +13,7 @@ from ofapp.controller.cluster.etcd.etcd import Changes, EtcdError, Put, absent
 from ofapp.controller.cluster.etcd.gateway import Access, Gateway
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.state import SharedState
-from ofapp.controller.state import RunTimeEntries, StaticEntry, keeper
+from ofapp.controller.state import RunTimeEntries, StaticEntry, saving
 from tests.support import etcd_nodes
 from tests.support.etcd_nodes import EtcdNodes
 from tests.support.waiting import wait_for
@@ -89,7 +89,7 @@ def nodes() -> Iterator[EtcdNodes]:
 
 @pytest.fixture
 def member(nodes: EtcdNodes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Member]:
-    monkeypatch.setattr(keeper, "RETRY", 0.2)
+    monkeypatch.setattr(saving, "RETRY", 0.2)
     member = Member(nodes)
     yield member
     member.etcd.close()

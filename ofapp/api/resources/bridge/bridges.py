@@ -20,7 +20,7 @@ from ofapp.bridge.answers import fdb_counts, learned_by_port, vlan_limits
 from ofapp.bridge.bridge import Bridge as CoreBridge
 from ofapp.common import hub
 from ofapp.controller.network import Network
-from ofapp.controller.state.keeper import wait_for_all
+from ofapp.controller.state.saving import wait_for_all
 
 TAG = Tag(name="bridges", description="Bridges and their ports.")
 

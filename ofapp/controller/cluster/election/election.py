@@ -32,7 +32,7 @@ from ofapp.controller.cluster.election.unreachable import SILENT, Unreachable
 from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.peers.members import Members
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 from ofapp.openflow.switch.events import BRIDGE_STANDBY
 from ofapp.openflow.switch.mastership.mastership import Mastership
 from ofapp.openflow.switch.mastership.ownership import RENEWAL

@@ -17,7 +17,7 @@ from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.etcd.etcd import Etcd, Put
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.member_events import CLUSTER_TERM
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 
 _ALL = 1 << 64
 """Number of generation_ids; they are compared as sequence numbers."""

@@ -1,6 +1,6 @@
 """Health of etcd's nodes: checked regularly, and reported as events when it changes.
 
-An unreachable etcd is noticed by the lease (`lease_keeper`), failed writes by `state.keeper`.  This
+An unreachable etcd is noticed by the lease (`lease_keeper`), failed writes by `state.saving`.  This
 module reports faults while everything still works.  They are a node that is gone, so that the loss
 of another may end the majority; a node without a leader; and a full database, which only reads,
 deletes and renews leases: switches keep their owners, and run-time changes are not saved until
@@ -22,7 +22,7 @@ from ofapp.controller.member_events import (
     CLUSTER_ETCD_SLOW,
     CLUSTER_ETCD_SLOW_CLEARED,
 )
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 
 LOOK = 5.0
 """Seconds between checks."""

@@ -29,7 +29,7 @@ from ofapp.controller.cluster.etcd.guard import AnotherHistoryError, Copy, Guard
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.member_events import CLUSTER_HISTORY, CLUSTER_HISTORY_CLEARED
 from ofapp.controller.state.document import loads
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 
 LOG = rate_limited(__name__)
 

@@ -32,7 +32,7 @@ from ofapp.controller.member_events import (
     CLUSTER_MEMBER_GONE,
 )
 from ofapp.controller.state.document import loads
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 """Name of a member: at most 63 characters, as a host's name."""

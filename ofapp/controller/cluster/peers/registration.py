@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from ofapp.controller.cluster.etcd.etcd import Etcd, EtcdError, Put, Record, modified
 from ofapp.controller.member_events import CLUSTER_DUPLICATE, CLUSTER_DUPLICATE_CLEARED
 from ofapp.controller.state.document import loads
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 
 
 class DuplicateError(EtcdError):

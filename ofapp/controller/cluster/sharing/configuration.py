@@ -37,7 +37,7 @@ from ofapp.controller.cluster.etcd.values import moment
 from ofapp.controller.configuration.pushed import Member, Outcome, Pushed, PushError, UncertainError
 from ofapp.controller.member_events import CONFIG_BEHIND, CONFIG_DIFFERS
 from ofapp.controller.state.document import loads
-from ofapp.controller.state.keeper import Emit
+from ofapp.controller.state.saving import Emit
 
 LOG = rate_limited(__name__)
 

@@ -15,7 +15,7 @@ from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.storage import EtcdStorage, of_bridge
 from ofapp.controller.member_events import STATE_LOST
 from ofapp.controller.state.document import Document
-from ofapp.controller.state.keeper import Emit, SaveQueue
+from ofapp.controller.state.saving import Emit, SaveQueue
 from ofapp.controller.state.store import State
 
 FINISHING = 1.0

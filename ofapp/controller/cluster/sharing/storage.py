@@ -39,8 +39,8 @@ from ofapp.controller.cluster.etcd.etcd import (
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.sharing.marks import Always, SwitchMarks
 from ofapp.controller.state import documents
-from ofapp.controller.state.keeper import CancelledError, SaveQueue, Ticket, UnreachedError
 from ofapp.controller.state.marks import Marks
+from ofapp.controller.state.saving import CancelledError, SaveQueue, Ticket, UnreachedError
 
 LOG = logging.getLogger(__name__)
 

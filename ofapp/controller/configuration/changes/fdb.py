@@ -12,7 +12,7 @@ from ofapp.controller.audit import record_of
 from ofapp.controller.bridges.dispatcher import Dispatcher
 from ofapp.controller.configuration.changes.ports import named_port
 from ofapp.controller.configuration.run_time_entries import SavedEntries
-from ofapp.controller.state.keeper import Ticket, done
+from ofapp.controller.state.saving import Ticket, done
 
 
 class FdbChanges:

@@ -26,7 +26,7 @@ from ofapp.controller.configuration.changes.sections import Section
 from ofapp.controller.configuration.configurator import Configurator
 from ofapp.controller.configuration.plan import BridgePlan
 from ofapp.controller.configuration.running import RunningConfiguration
-from ofapp.controller.state.keeper import Ticket, done
+from ofapp.controller.state.saving import Ticket, done
 
 
 @dataclass(frozen=True)
