@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flask import Response, request
 from flask_openapi3.models.info import Info
@@ -14,14 +14,13 @@ import ofapp
 from ofapp.api import page, problems
 from ofapp.api.answers import plain
 from ofapp.api.auth import Authorizer
-from ofapp.api.document import document
 from ofapp.api.http import bodies, transfer
 from ofapp.api.http.request_reader import MAX_BODY
 from ofapp.api.http.streams import Streams
 from ofapp.api.metrics import metrics
 from ofapp.api.metrics.declaration import Source
 from ofapp.api.preconditions import Settings
-from ofapp.api.problems import field_problem
+from ofapp.api.problems import documented, field_problem
 from ofapp.api.resources import (
     cluster,
     config,
@@ -41,6 +40,9 @@ from ofapp.controller.network import Network
 if TYPE_CHECKING:
     from ofapp.controller.cluster.peers.surface import Surface
 
+
+_CHANGING = ("put", "post", "patch", "delete")
+_NULL = {"type": "null"}
 
 RESOURCES = (
     health,
@@ -114,7 +116,7 @@ def create_app(
     app.register_api(events.blueprint(network, streams))
     app.register_api(cluster.blueprint(network, surface))
 
-    whole = cache(partial(document, app))
+    whole = cache(partial(_document, app))
 
     @app.get("/openapi.json", doc_ui=False)
     @viewer
@@ -142,3 +144,25 @@ def _check_parameters() -> None:
     for name, values in request.args.lists():
         if len(values) > 1:
             raise field_problem(422, name, "is given more than once")
+
+
+def _document(app: OpenAPI) -> dict[str, Any]:
+    """/openapi.json: the document that flask-openapi3 makes, with corrections."""
+    made: dict[str, Any] = app.api_doc
+    for operations in made["paths"].values():
+        for method, operation in operations.items():
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _not_null(parameter["schema"])
+            if method in _CHANGING:
+                answers = documented(412)
+                operation["responses"] |= {str(status): what for status, what in answers.items()}
+    return made
+
+
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Remove null from a schema: no query, path or header can hold it."""
+    if _NULL not in schema.get("anyOf", ()):
+        return schema
+    rest = {name: own for name, own in schema.items() if name not in ("anyOf", "default")}
+    kinds = [own for own in schema["anyOf"] if own != _NULL]
+    return {**kinds[0], **rest} if len(kinds) == 1 else {**rest, "anyOf": kinds}

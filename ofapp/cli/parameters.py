@@ -8,7 +8,7 @@ only when it runs.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -72,6 +72,16 @@ def patch(client: Client, bridge: str, given: Given, *below: str) -> None:
     if not given:
         raise typer.BadParameter("nothing to set: give at least one option")
     client.patch(client.path(bridge, *below), given)
+
+
+def settings(texts: Iterable[str] | None, given: Mapping[str, object]) -> dict[str, object]:
+    """The settings of arguments, as `isolated=true`, and of options; typer.BadParameter."""
+    values = dict(map(_key_value, texts or ()))
+    for name in values.keys() & given.keys():
+        raise typer.BadParameter(f"{name} is given twice: as an option and as {name}=VALUE")
+    if not values and not given:
+        raise typer.BadParameter("nothing to set: give at least one option or KEY=VALUE")
+    return {**values, **given}
 
 
 class SettingCommand(TyperCommand):
@@ -148,3 +158,19 @@ def _optional(parameter: Parameter, text: str) -> object:
     if not (text.isascii() and text.isdigit()):
         raise typer.BadParameter(f"{text}: neither a number nor {parameter.unset}")
     return int(text)
+
+
+def _key_value(text: str) -> tuple[str, object]:
+    import yaml
+
+    key, equals, value = text.partition("=")
+    try:
+        if not equals:
+            raise ValueError("expected KEY=VALUE")
+        return key, yaml.safe_load(value)
+    except yaml.MarkedYAMLError as error:
+        column = len(key) + 2 + (error.problem_mark.column if error.problem_mark else 0)
+        what = f"not YAML at column {column}: {error.problem}"
+        raise typer.BadParameter(f"{text}: {what} (quote it for the shell)") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise typer.BadParameter(f"{text}: {error}") from None

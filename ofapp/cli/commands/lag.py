@@ -17,8 +17,7 @@ from ofapp.cli.arguments import (
 )
 from ofapp.cli.client import ApiError, Client, Json, path_of
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
-from ofapp.cli.parameters import Given, setting
-from ofapp.cli.values import settings
+from ofapp.cli.parameters import Given, setting, settings
 
 app = typer.Typer(help="Link aggregation.", no_args_is_help=True)
 

@@ -16,8 +16,7 @@ from ofapp.cli.arguments import (
 )
 from ofapp.cli.client import Client, Json, path_of
 from ofapp.cli.output import Column, age, repeat, show_table, tagged
-from ofapp.cli.parameters import Given, setting
-from ofapp.cli.values import settings
+from ofapp.cli.parameters import Given, setting, settings
 
 app = typer.Typer(help="Multicast snooping.", no_args_is_help=True)
 

@@ -1,4 +1,4 @@
-// The access lists of a switch, and what each rule has done.
+// The access lists of a switch, with the counters of each rule.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
@@ -12,7 +12,7 @@ export async function tab(place, { id, signal }) {
   every(
     SECONDS,
     async () => {
-      const told = await get(["bridges", id, "acls"], {}, signal);
+      const answer = await get(["bridges", id, "acls"], {}, signal);
       if (signal.aborted) return;
       const at = performance.now() / 1000;
       const now = new Map();
@@ -22,8 +22,8 @@ export async function tab(place, { id, signal }) {
         const last = before.get(key);
         return last && rule.packets !== null && last.packets !== null && rule.packets >= last.packets ? (rule.packets - last.packets) / (at - last.at) : null;
       };
-      const page = html`${told.metered === false ? html`<p class="problem">⚠ The switch has no meters: no rate is kept.</p>` : nothing}
-        ${told.acls.length ? told.acls.map((list) => acl(list, rate)) : html`<p class="quiet">This bridge has no access lists. They are written in the configuration file, under <code>acls</code>.</p>`}`;
+      const page = html`${answer.metered === false ? html`<p class="problem">⚠ The switch has no meters: rates are not limited.</p>` : nothing}
+        ${answer.acls.length ? answer.acls.map((list) => acl(list, rate)) : html`<p class="quiet">This bridge has no access lists. They are written in the configuration file, under <code>acls</code>.</p>`}`;
       render(page, place);
       before = now;
     },

@@ -1,4 +1,4 @@
-// What operators change most.  Each asks first, and says what will happen to whom.
+// Changes by operators.  Each asks for confirmation first, and names the effects.
 
 import { patch, portText, post, put, remove } from "./api.js";
 import { confirm } from "./confirm.js";
@@ -8,7 +8,7 @@ import { plural, vlanText } from "./words.js";
 const addresses = (number) => plural(number, "learned address", "learned addresses");
 const UNTIL = "It holds until the configuration file changes the same value, or what was set at run time is taken back; a restart changes nothing.";
 
-// about: {id, bridge, port, ports, stp, far: what the port leads to, after}
+// about: {id, bridge, port, ports, stp, far: the port's other end, after}
 export async function portDown({ id, bridge, port, ports, stp, far, after }) {
   const says = [`${port.name} of ${bridge.name} takes no frames and sends none from then on, BPDUs included.`];
   if (far) says.push(`It leads to ${far}: that link is gone for the network.`);
@@ -44,7 +44,7 @@ export async function portUp({ id, bridge, port, ports, after }) {
   if (done) await after();
 }
 
-// filter: {port, vlan, mac} of the API; without a port, of what the filter names.
+// filter: {port, vlan, mac}, as in the API.
 export async function flush({ id, bridge, port, ports, filter, after }) {
   const asked = filter ?? { port: portText(port, ports) };
   const where = port ? `${port.name} of ${bridge.name}` : bridge.name;

@@ -1,24 +1,24 @@
-// Speaks to /v1, as whoever is logged in: the session's cookie goes along by itself, and no script can
-// read it.  An error is a Problem, in the API's own words (RFC 9457).
+// Requests to /v1.  The browser adds the session's cookie, which no script can read.  Errors are
+// thrown as Problem, with the API's text (RFC 9457).
 
 const BASE = new URL("v1/", document.baseURI);
 
 export class Problem extends Error {
-  // status 0: no answer came at all.
+  // status 0: there was no answer.
   constructor(status, detail) {
     super(detail);
     this.status = status;
   }
 }
 
-// Told when the API does not know who asks (any more).
+// Dispatched when the API rejects the session.
 export const rejected = new EventTarget();
 
-// When the API answered last, whether it has not since, and since when requests wait for an answer.
+// Time of the API's last answer, whether a request has failed since, and the requests that wait.
 export const heard = { at: null, silent: false, waiting: new Set() };
 
 export function address(path, query = {}) {
-  // path: segments, each of which is encoded, as names are anybody's text.
+  // path: segments, which are encoded: names may contain any character.
   const url = new URL(path.map(encodeURIComponent).join("/"), BASE);
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
@@ -31,7 +31,7 @@ async function problem(answer) {
   try {
     detail = (await answer.json()).detail || detail;
   } catch {
-    // An answer of somebody between us and the API.
+    // An answer of a proxy, not of the API.
   }
   return new Problem(answer.status, detail);
 }
@@ -56,18 +56,18 @@ export async function request(method, path, { query, body, headers = {}, signal 
   }
   heard.silent = false;
   if (!answer.ok) {
-    const told = await problem(answer);
+    const error = await problem(answer);
     if (answer.status === 401) rejected.dispatchEvent(new Event("rejected"));
-    throw told;
+    throw error;
   }
   return answer;
 }
 
 export async function call(method, path, options) {
   const answer = await request(method, path, options);
-  const told = answer.status === 204 ? null : await answer.json();
+  const content = answer.status === 204 ? null : await answer.json();
   if (method === "GET") heard.at = Date.now();
-  return told;
+  return content;
 }
 
 export const get = (path, query, signal) => call("GET", path, { query, signal });
@@ -77,8 +77,8 @@ export const patch = (path, body) => call("PATCH", path, { body });
 export const remove = (path, query) => call("DELETE", path, { query });
 
 export function portText(port, ports) {
-  // How a path names a port: by its number, unless another port is called so (a name goes first), and
-  // by its name then.  What a switch calls its ports may be "..", or have a slash.
+  // A port in a path: its number, or its name if another port has that number as its name (names take
+  // precedence).  Port names may be "..", or contain a slash.
   const number = String(port.number);
   return ports.some((own) => own.name === number && own.number !== port.number)
     ? port.name

@@ -1,4 +1,4 @@
-// The page of a switch: what it is, and a tab for each thing that can be asked of it.
+// The page of a switch: a summary, and a tab for each resource.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
@@ -24,7 +24,7 @@ const TABS = [
 
 const SECONDS = 5;
 
-// What a tab is given: the bridge as it is now, and a way to look again after a change.
+// The argument of a tab: the current bridge, and a function to refresh it after a change.
 export async function show(place, route, signal) {
   const [, id, name = "ports"] = route.path;
   const tab = TABS.find(([own]) => own === name) ?? TABS[0];

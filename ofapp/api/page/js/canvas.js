@@ -1,5 +1,5 @@
-// The drawing of the map, by Cytoscape.  What it draws is text of others, too: Cytoscape paints on a
-// canvas, so that no name is ever markup.
+// The drawing of the map, by Cytoscape.  Some text is untrusted; Cytoscape paints on a canvas, so no
+// name is interpreted as markup.
 
 import cytoscape from "../vendor/cytoscape/cytoscape.esm.min.mjs";
 import { arranged } from "./layout.js";
@@ -14,7 +14,7 @@ const FONT = 12;
 const LABEL_FONT = 10;
 const LINE = 1.25; // of the font's size
 export const HOSTS_SHOWN = 24;
-const AWAY = "away"; // the one box for all that are away and lead to no switch that is there
+const AWAY = "away"; // the single box for all absent switches without a link to a present one
 
 function style() {
   const text = colour("text");
@@ -34,7 +34,7 @@ function style() {
     { selector: "node.away", style: { "border-style": "dashed", color: colour("muted"), "background-color": colour("back") } },
     { selector: "node.neighbour, node.host", style: { shape: "cut-rectangle", "font-size": LABEL_FONT, "border-style": "dotted", "background-color": colour("back"), color: colour("muted") } },
     { selector: "node.host", style: { shape: "ellipse", "border-style": "solid" } },
-    // What is written beside a link has a place of its own, which the layout keeps free.
+    // Labels of links have a separate place that the layout keeps free.
     { selector: "node.text", style: { "font-size": LABEL_FONT, "border-width": 0, "background-color": colour("back"), events: "no" } },
     {
       selector: "edge",
@@ -63,7 +63,7 @@ function style() {
 
 const paper = document.createElement("canvas").getContext("2d");
 
-// How large a text of some lines is.
+// Size of a text of several lines.
 function measured(text, font) {
   paper.font = `${font}px system-ui, sans-serif`;
   const lines = text.split("\n");
@@ -89,14 +89,14 @@ export function linkId(link) {
   return `${link.a.datapath_id}/${link.a.port.number}-${link.b.datapath_id}/${link.b.port.number}`;
 }
 
-// The switches that are away and lead to none that is there: they stand together.
+// Absent switches without a link to a present one, which are drawn together.
 export function apart(map) {
   const present = new Set(map.bridges.filter((own) => own.connected).map((own) => own.datapath_id));
   const beside = new Set(map.links.flatMap(({ a, b }) => [present.has(a.datapath_id) && b.datapath_id, present.has(b.datapath_id) && a.datapath_id]));
   return new Set(map.bridges.map((own) => own.datapath_id).filter((id) => !present.has(id) && !beside.has(id)));
 }
 
-// What is on the map: {nodes: Map id -> {label, width, height, classes}, edges: [{id, a, b, classes, upper, lower}]}
+// Contents of the map: {nodes: Map id -> {label, width, height, classes}, edges: [{id, a, b, classes, upper, lower}]}
 // known: {bridges: of /v1/bridges, map: of /v1/topology, hosts: {id, entries} or null, loads: Map or null}
 // shown: {outside, away}
 function contents({ bridges, map, hosts, loads }, { outside, away }) {
@@ -144,14 +144,14 @@ function contents({ bridges, map, hosts, loads }, { outside, away }) {
   return { nodes, edges };
 }
 
-// The lines beside a link: the port of the end that is above, that of the other, and the rest.
+// Labels of a link: port of the upper end, port of the lower end, and the rest.
 function caption(edge, from) {
   const ends = from === edge.a ? edge.ends : [...edge.ends].reverse();
   const load = edge.load && `${bits(from === edge.a ? edge.load.forth : edge.load.back)} ↓ ↑ ${bits(from === edge.a ? edge.load.back : edge.load.forth)}`;
   return [ends[0], edge.more, load, ends[1]].filter(Boolean).join("\n");
 }
 
-let last = { key: "", found: null }; // to lay out takes a while: once for what has the same shape
+let last = { key: "", found: null }; // the layout is slow, so it is reused for the same shape
 
 function places({ nodes, edges }, room) {
   const sized = edges.map((edge) => {
@@ -163,7 +163,7 @@ function places({ nodes, edges }, room) {
   return last.found;
 }
 
-// Where a link bends, as Cytoscape wants it: how far along the straight line, and how far beside it.
+// Bends of a link in Cytoscape's terms: distance along the straight line, and distance from it.
 function bends(points, one, other) {
   const [dx, dy] = [other.x - one.x, other.y - one.y];
   const length = Math.hypot(dx, dy) || 1;
@@ -176,7 +176,7 @@ function bends(points, one, other) {
 
 const width = (load) => Math.min(9, Math.max(2, Math.log10(1 + Math.max(load.forth, load.back) * 8) - 1));
 
-// Everything that Cytoscape draws; room: {width, height} of the canvas.
+// All elements for Cytoscape; room: {width, height} of the canvas.
 export function elements(known, shown, room) {
   const { nodes, edges } = contents(known, shown);
   const found = [];
@@ -221,7 +221,7 @@ export class Canvas {
     return { width: this.place.clientWidth || 800, height: this.place.clientHeight || 500 };
   }
 
-  // Changes what differs: where nothing comes or goes, what was moved or zoomed stays.
+  // Update only differences: position and zoom stay unless a node or link is added or removed.
   update(wanted) {
     const { cy } = this;
     const ids = new Set(wanted.map((one) => one.data.id));
@@ -281,7 +281,7 @@ export class Canvas {
     event.preventDefault();
   }
 
-  // There is another amount of room for it.
+  // The size of the canvas has changed.
   resize() {
     this.cy.resize();
     this.shape = "";

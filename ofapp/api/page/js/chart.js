@@ -1,4 +1,4 @@
-// What a port carries, over time, by uPlot.
+// A port's traffic over time, by uPlot.
 
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { scaled } from "./words.js";

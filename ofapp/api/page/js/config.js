@@ -1,4 +1,4 @@
-// What runs, beside what the file says; and for admins what reading the file again would change.
+// The running configuration beside the file; for admins, the effect of a reload.
 
 import { get, post } from "./api.js";
 import { confirm } from "./confirm.js";

@@ -1,5 +1,5 @@
-// Asks before something is changed, and says what will happen.  The browser's own dialog keeps the
-// focus inside, gives it back, and is left with Escape.
+// Confirmation dialog that describes a change.  The browser's dialog element traps the focus, restores
+// it, and closes on Escape.
 
 import { html, render } from "./lit.js";
 import { notify } from "./notices.js";

@@ -1,6 +1,6 @@
-// What differs between two configurations, line by line, as they would be written in the file.
+// Differences of two configurations, line by line, in the file's format.
 
-// As YAML, for what JSON can say; keys in their order.
+// Format JSON values as YAML; keys keep their order.
 export function lines(value, indent = "") {
   if (Array.isArray(value)) {
     return value.flatMap((own) => {
@@ -33,7 +33,7 @@ export function compare(before, after) {
   return [...before.slice(0, start).map(same), ...middle(before.slice(start, endA), after.slice(start, endB)), ...before.slice(endA).map(same)];
 }
 
-const MOST = 4_000_000; // pairs of lines; beyond that all is told as exchanged
+const MOST = 4_000_000; // pairs of lines; beyond that everything is shown as replaced
 
 function middle(a, b) {
   const less = (text) => ({ kind: "less", text });

@@ -1,4 +1,4 @@
-// Pages of a forwarding database, as one list that grows while one scrolls.
+// Pages of a forwarding database as one list that is loaded while scrolling.
 
 import { get } from "./api.js";
 import { html, nothing } from "./lit.js";
@@ -22,7 +22,7 @@ export class Entries {
     this.turn = (this.turn ?? 0) + 1;
   }
 
-  // Reads from the start; what is shown stays until the first page is there.
+  // Read from the start; the old rows stay until the first page has arrived.
   async restart(filter = this.filter) {
     this.filter = filter;
     const turn = (this.turn += 1);
@@ -62,7 +62,7 @@ export function entryColumns({ bridges = false, action = null } = {}) {
   return columns;
 }
 
-// A form of filters; submit(values of those that are given); byIp: also by an IP address
+// A form of filters; submit(given values); byIp: also by IP address
 export function filterForm(values, submit, types, extra = nothing, byIp = false) {
   const read = (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// What happened, and what happens: the last events, and each new one as it comes.
+// The last events, and each new one as it happens.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
@@ -127,8 +127,8 @@ async function events(place, route, signal, names, only) {
   signal.addEventListener("abort", () => live.setSeverity("info"));
   live.setSeverity(route.query.get("severity") === "debug" ? "debug" : "info");
 
-  const told = await get(["events"], only ? { bridge: only } : {}, signal);
-  const newer = new Set(told.events.map((event) => event.number));
-  all = [...all.filter((event) => !newer.has(event.number)), ...told.events.reverse()];
+  const answer = await get(["events"], only ? { bridge: only } : {}, signal);
+  const newer = new Set(answer.events.map((event) => event.number));
+  all = [...all.filter((event) => !newer.has(event.number)), ...answer.events.reverse()];
   draw();
 }

@@ -1,4 +1,4 @@
-// The forwarding database of a switch, the addresses that are held down, and what can be done about them.
+// The forwarding database of a switch and the addresses that are held down, with their actions.
 
 import { get } from "./api.js";
 import { addStatic, flush, release, removeStatic } from "./actions.js";
@@ -56,8 +56,8 @@ export async function tab(place, context) {
   async function look() {
     problem = "";
     try {
-      const [, told] = await Promise.all([entries.restart(filter()), get(["bridges", id, "fdb", "held"], {}, signal)]);
-      held = told.held;
+      const [, answer] = await Promise.all([entries.restart(filter()), get(["bridges", id, "fdb", "held"], {}, signal)]);
+      held = answer.held;
     } catch (error) {
       failed(error);
     }
@@ -103,8 +103,8 @@ export async function tab(place, context) {
   await look();
   return {
     async update() {
-      const told = await get(["bridges", id, "fdb", "held"], {}, signal);
-      held = told.held;
+      const answer = await get(["bridges", id, "fdb", "held"], {}, signal);
+      held = answer.held;
       heldRows();
     },
   };

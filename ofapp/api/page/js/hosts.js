@@ -1,4 +1,4 @@
-// Every host once, where it is attached: not at the ports by which other switches reach it.
+// Each host once, at its access port, not at ports between switches.
 
 import { Entries, entryColumns, filterForm } from "./entries.js";
 import { html, nothing, render } from "./lit.js";
@@ -58,7 +58,7 @@ export async function show(place, route, signal) {
   await look();
 }
 
-// One row of each host: the newest where there are several, and one of a switch that is there first.
+// One row for each host: entries of present switches first, then the newest.
 function attached(entries, inner, away) {
   const found = new Map();
   const better = (one, other) => (away.has(one.datapath_id) ? 1 : 0) - (away.has(other.datapath_id) ? 1 : 0) || (one.updated ?? 0) - (other.updated ?? 0);

@@ -1,4 +1,4 @@
-// The aggregations of a switch, and why a member carries no traffic.
+// The aggregations of a switch, and why members carry no traffic.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";

@@ -1,17 +1,17 @@
-// Where switches stand on the map, by dagre: in layers from the root down, with room for every label,
-// and links that go around what stands between.  The same network always looks the same.
+// Layout of the map, by dagre: layers from the root down, with space for each label, and links that
+// avoid boxes.  The same network always gets the same layout.
 
 import { Graph, layout } from "../vendor/dagre/dagre.esm.js";
 
-const MANY = 8; // switches with one neighbour, beyond which those of a neighbour stand in several rows
-const MOST = 400; // such bends: to lay out more takes seconds
-const LARGE = 150; // switches, from which on one direction is tried and layers are not balanced
-const BESIDE = 4; // from a box to where a link turns: one that turns at the border is not drawn
-const ISLAND = 60; // between parts that do not hang together
+const MANY = 8; // leaf switches of one neighbour, beyond which they are placed in several rows
+const MOST = 400; // bends for these rows: a layout with more takes seconds
+const LARGE = 150; // switches, from which on only one direction is tried and layers are not balanced
+const BESIDE = 4; // distance of a bend from a box: a link that bends at the border is not drawn
+const ISLAND = 60; // between parts that are not connected
 
 // nodes: Map id -> {width, height, root}; edges: [{id, a, b, width, height: of its label}]
-// room: {width, height} of what it is shown in.
-// Gives {nodes: Map id -> {x, y}, edges: Map id -> {points, x, y: of its label}}.
+// room: {width, height} of the canvas.
+// Returns {nodes: Map id -> {x, y}, edges: Map id -> {points, x, y: of its label}}.
 export function arranged(nodes, edges, room) {
   const near = neighbours(nodes, edges);
   const parts = islands(nodes, near).map((part) => best(part, nodes, edges, near, room));
@@ -27,7 +27,7 @@ function neighbours(nodes, edges) {
   return near;
 }
 
-// Each part that hangs together, as a Map: id -> how many links it is from its root.
+// Connected components, each as a Map: id -> distance from its root in links.
 function islands(nodes, near) {
   const order = [...nodes.keys()].sort(
     (a, b) => Number(nodes.get(b).root) - Number(nodes.get(a).root) || near.get(b).size - near.get(a).size || (a < b ? -1 : 1),
@@ -50,7 +50,7 @@ function islands(nodes, near) {
   return found;
 }
 
-// From top to bottom or from left to right, as it can be shown larger.
+// From top to bottom or from left to right, whichever can be shown larger.
 function best(depth, nodes, edges, near, room) {
   const ways = (depth.size > LARGE ? ["TB"] : ["TB", "LR"]).map((direction) => one(depth, nodes, edges, near, direction));
   const scale = ({ width, height }) => Math.min(room.width / width, room.height / height, 1);
@@ -85,7 +85,7 @@ function one(depth, nodes, edges, near, direction) {
   };
 }
 
-// How deep each layer is, by where its middle lies.
+// Depth of each layer, by the position of its middle.
 function layers(boxes, [along, size]) {
   const found = new Map();
   for (const box of boxes) {
@@ -95,13 +95,13 @@ function layers(boxes, [along, size]) {
   return found;
 }
 
-// A link crosses a layer straight, and turns only between two: so it meets no box beside it.
+// A link crosses a layer in a straight line and bends only between layers, so it crosses no box.
 function through(point, depths, along) {
   const half = (depths.get(Math.round(point[along])) ?? 0) / 2 + BESIDE;
   return [-half, half].map((more) => ({ x: point.x, y: point.y, [along]: point[along] + more }));
 }
 
-// Of many that have one neighbour only, and the same one, which row each stands in.
+// Row of each leaf, where many leaves have the same neighbour.
 function staggered(depth, near) {
   const below = new Map();
   for (const id of depth.keys()) {
@@ -111,13 +111,13 @@ function staggered(depth, near) {
   }
   const rows = new Map();
   const leaves = [...below.values()].reduce((sum, ids) => sum + ids.length, 0);
-  const most = Math.max(1, Math.floor(MOST / leaves)); // each row is a bend more in each link
+  const most = Math.max(1, Math.floor(MOST / leaves)); // each row adds a bend to each link
   const count = leaves > MANY ? Math.min(most, Math.ceil(Math.sqrt(leaves / 4))) : 1;
   for (const ids of below.values()) ids.sort().forEach((id, index) => rows.set(id, index % count));
   return rows;
 }
 
-// Parts beside each other, in lines as wide as what shows them.
+// Place components beside each other, in rows as wide as the canvas.
 function side(parts, room) {
   const nodes = new Map();
   const edges = new Map();

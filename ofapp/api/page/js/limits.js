@@ -1,4 +1,4 @@
-// What is bounded on a switch, how near it is, and what was dropped or held back for it.
+// Limits of a switch, their use, and the frames that were dropped or held back.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";

@@ -1,13 +1,13 @@
-// What the views take from lit-html, in one place, so that its path is written once.
+// Imports from lit-html for all views.
 
 import { html as template } from "../vendor/lit-html/lit-html.js";
 
 export { nothing, render } from "../vendor/lit-html/lit-html.js";
 export { repeat } from "../vendor/lit-html/directives/repeat.js";
 
-// Text of others may turn the direction of what stands after it (U+202E): it is kept apart by <bdi>.
+// Untrusted text may change the direction of the text after it (U+202E): <bdi> isolates it.
 const TURNS = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufefc]/;
-const kinds = new WeakMap(); // of each template, which of its values are content and no attributes
+const kinds = new WeakMap(); // for each template: which of its values are content, not attributes
 
 function contents(strings) {
   let found = kinds.get(strings);

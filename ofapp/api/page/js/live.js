@@ -1,16 +1,16 @@
-// The stream of events, followed as long as the page is seen.
+// The stream of events, followed while the page is visible.
 //
-// It is read by fetch and not by EventSource: each kind of event has a name of its own, and
-// EventSource hears only names that it was told before; it hides why a stream was refused; and a new
-// one cannot go on after the last event that it has seen, which a page does that was in the
-// background (there it gives its connection back, of which a browser has six for a host).
+// It is read by fetch, not by EventSource: EventSource delivers only kinds of events with a registered
+// listener; it hides why a stream was refused; and a new one cannot resume after the last event.  The
+// page resumes after it was in the background, where it closes its connection: a browser has six
+// connections to a host.
 
 import { request } from "./api.js";
 
 const WAIT = [1, 2, 5, 10, 20]; // seconds before the next attempt
 
 export class EventReader {
-  // Takes the text of a stream in pieces (HTML 9.2.6); gives whole events.
+  // Parse the text of a stream in pieces (HTML 9.2.6); returns complete events.
   constructor(lastId = null) {
     this.lastId = lastId;
     this.rest = "";
@@ -46,7 +46,7 @@ export class Live {
     document.addEventListener("visibilitychange", () => this.arrange());
   }
 
-  // hear(event) for each event, until the signal is aborted.
+  // Call hear(event) for each event until the signal is aborted.
   hear(listener, signal) {
     this.listeners.add(listener);
     signal?.addEventListener("abort", () => this.listeners.delete(listener));
@@ -67,7 +67,7 @@ export class Live {
     this.arrange();
   }
 
-  // debug: each BPDU of each port is an event, too.
+  // debug: each BPDU of each port is also an event.
   setSeverity(severity) {
     if (severity === this.severity) return;
     this.severity = severity;

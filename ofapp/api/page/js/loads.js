@@ -1,4 +1,4 @@
-// What links carry: the counters of one end of each, asked of its switch.
+// Load of links, from the counters of one end.
 
 import { get } from "./api.js";
 import { Rates } from "./rates.js";
@@ -8,7 +8,7 @@ export class Loads {
     this.rates = new Map(); // datapath id -> Rates
   }
 
-  // links: of /v1/topology.  Gives a Map: id of the link -> {forth, back}, octets a second from a to b and back.
+  // links: of /v1/topology.  Returns a Map: id of the link -> {forth, back}, octets a second from a to b and back.
   async of(links, signal) {
     const { linkId } = await import("./canvas.js");
     const ends = links.filter((own) => own.a.connected || own.b.connected).map((own) => [own, own.a.connected ? "a" : "b"]);

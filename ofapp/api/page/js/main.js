@@ -1,4 +1,4 @@
-// The frame of the page: who is logged in, where one is, and which view shows it.
+// The frame of the page: login, navigation and the current view.
 
 import { heard, rejected } from "./api.js";
 import { html, nothing, render } from "./lit.js";
@@ -9,7 +9,7 @@ import { session, showLogin } from "./session.js";
 import { age } from "./words.js";
 
 // A view is a module with show(place, route, signal) and, optionally, a title.  It draws into `place`,
-// and ends all that it has begun when the signal is aborted.
+// and stops when the signal is aborted.
 const VIEWS = {
   map: () => import("./map.js"),
   switches: () => import("./switches.js"),
@@ -59,7 +59,7 @@ function drawTop() {
                 placeholder="MAC, IP, vendor, port, switch ( / )" autocomplete="off" spellcheck="false" maxlength="64">
             </form>
             <span class="live ${live.state}" title=${about}><span aria-hidden="true">${shape}</span> ${word}</span>
-            <span class="age" title="When the controller told what is shown"></span>
+            <span class="age" title="When the controller sent this data"></span>
             <span class="who">${who.known ? `${who.name}, ${who.role}` : "open API: everybody is admin"}</span>
             ${who.session ? html`<button class="plain" @click=${logOut}>Log out</button>` : nothing}`
         : nothing}`,
@@ -67,7 +67,7 @@ function drawTop() {
   );
 }
 
-// How old what is shown is; without an answer of the controller nothing of it may be true any more.
+// Age of the data that is shown; without answers of the controller it may be outdated.
 function drawAge() {
   if (!session.who || heard.at === null) return;
   const old = age((Date.now() - heard.at) / 1000);
@@ -76,11 +76,11 @@ function drawAge() {
   document.body.classList.toggle("stale", stale);
   const place = top.querySelector(".age");
   if (place) place.textContent = old === "now" ? "data is current" : `data ${old} old`;
-  const told = document.getElementById("stale");
+  const warning = document.getElementById("stale");
   const since = new Date(heard.at).toLocaleTimeString();
   const text = stale ? `The controller does not answer. What is shown is of ${since} and may not be true any more.` : "";
-  if (told.textContent !== text) told.textContent = text;
-  told.hidden = !stale;
+  if (warning.textContent !== text) warning.textContent = text;
+  warning.hidden = !stale;
 }
 
 function search(event) {
@@ -104,7 +104,7 @@ function logIn() {
   showLogin(fresh("login"), begin);
 }
 
-// Where to draw.  Nothing is drawn twice into one place by two: lit-html remembers what it has drawn.
+// A new element to draw into: lit-html keeps state in an element, so views must not share one.
 function fresh(name = "") {
   const place = document.createElement("div");
   place.className = `view ${name}`;

@@ -1,4 +1,4 @@
-// The network as a map, and the same as lists beside it: who cannot see the one has the other.
+// The network as a map, and the same as lists beside it for users who cannot see the map.
 
 import { forgetAbsent } from "./actions.js";
 import { get } from "./api.js";
@@ -14,16 +14,16 @@ import { bits, count, facts, plural, roleBadge, stateBadge } from "./words.js";
 
 export const title = "Map";
 
-const SECONDS = 15; // between looks; what is told by an event is looked at once
+const SECONDS = 15; // between requests; an event causes one at once
 const LOAD_SECONDS = 10;
-const LOADS = 40; // links, up to which their load is shown unasked: each switch is asked for it
+const LOADS = 40; // links, up to which their load is shown by default: it costs a request to each switch
 const TELLING = /^(stp|port|bridge|lag|lacp|lldp|switch|topology)\b/;
 
 export async function show(place, route, signal) {
   render(frame(), place);
   const way = route.query.get("way");
   const state = { bridges: [], map: { bridges: [], links: [], neighbours: [] }, chosen: null, hosts: null, loads: null, failed: "" };
-  const shown = { outside: true, away: false, load: null }; // load: null until it is known how many there are
+  const shown = { outside: true, away: false, load: null }; // load: null until the number of links is known
   const loads = new Loads();
   const canvas = new Canvas(place.querySelector(".canvas"), {
     picked: choose,
@@ -176,7 +176,7 @@ function panel(state, { choose, blocked, away, showHosts, look }) {
     ${chosen ? nothing : html`<section><h2>Links</h2>${links(map.links, state)}</section>`}`;
 }
 
-// Those that are away for good are last.
+// Absent switches are last.
 function together(map) {
   const last = apart(map);
   return [...map.bridges].sort((a, b) => last.has(a.datapath_id) - last.has(b.datapath_id));

@@ -1,4 +1,4 @@
-// Multicast of a switch: who asks for members, where routers are, and which port wants which group.
+// Multicast of a switch: queriers, router ports, and the groups of each port.
 
 import { get } from "./api.js";
 import { Entries } from "./entries.js";

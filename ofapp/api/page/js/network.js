@@ -1,4 +1,4 @@
-// What several views ask of the network as a whole.
+// Queries of several views about the whole network.
 
 import { get } from "./api.js";
 import { plural } from "./words.js";
@@ -33,7 +33,7 @@ export function linkState(link) {
   return sides.some((side) => side.state === "learning") ? "learning" : "forwarding";
 }
 
-// What is wrong with a switch, in sentences; none = nothing is known to be.
+// Known problems of a switch, in sentences.
 export function problemsOf(bridge) {
   const found = [];
   if (!bridge.connected) found.push("its switch is away");

@@ -1,4 +1,4 @@
-// Short messages that go away by themselves, but for problems, which are put away by hand.
+// Short messages that disappear after a while; problems stay until they are dismissed.
 
 import { html, render, repeat } from "./lit.js";
 

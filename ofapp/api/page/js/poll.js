@@ -1,4 +1,4 @@
-// Asks again and again while the page is seen, and at once when it is seen again.
+// Poll while the page is visible, and at once when it becomes visible again.
 
 export function every(seconds, ask, signal, failed = () => {}) {
   let timer;
@@ -30,10 +30,10 @@ export function every(seconds, ask, signal, failed = () => {}) {
     document.removeEventListener("visibilitychange", seen);
   });
   now();
-  return now; // asks at once
+  return now; // polls at once
 }
 
-// What calls `act` once after a burst of calls, at most every so many milliseconds.
+// A function that calls `act` once after a burst of calls, at most once per interval.
 export function calmly(act, milliseconds, signal) {
   let timer = null;
   signal.addEventListener("abort", () => clearTimeout(timer));

@@ -1,4 +1,4 @@
-// The ports of a switch with live rates, and one of them in full.
+// The ports of a switch with live rates, and the details of one.
 
 import { get, portText } from "./api.js";
 import { flush, portDown, portUp, recover } from "./actions.js";
@@ -11,7 +11,7 @@ import { session } from "./session.js";
 import { Table } from "./table.js";
 import { bits, count, facts, linkBadge, plural, roleBadge, speed, stateBadge, vlanText } from "./words.js";
 
-const SECONDS = 2; // between looks at the counters
+const SECONDS = 2; // between readings of the counters
 const LOCAL = 4294967294;
 
 export async function tab(place, context) {
@@ -70,7 +70,7 @@ export async function tab(place, context) {
     context.refresh();
   }
 
-  // Counters come from the switch; the rest changes seldom, and is asked when something has happened.
+  // Counters come from the switch; the rest changes seldom, and is read again after events.
   async function lookAtRest() {
     const [stp, vlans, map] = await Promise.all([
       get(["bridges", id, "stp"], {}, signal),
@@ -82,7 +82,7 @@ export async function tab(place, context) {
     state.map = { links: linksByPort(map.links), names: new Map(map.bridges.map((own) => [own.datapath_id, own.name])), neighbours: map.neighbours };
   }
 
-  // The list first: of hundreds of ports a switch needs seconds for what they have counted.
+  // The list first: a switch needs seconds for the counters of hundreds of ports.
   table.set([], { whole: false, total: null });
   const [first] = await Promise.all([get(["bridges", id, "ports"], {}, signal), lookAtRest()]);
   state.ports = first.ports;
@@ -141,7 +141,7 @@ function role(stp) {
   return stp?.port_id ? roleBadge(stp.role) : nothing;
 }
 
-// What is configured of a port that keeps frames from it.
+// Settings of a port that block frames.
 function rules(port, stp) {
   const own = stp?.parameters ?? {};
   const guards = ["bpdu_guard", "root_guard", "loop_guard"].filter((name) => own[name]);
@@ -207,7 +207,7 @@ function vlanOf(own) {
 }
 
 function counters(own) {
-  if (!own) return [["counters", "the switch has not told them"]];
+  if (!own) return [["counters", "not reported by the switch"]];
   const both = (what) => `${count(own[`rx_${what}`])} in, ${count(own[`tx_${what}`])} out`;
   return [["frames", both("frames")], ["bytes", both("bytes")], ["dropped", both("dropped")], ["errors", both("errors")]];
 }

@@ -1,13 +1,13 @@
-// Rates from counters: what was counted between two looks, by the time at which the switch told it.
+// Rates from counters: difference of two readings, by the time at which the switch reported them.
 
-const KEPT = 300; // looks: ten minutes
+const KEPT = 300; // readings: ten minutes
 
 export class Rates {
   constructor() {
     this.ports = new Map(); // number -> {last: {at, counters}, now, history: [[at, rx, tx]]}
   }
 
-  // ports: of /v1/bridges/{dpid}/ports with counters; now: seconds, of any clock that goes forward.
+  // ports: of /v1/bridges/{dpid}/ports with counters; now: seconds of any monotonic clock.
   take(ports, now = performance.now() / 1000) {
     for (const { number, counters } of ports) {
       if (!counters) continue;
@@ -15,7 +15,7 @@ export class Rates {
       const own = this.ports.get(number) ?? { last: null, now: null, history: [] };
       this.ports.set(number, own);
       const before = own.last;
-      if (before && at - before.at < 0.2) continue; // the same counters, told again
+      if (before && at - before.at < 0.2) continue; // the same reading
       own.last = { at, counters };
       if (!before) continue;
       const rate = (name) => perSecond(before.counters[name], counters[name], at - before.at);
@@ -35,7 +35,7 @@ export class Rates {
 }
 
 function perSecond(before, after, seconds) {
-  // Counters that went back were begun anew.
+  // Counters that have decreased were reset.
   if (before === null || after === null || after < before) return null;
   return (after - before) / seconds;
 }

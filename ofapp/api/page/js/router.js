@@ -1,4 +1,4 @@
-// Where in the page one is, by the fragment: #/bridge/0000000000000001/fdb?port=eth1
+// The current view, from the fragment: #/bridge/0000000000000001/fdb?port=eth1
 
 export function parse(fragment) {
   const [path, query = ""] = fragment.replace(/^#?\/?/, "").split("?", 2);
@@ -22,7 +22,7 @@ export const go = (path, query) => {
   location.hash = link(path, query);
 };
 
-// Another query for the same view, without a step in the browser's history.
+// Change the query of the view, without a new entry in the browser's history.
 export function amend(route, query) {
   const all = { ...Object.fromEntries(route.query), ...query };
   history.replaceState(null, "", link(route.path, all));

@@ -1,4 +1,4 @@
-// Looks for an address, a vendor, a port or a switch, and shows the way to a host.
+// Search for an address, a vendor, a port or a switch; shows the path to a host.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
@@ -42,12 +42,12 @@ function results(text, { bridges, ports, neighbours, hosts, more }) {
 async function showHost(place, text, route, signal) {
   const mac = text.split(/[:-]/).map((octet) => octet.padStart(2, "0").toLowerCase()).join(":");
   const prefix = mac.slice(0, 8);
-  const [entries, map, told] = await Promise.all([
+  const [entries, map, answer] = await Promise.all([
     entriesOf(mac, signal),
     topology(signal),
     get(["vendors"], { prefix }, signal),
   ]);
-  const vendor = told.vendors[prefix];
+  const vendor = answer.vendors[prefix];
   const places = homes(entries, map);
   const addresses = [...new Set(entries.flatMap((entry) => entry.addresses))];
   render(

@@ -1,4 +1,4 @@
-// Who one is, and the page's front door.  The token is sent once, for a session, and kept nowhere.
+// The user's session, and the login.  The token is sent once to open a session, and not stored.
 
 import { call, get, remove } from "./api.js";
 import { html, render } from "./lit.js";
@@ -6,7 +6,7 @@ import { html, render } from "./lit.js";
 const ROLES = ["viewer", "operator", "admin"];
 
 export const session = {
-  who: null, // as /v1/session tells it
+  who: null, // answer of /v1/session
 
   async load() {
     this.who = await get(["session"]);

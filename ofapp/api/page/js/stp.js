@@ -1,4 +1,4 @@
-// Spanning tree of a switch: what it is told, what it hears, and why each port is in its state.
+// Spanning tree of a switch: parameters, received information, and the reason for each port's state.
 
 import { get } from "./api.js";
 import { recover } from "./actions.js";
@@ -41,7 +41,7 @@ function page(stp, context) {
       ["root path cost", root ? null : count(stp.root_path_cost)],
       ["root port", root ? null : stp.root_port.name],
       ["hello, max age, forward delay", times ? `${times.hello_time} s, ${times.max_age} s, ${times.forward_delay} s` : null],
-      ["topology changes", `${count(change.count)}${change.since === null ? "" : `, the last ${age(change.since)} ago`}${change.port ? ` on ${change.port.name}` : ""}${change.active ? " (told right now)" : ""}`],
+      ["topology changes", `${count(change.count)}${change.since === null ? "" : `, the last ${age(change.since)} ago`}${change.port ? ` on ${change.port.name}` : ""}${change.active ? " (in progress)" : ""}`],
       ["priority", stp.parameters.priority],
     ])}
     ${ports(stp, context)}`;

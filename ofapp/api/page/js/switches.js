@@ -38,13 +38,13 @@ export async function show(place, route, signal) {
       { name: "problems", title: "What is wrong", width: 60, sort: (bridge) => -problemsOf(bridge).length, cell: (bridge) => problemsOf(bridge).map((what) => html`<span class="problem">⚠ ${what} </span>`) },
     ],
   });
-  const told = place.querySelector("p.problem");
+  const problem = place.querySelector("p.problem");
   const look = every(
     10,
     async () => {
       const [known, map] = await Promise.all([bridges(signal), topology(signal)]);
       trees = new Map(map.bridges.map((bridge) => [bridge.datapath_id, bridge]));
-      told.hidden = true;
+      problem.hidden = true;
       table.set(known);
       const away = known.filter((bridge) => !bridge.connected).length;
       render(
@@ -54,8 +54,8 @@ export async function show(place, route, signal) {
     },
     signal,
     (error) => {
-      told.hidden = false;
-      told.textContent = error.message;
+      problem.hidden = false;
+      problem.textContent = error.message;
     },
   );
   const soon = calmly(look, 1000, signal);

@@ -1,13 +1,13 @@
-// A table of any length: only the rows that can be seen are in the page, and more are asked for when
-// the end comes near.  All rows have one height, which the style sheet sets (--row).
+// A table of any length: only visible rows are in the page, and more are requested near the end.  All
+// rows have the same height, which the style sheet sets (--row).
 
 import { html, nothing, render } from "./lit.js";
 
-const SPARE = 8; // rows beyond what is seen, above and below
+const SPARE = 8; // rows beyond the visible ones, above and below
 
 export class Table {
   // columns: [{name, title, cell(row), kind: "number" | "code" | "", sort(row) or none, width in ch}]
-  // key(row): identifies it.  more(): asks for further rows, which `set` brings.
+  // key(row): identifies it.  more(): requests further rows, which arrive by `set`.
   constructor(place, { label, columns, key, more = null, chosen = null, empty = "Nothing here." }) {
     Object.assign(this, { place, label, columns, key, more, chosen, empty });
     this.rows = [];
@@ -26,7 +26,7 @@ export class Table {
     return this.place.querySelector(".scroll");
   }
 
-  // whole: there are no further rows; total: how many there are, null = not known.
+  // whole: there are no further rows; total: number of rows, null = unknown.
   set(rows, { whole = true, total = rows.length } = {}) {
     Object.assign(this, { rows, whole, total });
     this.asked = false;
@@ -74,7 +74,7 @@ export class Table {
     const first = Math.min(Math.max(0, Math.floor(top / this.height) - SPARE), last);
     const end = Math.min(rows.length, first + room + 2 * SPARE);
     render(this.template(rows, first, end), this.place);
-    // Where there is less room the table is moved aside, and no cell is cut.
+    // In a narrow window the table scrolls sideways, so that no cell is cut.
     const wanted = this.columns.reduce((sum, column) => sum + (column.width ?? 12) + 1, 0);
     this.place.querySelector("table").style.minWidth = `${wanted}ch`;
     const [above, below] = this.place.querySelectorAll(".space");

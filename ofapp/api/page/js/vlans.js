@@ -1,4 +1,4 @@
-// The VLANs of a switch, and those that each port is in.
+// The VLANs of a switch and of each port.
 
 import { get } from "./api.js";
 import { html, nothing, render } from "./lit.js";
@@ -7,8 +7,8 @@ import { count, vlanText } from "./words.js";
 
 export async function tab(place, { id, signal }) {
   async function update() {
-    const told = await get(["bridges", id, "vlans"], {}, signal);
-    if (!signal.aborted) render(page(told, id), place);
+    const answer = await get(["bridges", id, "vlans"], {}, signal);
+    if (!signal.aborted) render(page(answer, id), place);
   }
   await update();
   return { update };

@@ -1,20 +1,20 @@
-// The way to a host: each switch knows by which port it is reached, and the map where that port leads.
+// The path to a host: the port from each switch's FDB, and the next switch from the map.
 
 import { get } from "./api.js";
 import { linksByPort } from "./network.js";
 
-// All that is known of an address: [{datapath_id, bridge, vlan, port, type, ...}]
+// All entries of an address: [{datapath_id, bridge, vlan, port, type, ...}]
 export async function entriesOf(mac, signal) {
   return (await get(["fdb"], { mac, limit: 1000 }, signal)).entries;
 }
 
-// Where it is plugged in: entries whose port leads to no switch of ours.
+// Its access ports: entries whose port has no link to another bridge.
 export function homes(entries, map) {
   const links = linksByPort(map.links);
   return entries.filter((entry) => !links.has(`${entry.datapath_id}/${entry.port.number}`));
 }
 
-// {hops: [{datapath_id, entry, link or null}], complete}: from a switch on, port by port.
+// {hops: [{datapath_id, entry, link or null}], complete}: from a switch on, hop by hop.
 export function follow(entries, map, from, vlan) {
   const links = linksByPort(map.links);
   const fits = (entry) => entry.vlan === vlan || entry.vlan === null;
@@ -32,7 +32,7 @@ export function follow(entries, map, from, vlan) {
   return { hops, complete: false };
 }
 
-// The switch from which most is to be seen: the root, or the one that is the farthest away.
+// The switch for the longest path: the root, or the most distant one.
 export function farthest(entries, map, vlan) {
   const ways = map.bridges
     .map((bridge) => ({ id: bridge.datapath_id, way: follow(entries, map, bridge.datapath_id, vlan) }))

@@ -1,14 +1,14 @@
-// Numbers, times and states as people read them.
+// Formats of numbers, times and states.
 
 import { html, nothing } from "./lit.js";
 
-// Without what changes the direction of the text after it: where no element can keep it apart.
+// Remove characters that change the direction of text, where <bdi> is not possible.
 export const unmirrored = (text) => text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
 const UNITS = ["", "k", "M", "G", "T"];
 
 export function scaled(value, unit = "") {
-  // 1234567 -> "1.23 M"; three digits tell enough.
+  // 1234567 -> "1.23 M"; three significant digits.
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   let power = 0;
   while (Math.abs(value) >= 999.5 && power < UNITS.length - 1) {
@@ -39,7 +39,7 @@ export function speed(mbps) {
 }
 
 export function clock(iso) {
-  // UTC of the API in the reader's own time.
+  // The API's UTC in the user's time zone.
   const time = new Date(iso);
   const two = (value) => String(value).padStart(2, "0");
   const hours = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
@@ -51,7 +51,7 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
 
 export const vlanText = (vlan) => (vlan === null ? "every VLAN" : vlan === 0 ? "untagged" : `VLAN ${vlan}`);
 
-// A state is a colour, a shape and a word: none of them has to be seen to know it.
+// A state is a colour, a shape and a word, so that it does not depend on colour alone.
 const SHAPES = { forwarding: "●", learning: "◐", discarding: "✕", disabled: "○", away: "○" };
 
 export function stateBadge(state) {
@@ -71,7 +71,7 @@ export function linkBadge(up) {
     : html`<span class="badge disabled"><span aria-hidden="true">▽</span> down</span>`;
 }
 
-// Pairs of a word and what is said of it; those without a value are left out.
+// Pairs of a term and its value; those without a value are left out.
 export function facts(pairs) {
   const said = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
   return html`<dl class="facts">${said.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
