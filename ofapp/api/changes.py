@@ -27,6 +27,14 @@ class Change:
         return {name: getattr(self, name) for name in self.model_fields_set}  # type: ignore
 
 
+def nested(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of a configuration model that are sections."""
+    types = {name: field.annotation for name, field in model.model_fields.items()}
+    return tuple(
+        name for name, own in types.items() if isinstance(own, type) and issubclass(own, BaseModel)
+    )
+
+
 def changes_of(model: type[BaseModel], leave_out: tuple[str, ...] = ()) -> Any:
     """Make a model with a configuration model's fields and checks, with strict JSON types."""
     fields: dict[str, Any] = {}

@@ -28,9 +28,8 @@ from ofapp.config.base import (
     is_pattern,
     port_number,
 )
-from ofapp.config.derived import core_values, fields_of
+from ofapp.config.derived import core_values, fields_of, section_values, sections_of
 from ofapp.config.lag import Lag, LagName
-from ofapp.config.lldp import LldpBridge
 from ofapp.config.multicast import MdbEntry, MulticastBridge, MulticastSettings, MulticastVlan
 from ofapp.config.port import PortSection
 from ofapp.config.stp import StpBridge
@@ -116,12 +115,11 @@ class MacMove(fields_of(policy.MoveLimit), Model):  # type: ignore[misc]
     """An address that moves more often than `moves` times in `window` s is held for `hold` s."""
 
 
-class BridgeSettings(fields_of(BridgeParams), Model):  # type: ignore[misc]
+class BridgeSettings(sections_of(BridgeParams), fields_of(BridgeParams), Model):  # type: ignore[misc]
     """What holds for a bridge, or as `defaults` for each that does not say otherwise."""
 
     stp: StpBridge = StpBridge()
     multicast: MulticastSettings = MulticastSettings()
-    lldp: LldpBridge = LldpBridge()
     mac_move: MacMove = Field(MacMove(), description="what holds an address that flaps")
     vlans: dict[VidKey, Vlan] = Field({}, description="by VID")
     acls: dict[AclName, Acl] = Field({}, description="access lists, by a name of your own")
@@ -206,7 +204,7 @@ class Bridge(BridgeSettings):
             **core_values(self, BridgeParams),
             stp=self.stp.params(),
             multicast=snooping.params(),
-            lldp=self.lldp.params(),
+            **section_values(self, BridgeParams),
             ports={key: own for key, own in ports.items() if port_number(key) is None},
             multicast_vlans=snooping.vlan_params(),
             numbered={n: own for key, own in ports.items() if (n := port_number(key)) is not None},

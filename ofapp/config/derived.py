@@ -8,7 +8,7 @@ known of several values together the core's dataclass checks when it is made.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -21,8 +21,8 @@ from pydantic import (
     create_model,
 )
 
-from ofapp.bridge.params.parameter import Parameter, declared
-from ofapp.config.base import Model
+from ofapp.bridge.params.parameter import Parameter, Section, declared, sections
+from ofapp.config.base import Flag, Model
 
 Refusal = Callable[[Parameter, Any], str | None]
 """What is wrong with a value, in words."""
@@ -43,6 +43,57 @@ def fields_of(core: type, refusal: Refusal = Parameter.refusal) -> Any:
             ),
         )
     return create_model(f"{core.__name__}Fields", __base__=Model, **fields)
+
+
+class _Section(Model):
+    """Base of derived sections.
+
+    core: the dataclass; switched: whether the bridge runs the protocol only if it is `enabled`.
+    """
+
+    core: ClassVar[type]
+    switched: ClassVar[bool]
+
+    def params(self) -> Any:
+        """The core's value; None where the protocol is off."""
+        off = self.switched and not self.enabled  # type: ignore[attr-defined]
+        return None if off else self.core(**core_values(self, self.core))
+
+
+def sections_of(core: type) -> Any:
+    """A model of the sections of protocols of a dataclass of the core, to be a base beside others.
+
+    A protocol needs no module here: its section is what the core declares (`parameter.Section`).
+    """
+    models = {name: _section(core, name, *own) for name, own in sections(core).items()}
+    fields: dict[str, Any] = {name: (model, model()) for name, model in models.items()}
+    return create_model(f"{core.__name__}Sections", __base__=Model, **fields)
+
+
+def _section(owner: type, name: str, core: type, declared: Section) -> Any:
+    level = owner.__name__.removesuffix("Params")
+    switch: Any = _Section
+    if declared.enables:
+        enabled: Any = Flag, Field(False, description=declared.enables)
+        switch = create_model("Switch", __base__=_Section, enabled=enabled)
+    model: Any = create_model(
+        f"{name.capitalize()}{level}",
+        __base__=(fields_of(core), switch),
+        __doc__=f"{declared.subject} of a {level.lower()}.",
+    )
+    setattr(model, "core", core)
+    setattr(model, "switched", bool(declared.enables))
+    return model
+
+
+def section_values(model: BaseModel, core: type) -> dict[str, Any]:
+    """The sections of protocols that the model has, as values of the core."""
+    return {name: getattr(model, name).params() for name in sections(core)}
+
+
+def section_model(model: type[BaseModel], name: str) -> Any:
+    """The derived model of a section, for annotations."""
+    return model.model_fields[name].annotation
 
 
 def core_values(model: BaseModel, core: type) -> dict[str, Any]:

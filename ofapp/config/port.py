@@ -26,8 +26,7 @@ from ofapp.bridge.params import policy
 from ofapp.bridge.params.params import PortParams
 from ofapp.bridge.ports import vlan
 from ofapp.config.base import MAX_VID, Flag, MemberVlan, Model, Text, member_vlan, vlan_ref
-from ofapp.config.derived import core_values, fields_of
-from ofapp.config.lldp import LldpPort
+from ofapp.config.derived import core_values, fields_of, section_values, sections_of
 from ofapp.config.multicast import MulticastPort
 from ofapp.config.stp import StpPort
 
@@ -189,13 +188,17 @@ class _Described(Model):
     )
 
 
-class PortSection(fields_of(policy.PortPolicy), fields_of(PortParams), _Described):  # type: ignore[misc]
+class PortSection(
+    sections_of(PortParams),  # type: ignore[misc]
+    fields_of(policy.PortPolicy),  # type: ignore[misc]
+    fields_of(PortParams),  # type: ignore[misc]
+    _Described,
+):
     """A port, by its name, a pattern of names, its number, or LOCAL."""
 
     storm: Storm = Field(Storm(), description="Storm control, frames a second.")
     stp: StpPort = StpPort()
     multicast: MulticastPort = MulticastPort()
-    lldp: LldpPort = LldpPort()
 
     def params(self, vid_of: Vids) -> PortParams:
         """The core's value; KeyError for a VLAN's name that is none."""
@@ -204,7 +207,7 @@ class PortSection(fields_of(policy.PortPolicy), fields_of(PortParams), _Describe
             **core_values(self, PortParams),
             stp=self.stp.params(),
             multicast=self.multicast.params(),
-            lldp=self.lldp.params(),
+            **section_values(self, PortParams),
             vlans=self.vlan.params(vid_of),
             policy=policy.PortPolicy(**core_values(self, policy.PortPolicy), storm=storm),
         )

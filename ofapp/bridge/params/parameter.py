@@ -6,7 +6,7 @@ The file's model, the API's document and bodies, the command line's options and 
 follow from that line: a new parameter needs only this declaration and the code that uses it.
 The metadata are plain values (`annotated_types`, PEP 727's `Doc` and those below), so that the
 core needs no validation library.  A field without a `Doc` is no parameter, but a part with separate
-parameters, or internal to the core.
+parameters, or internal to the core.  With `Section` it is a section of the file.
 """
 
 from __future__ import annotations
@@ -41,6 +41,18 @@ class Unset:
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """Obeyed where frames leave a port: with another value than the default, they are checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A field that is a protocol's section of the file, with separate parameters.
+
+    subject: the protocol.  enables: description of `enabled`, the switch of a bridge's section,
+    which is None while the protocol is off.
+    """
+
+    subject: str
+    enables: str = ""
 
 
 _ANY = Interval()
@@ -147,6 +159,20 @@ def declared(owner: type[Any]) -> Mapping[str, Parameter]:
         for field in fields(owner)
     }
     return MappingProxyType({name: own for name, own in found.items() if own is not None})
+
+
+@cache
+def sections(owner: type[Any]) -> Mapping[str, tuple[type[Any], Section]]:
+    """The sections of protocols that a dataclass has, by name: their types and declarations."""
+    hints = get_type_hints(owner, include_extras=True)
+    found = {}
+    for name, hint in hints.items():
+        if get_origin(hint) is Annotated:
+            type_, *metadata = get_args(hint)
+            for own in metadata:
+                if isinstance(own, Section):
+                    found[name] = (get_args(type_) or (type_,))[0], own
+    return MappingProxyType(found)
 
 
 def refusals(value: Any) -> Iterator[tuple[Parameter, Any]]:

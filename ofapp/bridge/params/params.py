@@ -17,6 +17,7 @@ from ofapp.bridge import lldp as discovery
 from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
 from ofapp.bridge.lag.params import LagParams
+from ofapp.bridge.params.parameter import Section
 from ofapp.bridge.params.policy import Limit, Policies, PortPolicy, Rate
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans
 
@@ -32,7 +33,9 @@ class PortParams:
     ] = None
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
     multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
-    lldp: discovery.PortParams = field(default_factory=discovery.PortParams)
+    lldp: Annotated[discovery.PortParams, Section("LLDP")] = field(
+        default_factory=discovery.PortParams
+    )
     vlans: PortVlans = TRANSPARENT
     policy: PortPolicy = field(default_factory=PortPolicy)
 
@@ -73,7 +76,13 @@ class BridgeParams:
     ] = 1_000
     stp: spanning_tree.BridgeParams | None = None
     multicast: snooping.Params | None = None
-    lldp: discovery.BridgeParams | None = None
+    lldp: Annotated[
+        discovery.BridgeParams | None,
+        Section(
+            "LLDP",
+            "Tell the neighbours of each port about this bridge, and hear what they say.",
+        ),
+    ] = None
     ports: Mapping[str, PortParams] = field(default_factory=dict)
     multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
     numbered: Mapping[int, PortParams] = field(default_factory=dict)

@@ -21,11 +21,17 @@ from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
 from ofapp.bridge.lldp.information import capability_names
-from ofapp.config.lldp import LldpBridge, LldpPort
+from ofapp.config.bridge import BridgeSettings
+from ofapp.config.derived import section_model
+from ofapp.config.port import PortSection
 from ofapp.controller.configuration.changes.sections import LLDP
 from ofapp.controller.network import Network
 
 TAG = Tag(name="lldp", description="Neighbours by LLDP (IEEE 802.1AB).")
+
+
+LldpBridge = section_model(BridgeSettings, "lldp")
+LldpPort = section_model(PortSection, "lldp")
 
 
 class LldpBridgeChange(Change, changes_of(LldpBridge)):  # type: ignore[misc]
@@ -90,7 +96,7 @@ class LldpBridgeStatus(BaseModel):
     datapath_id: DatapathId
     bridge: str = Field(description="the bridge's name")
     enabled: bool
-    parameters: LldpBridge
+    parameters: LldpBridge  # type: ignore[valid-type]
     ports: list[LldpPortStatus] = Field(description="those where it runs")
 
 

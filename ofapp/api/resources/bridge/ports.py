@@ -21,7 +21,7 @@ from pydantic import (
 
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
-from ofapp.api.changes import Change, changes_of
+from ofapp.api.changes import Change, changes_of, nested
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import operator, viewer
@@ -43,7 +43,7 @@ PATIENCE = 5.0
 
 TAG = Tag(name="ports", description="Policies of ports, and their VLANs.")
 
-_PORT_FIELDS = changes_of(PortSection, leave_out=("stp", "multicast", "lldp", "vlan", "storm"))
+_PORT_FIELDS = changes_of(PortSection, leave_out=nested(PortSection))
 _VID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_VID}
 _TRUNK: dict[str, Any] = {"type": "array", "minItems": 1, "items": _VID}
 
