@@ -81,8 +81,8 @@ def _section(owner: type, name: str, core: type, declared: Section) -> Any:
         __base__=(fields_of(core), switch),
         __doc__=f"{declared.subject} of a {level.lower()}.",
     )
-    setattr(model, "core", core)
-    setattr(model, "switched", bool(declared.enables))
+    model.core = core  # type: ignore[attr-defined]
+    model.switched = bool(declared.enables)  # type: ignore[attr-defined]
     return model
 
 
