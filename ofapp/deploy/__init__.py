@@ -14,8 +14,8 @@ A session usually comes in over the very NIC that moves, so three ideas carry th
 
 `model` is what a user asks for, `state` what is observed, `wanted` makes the layout of both,
 `checks` says what stands against it; these and `plan` are pure.  `netlink` and `ovsdb`
-touch the host, through pyroute2 and ovsdbapp; `controller_file` changes the controller's file,
-where the uplinks are one port together, by the text that `lagfile` makes.
+touch the host, through pyroute2 and ovsdbapp; `controller_file` writes a drop-in of the
+controller's file where the uplinks form an aggregation, with the text that `lagfile` makes.
 """
 
 from pathlib import Path

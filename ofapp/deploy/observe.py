@@ -5,15 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from ofapp.common.files import read_regular
-from ofapp.deploy.lagfile import LagFileError, lags_in
+from ofapp.deploy.controller_file import read_lags
+from ofapp.deploy.lagfile import LagFileError
 from ofapp.deploy.links import settings
 from ofapp.deploy.netlink import Netlink, has_family
 from ofapp.deploy.ovsdb import observe_switch
 from ofapp.deploy.state import Host, LagFile
 
 CAP_NET_ADMIN = 12
-MAX_BYTES = 4 << 20
 
 
 def observe(kernel: Netlink, database: str, file: str | None = None) -> Host:
@@ -29,16 +28,11 @@ def observe(kernel: Netlink, database: str, file: str | None = None) -> Host:
 
 
 def observe_file(path: str) -> LagFile:
-    """The aggregations in the controller's file."""
+    """The aggregations in the controller's file and its drop-ins."""
     try:
-        return LagFile(path, lags_in(read_text(path)))
+        return LagFile(path, read_lags(path))
     except (OSError, UnicodeDecodeError, LagFileError) as error:
         return LagFile(path, problem=getattr(error, "strerror", None) or str(error))
-
-
-def read_text(path: str) -> str:
-    """OSError, UnicodeDecodeError."""
-    return read_regular(Path(path), MAX_BYTES).decode()
 
 
 def _privileged() -> bool:

@@ -81,24 +81,24 @@ class RemovePort:
 
 @dataclass(frozen=True, slots=True)
 class PutLag:
-    """Have the aggregation in the controller's file, and the controller read it."""
+    """Write a drop-in of the controller's file with the aggregation, and reload the controller."""
 
     file: str
     lag: Lag
 
     def __str__(self) -> str:
-        return f"write into {self.file}, and have the controller read: {self.lag}"
+        return f"write into {self.file}.d, and reload the controller: {self.lag}"
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveLag:
-    """Take the aggregation out of the controller's file again."""
+    """Remove the drop-in with the aggregation, and reload the controller."""
 
     file: str
     lag: Lag
 
     def __str__(self) -> str:
-        return f"take {self.lag.name} of {self.lag.bridge} out of {self.file}"
+        return f"take {self.lag.name} of {self.lag.bridge} out of {self.file}.d"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -63,6 +64,10 @@ class BondedSite(Site):
     def file(self) -> str:
         """The controller's file."""
         return (self.dir / "ofapp.yaml").read_text()
+
+    def drop_ins(self) -> list[Path]:
+        """The drop-ins of the controller's file."""
+        return [*(self.dir / "ofapp.yaml.d").glob("*")]
 
     def close(self) -> None:
         super().close()
@@ -151,7 +156,9 @@ def test_two_nics_move_together_and_come_back(bonded: BondedSite) -> None:
     bonded.deploy("apply", *options)
     wait_for(bonded.bonded, "both cables", seconds=20)
     wait_for(bonded.reachable, "the host to be reached over both", seconds=20)
-    (lag,) = yaml.safe_load(bonded.file())["bridges"]["br0"]["lags"].values()
+    (drop_in,) = bonded.drop_ins()
+    assert bonded.file() == CONFIG
+    (lag,) = yaml.safe_load(drop_in.read_text())["bridges"]["br0"]["lags"].values()
     assert lag["members"] == ["eth0", "eth1"]
     bonded.deploy("confirm")
     assert "nothing to do" in bonded.deploy("plan", *options)
@@ -197,6 +204,7 @@ def test_apply_is_killed_at_every_step(bonded: BondedSite, hand: Runner) -> None
         assert bonded.layout() == before, f"after {step}"
         assert bonded.bridges() == []
         assert bonded.file() == CONFIG, f"after {step}"
+        assert bonded.drop_ins() == [], f"after {step}"
         killed += 1
     assert killed == len(outcome.steps) >= 17
     wait_for(bonded.bonded, "both cables", seconds=20)
@@ -244,10 +252,11 @@ def test_two_nics_become_a_static_aggregation() -> None:
             end.count("tx_packets") > was for end, was in zip(site.uplinks, sent, strict=True)
         )
         site.deploy("confirm")
-        (lag,) = yaml.safe_load(site.file())["bridges"]["br0"]["lags"].values()
+        (drop_in,) = site.drop_ins()
+        (lag,) = yaml.safe_load(drop_in.read_text())["bridges"]["br0"]["lags"].values()
         assert (lag["members"], lag["lacp"]) == (["eth0", "eth1"], "off")
         assert "nothing is wrong" in site.ofapp("doctor", "--db", site.database)
         site.deploy("revert")
         wait_for(site.reachable, "the host to be reached as before", seconds=20)
         assert site.layout() == before
-        assert site.file() == CONFIG
+        assert site.drop_ins() == []
