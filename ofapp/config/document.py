@@ -78,11 +78,13 @@ class Document:
     """faults: of keys that stand there twice; the rest can be used all the same.
 
     ends_marked: the document ends with a line `...`, YAML's mark for that.
+    drop_ins: the files that were merged into it.
     """
 
     root: Node
     faults: tuple[tuple[Place, Path, str], ...] = ()
     ends_marked: bool = False
+    drop_ins: tuple[str, ...] = ()
 
     def place(self, path: Path, of_key: bool = False, same: Callable[[str], str] = str) -> Place:
         """Where the value at `path` begins, or its key; as near as there is something.
@@ -122,7 +124,8 @@ def merged(base: Document, over: Document, same: Callable[[Path], Path]) -> Docu
     same: makes equal what a model takes for the same path.
     """
     root = _merged(base.root, over.root, (), same)
-    return Document(root, (*base.faults, *over.faults), base.ends_marked)
+    faults, files = (*base.faults, *over.faults), (*base.drop_ins, over.root.place.file)
+    return Document(root, faults, base.ends_marked, files)
 
 
 def _merged(base: Node, over: Node, path: Path, same: Callable[[Path], Path]) -> Node:

@@ -137,8 +137,7 @@ def _validated(read: Document, file: str) -> Config:
     found += [_fault(file, read, finding) for finding in wrong]
     if found:
         raise ConfigError(found)
-    if read.ends_marked:
-        config.mark_end()
+    config.came_from(read.ends_marked, read.drop_ins)
     return config
 
 

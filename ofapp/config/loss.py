@@ -24,22 +24,26 @@ _NOT_READ = {"deploy"}  # (by the controller)
 class Extent:
     """How much a file says: by that one sees whether another one lacks much of it.
 
-    ends_marked: see `Config.ends_marked`; settings: the places of single values.
+    ends_marked: see `Config.ends_marked`; settings: the places of single values;
+    drop_ins: the files that were read after it.
     """
 
     ends_marked: bool
     settings: frozenset[tuple[str, ...]]
+    drop_ins: frozenset[str] = frozenset()
 
 
 def extent(config: Config) -> Extent:
     """Of the file that this was read from."""
-    return Extent(config.ends_marked, frozenset(_settings(config)))
+    return Extent(config.ends_marked, frozenset(_settings(config)), frozenset(config.drop_ins))
 
 
 def missing(old: Extent, new: Extent) -> str | None:
     """What makes the new file look cut, in words; None when nothing does."""
     if old.ends_marked and not new.ends_marked:
         return "the last line was `...` and is not there any more: the file looks cut short"
+    if old.drop_ins - new.drop_ins:
+        return None  # a file that was removed was not cut: its settings are meant to go
     before, after = old.settings, new.settings
     gone = len(before - after)
     if before and (not after or (gone > FEW and 2 * gone > len(before))):

@@ -156,6 +156,7 @@ class Config(Model):
 
     _effective: dict[str | None, Bridge] = PrivateAttr(default_factory=dict)
     _ends_marked: bool = PrivateAttr(False)
+    _drop_ins: tuple[str, ...] = PrivateAttr(())
 
     @field_validator("bridges", mode="before")
     @classmethod
@@ -194,9 +195,14 @@ class Config(Model):
         """Whether the file ends with a line `...`, so that one can see that it is complete."""
         return self._ends_marked
 
-    def mark_end(self) -> None:
-        """The file that this was read from ends so."""
-        self._ends_marked = True
+    @property
+    def drop_ins(self) -> tuple[str, ...]:
+        """The drop-ins that were read after the file, in their order."""
+        return self._drop_ins
+
+    def came_from(self, ends_marked: bool, drop_ins: tuple[str, ...]) -> None:
+        """Note how the file ends, and which drop-ins were read after it."""
+        self._ends_marked, self._drop_ins = ends_marked, drop_ins
 
     def warnings(self) -> tuple[str, ...]:
         """What is valid, but likely to surprise."""

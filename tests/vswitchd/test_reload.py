@@ -233,6 +233,34 @@ def test_a_watched_file_is_read_when_it_changes(bridge: Bridge, controller: Cont
     reload(controller)
 
 
+def test_drop_ins_are_merged_into_the_file(bridge: Bridge, controller: Controller) -> None:
+    """Added, wrong, changed and removed: the file is watched with them."""
+    controller.configure(
+        f"watch: true\nbridges: {{'{bridge.dpid16}': {{ports: {{1: {{vlan: 10}}}}}}}}"
+    )
+    reload(controller)
+    goes(bridge, 1, set())
+    drop_in = controller.config_file.with_name(f"{controller.config_file.name}.d") / "more.yaml"
+    drop_in.parent.mkdir()
+
+    def write(vlan: object) -> None:
+        drop_in.write_text(f"bridges:\n  '{bridge.dpid16}':\n    ports: {{2: {{vlan: {vlan}}}}}\n")
+
+    wait_for_reload(controller, lambda: write(10))
+    goes(bridge, 1, {2})
+    write("none")
+    refused = controller.api("POST", "/v1/config/reload")
+    assert refused.status == 409
+    assert f"{drop_in}:3:23: " in str(refused.body)
+    goes(bridge, 1, {2})
+    wait_for_reload(controller, lambda: write(20))
+    goes(bridge, 1, set())
+    wait_for_reload(controller, drop_in.unlink)
+    goes(bridge, 2, {3, 4, LOCAL})
+    controller.configure("")
+    reload(controller, force=True)
+
+
 def test_addresses_of_our_own_wait_for_a_restart(bridge: Bridge, controller: Controller) -> None:
     controller.configure("api: {port: 8081}\nchannel: {host: '::'}")
     told = reload(controller)

@@ -74,10 +74,11 @@ class AcceptedFile:
         try:
             stored = loads(self._storage.read(name, ACCEPTED.limit))
             places = [tuple(map(str, place)) for place in stored["settings"]]
-            return Extent(bool(stored["ends_marked"]), frozenset(places))
+            drop_ins = frozenset(map(str, stored.get("drop_ins", ())))  # since 0.3
+            return Extent(bool(stored["ends_marked"]), frozenset(places), drop_ins)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             LOG.warning(
                 "the extent of the previous configuration file is unknown: %s: %r", name, error
             )
@@ -85,5 +86,9 @@ class AcceptedFile:
 
     def save(self, accepted: Extent) -> None:
         """Store an extent, soon."""
-        data = {"ends_marked": accepted.ends_marked, "settings": sorted(accepted.settings)}
+        data = {
+            "ends_marked": accepted.ends_marked,
+            "settings": sorted(accepted.settings),
+            "drop_ins": sorted(accepted.drop_ins),
+        }
         self._storage.put(ACCEPTED.file(), json.dumps(data).encode(), sync=ACCEPTED.synced)

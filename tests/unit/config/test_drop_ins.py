@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from ofapp.common.yaml_text import yaml_text
 from ofapp.config import Config, ConfigError, load_config, merged_config, parse_config
 from ofapp.config.load import signature
+from ofapp.config.loss import extent, missing
 from tests.unit.config.configs import bridges
+
+QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking such examples takes minutes
 
 
 @pytest.fixture
@@ -126,12 +129,23 @@ def test_the_end_mark_is_that_of_the_file(file: Path) -> None:
     assert parse_config(merged_config(file), "f").ends_marked
 
 
+def test_a_drop_in_that_is_removed_does_not_look_cut_and_one_that_is_emptied_does(
+    file: Path,
+) -> None:
+    drop_in = put(file, "a.yaml", "watch: true\n")
+    before = extent(load_config(file))
+    drop_in.write_text("")
+    assert missing(before, extent(load_config(file))) is not None
+    drop_in.unlink()
+    assert missing(before, extent(load_config(file))) is None
+
+
 def test_without_drop_ins_the_merged_file_is_the_file(file: Path) -> None:
     file.write_text("# mine\nwatch: true\n")
     assert merged_config(file) == file.read_bytes()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20, phases=QUICK)
 @given(bridges(), bridges())
 def test_the_merged_file_means_the_same(
     tmp_path_factory: pytest.TempPathFactory, one: object, other: object
@@ -140,7 +154,7 @@ def test_the_merged_file_means_the_same(
     file.with_name("ofapp.yaml.d").mkdir()
     file.write_text(yaml_text({"bridges": {"br0": one}}))
     put(file, "a.yaml", yaml_text({"bridges": {"br1": other}}))
-    assert parse_config(merged_config(file), "f") == load_config(file)
+    assert parse_config(merged_config(file), "f").bridges == load_config(file).bridges
 
 
 def test_a_drop_in_that_is_added_changed_or_removed_is_noticed(file: Path) -> None:
