@@ -1,6 +1,6 @@
-"""Which cluster this controller is a member of, by the file and the command line.
+"""Settings of a cluster, and joining it at the start.
 
-Nothing of the cluster itself is imported here: a controller that is in none needs none of it.
+The cluster itself is imported only when it is joined: a single controller needs none of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ofapp.common import hub
 from ofapp.common.files import read_regular
-from ofapp.config.cluster import Cluster, endpoint, member_name, split_listener
+from ofapp.config.cluster import Cluster as ClusterSection
+from ofapp.config.cluster import endpoint, member_name, split_listener
 from ofapp.controller.member_events import CLUSTER_WAITING
 from ofapp.controller.state.saving import Emit
 from ofapp.launcher.errors import StartError, check_readable
@@ -24,7 +25,7 @@ from ofapp.launcher.options import CONF
 from ofapp.openflow.switch.mastership.ownership import identity
 
 if TYPE_CHECKING:
-    from ofapp.controller.cluster.cluster import Cluster as Member
+    from ofapp.controller.cluster.cluster import Cluster
     from ofapp.controller.cluster.etcd.history import History
     from ofapp.controller.cluster.peers.surface import Surface
     from ofapp.controller.cluster.sharing.configuration import SharedConfiguration
@@ -43,12 +44,12 @@ MOST_PASSWORD = 4096
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """cluster: as the file says it, with what the command line says; member: this one's name.
+    """Settings of the file and the command line.  member: this member's name.
 
-    ca, cert, key: files, None without TLS; password: of etcd's user.
+    ca, cert, key: files for TLS with etcd, None without it; password: of etcd's user.
     """
 
-    cluster: Cluster
+    cluster: ClusterSection
     member: str
     ca: Path | None = None
     cert: Path | None = None
@@ -56,16 +57,16 @@ class ClusterSettings:
     password: str = ""
 
 
-def settings(filed: Cluster | None, directory: Path) -> ClusterSettings | None:
-    """None where there is to be no cluster; StartError where what is said of it is of no use.
+def settings(filed: ClusterSection | None, directory: Path) -> ClusterSettings | None:
+    """Read and check the settings; None without a cluster.  StartError if they are invalid.
 
-    directory: that of the file, to which its paths are relative.
+    directory: of the file; its paths are relative to it.
     """
     if CONF.cluster is None and filed is None:
         if CONF.member is not None:
             raise StartError("--member needs --cluster, or `cluster:` in the file", status=2)
         return None
-    cluster = filed or Cluster()
+    cluster = filed or ClusterSection()
     if CONF.cluster is not None:
         cluster = cluster.model_copy(update={"etcd": _endpoints(CONF.cluster)})
     if not cluster.etcd:
@@ -86,14 +87,14 @@ def settings(filed: Cluster | None, directory: Path) -> ClusterSettings | None:
 
 
 class Joined(NamedTuple):
-    """What a member has instead of a single controller's state, ownership and configuration."""
+    """State, ownership and configuration of a member, in place of a single controller's."""
 
     state: SharedState
-    owners: Member
+    owners: Cluster
     configuration: SharedConfiguration
 
     def share(self, network: Network) -> None:
-        """Have the network do as a configuration that is pushed, from now on."""
+        """Apply pushed configurations to the network from now on."""
         from ofapp.controller.cluster.sharing.configuration import LocalConfiguration
 
         reloader, lease_keeper = network.reloader, self.owners.lease_keeper
@@ -109,8 +110,7 @@ class Joined(NamedTuple):
 
 def join(settings: ClusterSettings, directory: Path, emit: Emit) -> Joined:
     """Become a member; EtcdError."""
-    from ofapp.controller.cluster.cluster import Cluster as Member
-    from ofapp.controller.cluster.cluster import Membership
+    from ofapp.controller.cluster.cluster import Cluster, Membership
     from ofapp.controller.cluster.etcd.gateway import Access, Gateway
     from ofapp.controller.cluster.etcd.guard import GuardedEtcd
     from ofapp.controller.cluster.etcd.history import History
@@ -129,11 +129,11 @@ def join(settings: ClusterSettings, directory: Path, emit: Emit) -> Joined:
     state = SharedState(directory, emit, etcd, keys)
     own = Membership(keys, settings.member, float(cluster.lease), place)
     configuration = SharedConfiguration(etcd, keys, settings.member, emit)
-    return Joined(state, Member(history, own, state, emit), configuration)
+    return Joined(state, Cluster(history, own, state, emit), configuration)
 
 
 def _wait_for_etcd(history: History, emit: Emit) -> None:
-    """Until its history is known: after a power cut all start at once.  EtcdError."""
+    """Wait until etcd's history is known: after a power cut all start at once.  EtcdError."""
     from ofapp.controller.cluster.etcd.etcd import UnreachableError
 
     end, reported = time.monotonic() + WAIT, False
@@ -152,8 +152,8 @@ def _wait_for_etcd(history: History, emit: Emit) -> None:
             return
 
 
-def surface(settings: ClusterSettings, member: Member) -> Surface:
-    """What the API needs of it; StartError where other members could not reach this one."""
+def surface(settings: ClusterSettings, member: Cluster) -> Surface:
+    """The API's view of the cluster; StartError if other members could not reach this one."""
     from ofapp.controller.cluster.peers.surface import Place, Surface
 
     listen = settings.cluster.listen
@@ -189,7 +189,7 @@ def _endpoints(given: str) -> list[str]:
         raise StartError(f"--cluster: {error}", status=2) from None
 
 
-def _member(cluster: Cluster) -> str:
+def _member(cluster: ClusterSection) -> str:
     if CONF.member is not None:
         try:
             return member_name(CONF.member)

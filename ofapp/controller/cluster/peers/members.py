@@ -23,7 +23,7 @@ from ofapp.common import hub
 from ofapp.controller.cluster.election.placement import Candidate
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Record, modified
 from ofapp.controller.cluster.etcd.values import b64, moment, unbase64
-from ofapp.controller.cluster.peers.identity import Identity
+from ofapp.controller.cluster.peers.identity import Identity, fingerprint
 from ofapp.controller.cluster.peers.registration import Own, Registration
 from ofapp.controller.member_events import (
     CLUSTER_DRAINED,
@@ -56,7 +56,6 @@ class Member:
     address: http: or https: URL for requests of other members.
     lease: its ID in etcd; since: when it joined, seconds since the epoch.
     gone: when its lease ended or was given up, by `time.monotonic`; None while it is present.
-    incarnation: distinguishes its process from earlier and later ones of the same name.
     certificate: of its process, DER; empty before version 0.3.
     awaited: it was present before etcd was wiped or restored, and has not registered again yet.
     """
@@ -66,7 +65,6 @@ class Member:
     lease: int
     since: float
     version: str = ""
-    incarnation: str = ""
     certificate: bytes = b""
     drained: bool = False
     gone: float | None = None
@@ -85,8 +83,7 @@ class Member:
 class Members:
     """The members of one cluster.
 
-    own: this member; incarnation, identity: of its process; prefix: of the cluster's keys, with a
-    slash.
+    own: this member; identity: of its process; prefix: of the cluster's keys, with a slash.
     place: see `registration.Own`.
     """
 
@@ -94,7 +91,6 @@ class Members:
         self.own = own
         self.registration = Registration(etcd, f"{prefix}members/{own}", emit)
         self._place = place
-        self.incarnation = secrets.token_hex(8)
         self.identity = Identity(own)
         self._address = ""
         self._registered: tuple[int, str] | None = None
@@ -124,8 +120,9 @@ class Members:
     def register(self, lease: int, version: str) -> None:
         """Register this member for as long as this lease lives; EtcdError."""
         self._registered = lease, version
-        certificate = b64(self.identity.certificate)
-        own = Own(self._address, version, self.incarnation, self._place, certificate)
+        certificate = self.identity.certificate
+        incarnation = fingerprint(certificate)[:16]
+        own = Own(self._address, version, incarnation, self._place, b64(certificate))
         self.registration.put(own, lease)
 
     def announce(self, address: str) -> None:
@@ -271,14 +268,12 @@ class Members:
         try:
             fields = loads(record.value)
             address, since = str(fields["address"]), moment(fields["since"])
-            version, incarnation = (str(fields.get(key, "")) for key in ("version", "incarnation"))
+            version = str(fields.get("version", ""))
             certificate = unbase64(fields.get("certificate"))
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         before = self._members.get(name)
-        self._members[name] = Member(
-            name, address, record.lease, since, version, incarnation, certificate
-        )
+        self._members[name] = Member(name, address, record.lease, since, version, certificate)
         if before is None or before.gone is not None:
             what = f"member {name} is there" + (f", at {address}" if address else "")
             severity = Severity.INFO
