@@ -30,7 +30,7 @@ EXACT_LEARNED = EXACT & ~(0x7F << 40)  # but whether it is sticky
 
 
 class Feature(IntEnum):
-    """What a flow is for; those of `model.traps` are declared there, with other numbers."""
+    """The purpose of a flow.  The features of traps are declared in `model.traps`."""
 
     BASE = 0x01
     PORT = 0x02

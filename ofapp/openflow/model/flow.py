@@ -66,7 +66,7 @@ def register(name: Register, value: int) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Out of a port; the switch itself drops output to the ingress port."""
+    """Send the frame out of a port; the switch itself drops output to the ingress port."""
 
     port: int
     kind: ClassVar[str] = "output"
@@ -75,7 +75,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class BackOut:
-    """Out of the port that the frame came from (OFPP_IN_PORT)."""
+    """Send the frame out of its ingress port (OFPP_IN_PORT)."""
 
     kind: ClassVar[str] = "output"
     octets: ClassVar[int] = 16
@@ -128,7 +128,7 @@ class Resubmit:
 
 @dataclass(frozen=True, slots=True)
 class ToGroup:
-    """Through a group."""
+    """Send the frame through a group."""
 
     group: int
     kind: ClassVar[str] = "group"
@@ -145,7 +145,7 @@ class SetInPort:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Out of one of the ports that are live, which the switch itself monitors.
+    """Send the frame out of one of the ports that are live, which the switch itself monitors.
 
     ports: the flows of one do not move when another ceases to be live; hash: see `LagParams`;
     basis: seeds the hash.
@@ -240,7 +240,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Drops above `rate` packets a second."""
+    """A meter that drops what is above `rate` packets a second."""
 
     id: int
     rate: int

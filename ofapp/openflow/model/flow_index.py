@@ -1,7 +1,7 @@
 """The flows of a program, found by port or by address as well as by what makes them the same flow.
 
-A bridge of thousands of ports changes one at a time: what is about that one is not looked for
-among all flows.
+A bridge of thousands of ports changes one at a time: the flows of that one are found without
+a search among all flows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Flows(dict[Identity, Flow]):
             self._enter(identity)
 
     def take_out(self, flow: Flow) -> bool:
-        """Remove the flow, or one with the same identity; gives whether there was one."""
+        """Remove the flow, or one with the same identity; returns whether there was one."""
         identity = flow.identity
         if self.pop(identity, None) is None:
             return False

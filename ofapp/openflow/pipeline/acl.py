@@ -79,7 +79,7 @@ def acl_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
 
 
 def acl_meters(desired: Desired) -> Iterator[Meter]:
-    """One for each rule with a rate."""
+    """The meters of rules with a rate."""
     for name, rules in desired.lists.items():
         for entry in rules:
             if entry.rate is not None:
@@ -92,13 +92,13 @@ def rule_meter(name: str, rule: str) -> int:
 
 
 def is_rule_meter(meter: int) -> bool:
-    """Whether a meter is one of these."""
+    """Whether a meter is that of a rule."""
     return bool(meter & _METERS) and not meter >> 31
 
 
 @lru_cache(256)
 def _flows(name: str, rules: tuple[AclRule, ...], metered: bool) -> tuple[tuple[Flow, ...], ...]:
-    """Each rule's flows, without copies: as long as the list is the same, they are."""
+    """Each rule's flows, without copies for mirrors."""
     return tuple(
         tuple(
             _flow(

@@ -135,7 +135,7 @@ def entry_groups(
 
 
 def port_groups(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Group]:
-    """The groups of those of all ports that have one."""
+    """The groups of ports, as far as they have one."""
     for port in ports:
         if not policies.takes_part(port):
             continue
@@ -147,7 +147,7 @@ def port_groups(policies: PortPolicies, ports: Iterable[int]) -> Iterator[Group]
 
 
 def egress_flows(desired: Desired, _metered: bool) -> Iterator[Flow]:
-    """The egress table, for all guarded ones of all ports; nothing where there is none."""
+    """The flows for all guarded ports; none where there is no such port."""
     policies = desired.port_policies
     ports = filter(policies.takes_part, desired.numbers)
     guarded = [port for port in ports if policies.guarded(port)]

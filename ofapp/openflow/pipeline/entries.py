@@ -46,7 +46,7 @@ def desired_entries(
 
 
 class GroupNumbers:
-    """Which OpenFlow group belongs to which entry, on one switch."""
+    """The OpenFlow group of each entry, on one switch."""
 
     def __init__(self, known: Mapping[Key, int] | None = None) -> None:
         self._numbers = dict(known or {})
@@ -62,7 +62,7 @@ class GroupNumbers:
         return number
 
     def release(self, key: Key) -> int | None:
-        """The entry is gone; its group, which may be another's from now on."""
+        """Release the group of an entry that is gone, and return it; another may get it then."""
         number = self._numbers.pop(key, None)
         if number is not None:
             self._used.discard(number)

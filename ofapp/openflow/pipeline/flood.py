@@ -43,7 +43,7 @@ def floods_by_table(desired: Desired, metered: bool) -> bool:
 
 
 def flood_flows(desired: Desired, metered: bool) -> Iterator[Flow]:
-    """Which class a frame's VLAN is in."""
+    """The flows that lead a frame to the flood group of its VLAN's class."""
     if not floods_by_table(desired, metered):
         return
     table, policies = TableId.FLOOD, desired.port_policies

@@ -104,7 +104,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
     """
 
     open: ClassVar[int] = 0
-    """How many are served now."""
+    """Connections that are served now."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
 
     @property
     def behind(self) -> bool:
-        """Whether input from the switch is not handled yet: waiting for it is to go on."""
+        """Whether input from the switch is not handled yet, so that replies may be late."""
         return bool(self._inbox) or self._reader_waits
 
     @property
@@ -205,8 +205,10 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         return True
 
     def fence(self, holds: Callable[[], bool]) -> None:
-        """Send only while this holds, from now on: it is asked right before octets leave, and once
-        it does not hold the connection ends with what is unsent."""
+        """Send only while `holds` is true, as it is called right before octets leave.
+
+        Once it is not, the connection ends, and what is unsent is discarded.
+        """
         self._outbox.fence(holds)
 
     def drained(self, backlog: int = BACKLOG) -> None:
@@ -245,12 +247,12 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         self.send(message)
 
     def end_request(self, xid: int) -> None:
-        """No more replies are wanted."""
+        """End a request: further replies are ignored."""
         self._replies.pop(xid, None)
         self._inbox.urgent.discard(xid)
 
     def unread(self, count: int) -> None:
-        """Count so many bytes of replies more, or fewer, as waiting for their requester."""
+        """Add bytes of replies that wait for their requester, or subtract them."""
         self._unread_replies += count
         if count < 0:
             self._room.set()
@@ -315,7 +317,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 self._work_ready.set()
 
     def _let_others(self) -> None:
-        """Between two reads: a busy switch must not starve the others, nor fill the memory."""
+        """Yield between reads: a busy switch must not starve the others or fill the memory."""
         if self._outbox.size > MOST_UNSENT:
             self.drained(MOST_UNSENT)
         if self._inbox.weight > LEAST_UNREAD or self._unread_replies > LEAST_OF_REPLIES:
@@ -355,7 +357,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         return self._inbox.has_prompt or (bool(self._inbox) and self._outbox.size <= BACKLOG)
 
     def _work(self) -> None:
-        """A slice of what waits."""
+        """Handle a slice of what waits."""
         if self._working:  # an app's handler waits for something
             return
         self._working = True
@@ -370,7 +372,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self._note_throttling()
 
     def _work_on(self) -> bool:
-        """The next thing, what is urgent first; gives whether there was any."""
+        """Handle the next item, urgent ones first; returns whether there was one."""
         inbox = self._inbox
         if self.state == DEAD_DISPATCHER:
             return False
@@ -420,7 +422,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
             self.acknowledge_echo_reply(xid)
 
     def _handle_frames(self, frames: list[Frame]) -> None:
-        """Frames of one kind that arrived together are handed over together; all in their order."""
+        """Pass frames of one kind that arrived together on together; all in their order."""
         if self.listener is None:
             return
         for trap, group in groupby(frames, key=_trap):
@@ -485,7 +487,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
                 self._dispatch(type_, message)
 
     def _end_handshake(self, ports: bytes) -> None:
-        """Do as os-ken does when it has the ports; code that needs them requests them again."""
+        """End the handshake as os-ken does; code that needs the ports requests them again."""
         if not has_more(ports):
             self.set_state(MAIN_DISPATCHER)
 
@@ -503,7 +505,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         )
 
     def _dispatch(self, type_: int, message: bytes) -> None:
-        """os-ken's way: an object, then the handlers of all apps."""
+        """Parse a message with os-ken and call the handlers of all apps."""
         try:
             parsed = parse(self, message)
             if self.ofp_brick is None:

@@ -29,11 +29,11 @@ class Unreplied(list[int]):
         self._asked: dict[int, float] = {}
 
     def append(self, xid: int) -> None:
-        """A request is being sent."""
+        """Note that a request is sent."""
         self._asked[xid] = time.monotonic()
         super().append(xid)
 
     def remove(self, xid: int) -> None:
-        """It was replied to; ValueError when it is none of these."""
+        """Take in the reply to a request; ValueError for a request that was not sent."""
         super().remove(xid)
         self.round_trip = time.monotonic() - self._asked.pop(xid)

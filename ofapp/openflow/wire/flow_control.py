@@ -23,7 +23,7 @@ SMALLEST, LARGEST = 8 << 10, 256 << 10
 SHARED = 16 << 10
 """Bytes of a portion while other bridges of the same ovs-vswitchd wait for their turn."""
 MARK = 4 << 10
-"""Bytes that may go without a question."""
+"""Bytes between two barriers."""
 PATIENCE = 0.01
 """Seconds that a portion should take."""
 HOST = 240
@@ -62,16 +62,16 @@ class FlowControl:
         return self._sent - self._answered < MARK and self._thread.has_room(self)
 
     def wait(self) -> None:
-        """Something is to be sent: `ready` is called when it may be."""
+        """Ask for a turn to send: `ready` is called when it comes."""
         if self._sent - self._answered < MARK:
             self._thread.wait(self)
 
     def end(self, now: float) -> None:
-        """Nothing more is sent: others have their turn."""
+        """End: nothing more is sent, and others have their turn."""
         self._thread.over(self, now)
 
     def unused(self, now: float) -> None:
-        """Its turn has come, and nothing was to be sent."""
+        """Give the turn back, as nothing was to be sent."""
         if self._marked <= self._answered:
             self._thread.over(self, now)
 
@@ -82,12 +82,12 @@ class FlowControl:
         return (size // 2 if self._halved else size) // HOST
 
     def sent(self, count: int) -> bool:
-        """So many bytes went out; gives whether it is time to ask."""
+        """Count bytes that were sent; returns whether a barrier is due."""
         self._sent += count
         return self._sent - self._marked >= MARK
 
     def mark(self, now: float = 0.0) -> int:
-        """A question goes out now; gives what an answer to it is about."""
+        """Note that a barrier is sent now; returns the mark for its reply."""
         self._marked = self._sent
         if not self._quick:
             self._thread.sent(self, now)
@@ -95,7 +95,7 @@ class FlowControl:
         return self._sent
 
     def answered(self, mark: int, asked: float, now: float) -> None:
-        """The question of that mark, asked at `asked`, is answered."""
+        """Handle the reply to the barrier with that mark, which was sent at `asked`."""
         gained, self._answered = mark - self._answered, max(self._answered, mark)
         if gained <= 0:
             return
@@ -113,14 +113,14 @@ class FlowControl:
 
 
 class _Costs:
-    """The line through what portions took: `each` byte, and `any` portion, in seconds."""
+    """Linear estimate of the seconds that `each` byte and `any` portion take."""
 
     def __init__(self) -> None:
         self.each = self.any = 0.0
         self._count = self._bytes = self._seconds = self._squares = self._products = 0.0
 
     def saw(self, size: int, seconds: float) -> None:
-        """A portion of so many bytes took so long."""
+        """Take in how many seconds a portion of `size` bytes took."""
         self._count = self._count * _MEMORY + 1
         self._bytes = self._bytes * _MEMORY + size
         self._seconds = self._seconds * _MEMORY + seconds

@@ -27,7 +27,7 @@ PERIOD = 1.0
 
 
 class Pending(Protocol):
-    """A connection."""
+    """A connection, as far as its handshake goes."""
 
     address: Any
 
@@ -44,7 +44,7 @@ class Pending(Protocol):
 
 
 class Handshakes:
-    """emit: emits an event, about no bridge.
+    """Connections before the end of their handshake.  emit: emits an event, about no bridge.
 
     counters: connections closed because they came to nothing (`late`), or were too many (`crowd`);
     times when no connection could be taken (`full`).
@@ -56,7 +56,7 @@ class Handshakes:
         self._waiting: dict[Pending, float] = {}  # the first that came is first
 
     def add(self, connection: Pending, now: float) -> None:
-        """Take in a connection; where there are too many, the peer with the most loses one."""
+        """Add a connection; where there are too many, close one of the peer with the most."""
         self._waiting[connection] = now
         if len(self._waiting) <= MOST:
             return
@@ -78,7 +78,7 @@ class Handshakes:
                 self._close(connection, "late", f"it has not within {PATIENCE:.0f} s")
 
     def report_full(self, why: str) -> None:
-        """No connection can be taken, for want of descriptors, say; "": one can again."""
+        """Report that no connection can be accepted, and why; "": one can again."""
         self.counters["full"] += bool(why)
         if why:
             message = f"no switch can connect: {why}; those that are connected are served"
@@ -87,7 +87,7 @@ class Handshakes:
             self._emit(None, OPENFLOW_FULL_CLEARED.event("switches can connect again"))
 
     def watch(self) -> None:
-        """Review periodically, for ever."""
+        """Review periodically."""
         while True:
             hub.sleep(PERIOD)
             self.review(time.monotonic())

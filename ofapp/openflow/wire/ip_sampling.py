@@ -14,7 +14,7 @@ SAVED = 500
 
 
 class IpSampling:
-    """left: how many frames may be read now; the reader subtracts what it has read."""
+    """Budget of frames.  left: how many may be read now; the reader subtracts what it has read."""
 
     def __init__(self, left: int = SAVED) -> None:
         self.left = left

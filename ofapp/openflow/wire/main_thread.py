@@ -5,10 +5,11 @@ hundred addresses for each of sixty bridges at the same time are a second of wor
 them wait as long.  So a few portions only are under way to one ovs-vswitchd at a time, and its
 bridges take turns.
 
-No switch says which process it runs in.  Connections from one address are taken for bridges of one
-ovs-vswitchd, and their answers show whether they are: as long as these come soon, one portion more
-may be under way, so that switches behind a NAT do not wait for each other.  Answers that come late
-halve what may be under way.  A bridge that is alone at its address waits for none.
+Switches do not report which process they run in.  Connections from one address are taken for
+bridges of one ovs-vswitchd, and their answers show whether they are: as long as these come soon,
+one portion more may be under way, so that switches behind a NAT do not wait for each other.
+Answers that come late halve what may be under way.  A bridge that is alone at its address waits
+for none.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ STUCK = 1.0
 
 
 class Portion(Protocol):
-    """A connection's window, as this sees it."""
+    """The flow control of one connection."""
 
     ready: Callable[[], None]
-    """Called when it is the connection's turn; `MainThread.over` says that it made no use of it."""
+    """Called when it is the connection's turn; `MainThread.over` gives the turn back."""
 
 
 class MainThread:
@@ -51,16 +52,16 @@ class MainThread:
         return bool(self._waiting)
 
     def wait(self, portion: Portion) -> None:
-        """A connection has something to send: `Portion.ready` is called when it is its turn."""
+        """Ask for a turn for a connection: `Portion.ready` is called when it comes."""
         if portion not in self._under_way:
             self._waiting[portion] = None
 
     def sent(self, portion: Portion, now: float) -> None:
-        """A connection's portion is under way."""
+        """Note that a connection's portion is under way."""
         self._under_way[portion] = now
 
     def answered(self, portion: Portion, now: float) -> None:
-        """The switch has carried it out."""
+        """Note that the switch has carried a portion out."""
         since = self._under_way.pop(portion, None)
         if since is not None:
             took = now - since
@@ -71,13 +72,13 @@ class MainThread:
         self._hand_on(now)
 
     def over(self, portion: Portion, now: float) -> None:
-        """A connection has ended, or makes no use of its turn."""
+        """End the turn of a connection that has ended or has nothing to send."""
         self._waiting.pop(portion, None)
         self._under_way.pop(portion, None)
         self._hand_on(now)
 
     def review(self, now: float) -> None:
-        """Forget portions without an answer, so that others go on; to be called periodically."""
+        """Forget portions without an answer, so that others go on; call it periodically."""
         for portion, since in list(self._under_way.items()):
             if now - since > STUCK:
                 del self._under_way[portion]

@@ -1,7 +1,7 @@
 """The send queue of one connection.
 
 A sender never waits for the peer.  What was queued goes out together: with the
-hub's next pass at the latest, as far as there is room, and the rest from a greenlet that waits.
+hub's next pass at the latest, as far as the socket takes it, and the rest from a greenlet.
 Few connections ever have such a rest, so that to send costs no change of greenlets.
 
 A fence is asked here, right before each system call that sends: however long the process was
@@ -27,7 +27,7 @@ class FencedError(OSError):
 
 
 class Outbox:
-    """sent: called when something has gone out.
+    """The queue.  sent: called when something was sent.
 
     size: bytes that are not sent yet.
     """
@@ -46,7 +46,7 @@ class Outbox:
         self._drained = hub.Event()
 
     def put(self, data: bytes, last: bool = False) -> None:
-        """Have it sent; last: `run` ends then."""
+        """Queue data; last: `run` ends when it is sent."""
         self._last |= last
         if data:
             self._parts.append(data)
@@ -65,11 +65,11 @@ class Outbox:
         self.flush()
 
     def fence(self, holds: Callable[[], bool]) -> None:
-        """From now on send only while this holds; once it does not, `run` ends by FencedError."""
+        """Send only while `holds` is true; once it is not, `run` ends with FencedError."""
         self._holds = holds
 
     def flush(self) -> None:
-        """Send at once what goes at once."""
+        """Send at once as much as the socket takes."""
         if self._sending or self._ended:
             return
         if self._parts and not self._last and (self._holds is None or self._holds()):
@@ -87,7 +87,7 @@ class Outbox:
             self._drained.wait()
 
     def run(self) -> None:
-        """Send what cannot go at once, until the last of it; OSError, FencedError."""
+        """Send what the socket did not take at once, until the last; OSError, FencedError."""
         try:
             while not self._ended:
                 self._ready.wait()
@@ -105,7 +105,7 @@ class Outbox:
             self.end()
 
     def end(self) -> None:
-        """Nothing can be sent any more."""
+        """End: nothing can be sent any more."""
         self._ended = True
         self._sent = _nothing  # breaks a reference cycle that only the garbage collector would find
         self._parts = []

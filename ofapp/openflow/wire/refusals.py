@@ -22,7 +22,7 @@ from ofapp.openflow.wire.messages import bundle
 QUIET = 60.0
 """Seconds without another refusal after which what hosts bring about is over."""
 KINDS = 32
-"""Kinds told apart; a switch can invent any number of errors."""
+"""Kinds that are distinguished; a switch can invent any number of errors."""
 
 _ERROR = struct.Struct("!HH")
 _EXPERIMENTER = 0xFFFF
@@ -133,7 +133,7 @@ class Refusals:
         return not any(standing.refusal.learned for standing in self._standing.values())
 
     def add(self, refusal: Refusal, now: float) -> list[Event]:
-        """One more; the event for the first of its kind."""
+        """Count a refusal; returns the event for the first of its kind."""
         what, why = refusal.what, refusal.why
         if (what, why) not in self._standing and len(self._standing) >= KINDS:
             refusal = refusal._replace(what="other things", why="for several reasons")
@@ -152,7 +152,7 @@ class Refusals:
         return [event]
 
     def checked(self, began: float, now: float) -> list[Event]:
-        """A check that began then has put in again what was missing: what is over."""
+        """Take in that a check, begun at `began`, has put back what was missing; returns events."""
         events = []
         for key, standing in list(self._standing.items()):
             lasting = standing.refusal.learned or not standing.refusal.holds

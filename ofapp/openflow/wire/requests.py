@@ -1,4 +1,4 @@
-"""Questions to a switch, answered as they come in."""
+"""Requests to a switch, and the replies as they come in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ofapp.openflow.wire.messages.multipart import BODY, has_more
 from ofapp.openflow.wire.messages.parse import EndlessError, parse
 
 PATIENCE = 10.0
-"""Seconds without any reply after which a switch is taken to have nothing more to say."""
+"""Seconds without any reply after which a request has failed."""
 
 MOST = 1 << 25
 """Bytes of an answer: the flows of a switch with 4,094 VLANs on 48 ports take less."""
@@ -45,7 +45,7 @@ class _Size:
         self._channel, self._what, self._left = channel, what, most
 
     def fits(self, reply: bytes) -> bool:
-        """Whether there is room for one more part; when there is none the connection ends."""
+        """Count one more part and return whether it fits; if not, the connection ends."""
         self._left -= len(reply)
         if self._left < 0 and not self._channel.dead:
             self._channel.fail(self.error())
@@ -175,7 +175,7 @@ def ask_once(
 
 
 class _Numbered:
-    """Gets the number of a message that is bytes already."""
+    """Stand-in for a message that is bytes already, to get its transaction id."""
 
     def set_xid(self, xid: int) -> None:
         pass

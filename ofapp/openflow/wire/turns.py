@@ -29,7 +29,7 @@ class Share:
 
 
 class Turns:
-    """Hands out turns; one object for all that share a thread.
+    """The scheduler; one object for all that share a thread.
 
     clock: seconds, of any origin.  call_soon, park, current: see `hub`.
     """
@@ -114,7 +114,7 @@ class Budget:
         return self._left
 
     def spend(self, seconds: float) -> None:
-        """So much work was done."""
+        """Subtract seconds of work that was done."""
         self._left -= seconds
 
 

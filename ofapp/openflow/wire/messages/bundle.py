@@ -1,4 +1,4 @@
-"""Several changes as one: a switch applies a bundle's flows and groups together or not at all.
+"""Bundles: a switch applies the flows and groups of one together or not at all.
 
 OpenFlow has bundles from version 1.4 on; for 1.3 they are ONF's extension EXT-230, which Open
 vSwitch speaks.  No frame ever meets half of a new configuration.  Meters cannot be part of one.

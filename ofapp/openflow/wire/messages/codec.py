@@ -251,7 +251,10 @@ def _flow_mod(
     out: tuple[int, int] = (ofp.OFPP_ANY, ofp.OFPG_ANY),
     instructions: bytes = b"",
 ) -> bytes:
-    """match: OXM fields; timeouts: idle, hard; out: the port and the group that deletes ask for."""
+    """Encode a flow-mod.
+
+    match: OXM fields; timeouts: idle, hard; out: the port and the group that deletes ask for.
+    """
     length = 4 + len(match)
     head = _FLOW_MOD.pack(
         ofp.OFP_VERSION,
@@ -359,7 +362,7 @@ def _action(action: Action) -> list[Any]:
 
 
 def _read_action(action: Any) -> Forwarding:
-    """One that a bucket of ours may have; what it cannot be is as good as an output to nowhere."""
+    """Read an action that a bucket of ours may have; any other becomes an output to no port."""
     match action:
         case parser.OFPActionOutput():
             return BackOut() if action.port == ofp.OFPP_IN_PORT else Output(action.port)

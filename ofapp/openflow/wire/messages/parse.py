@@ -42,7 +42,7 @@ _PARSERS = ("os_ken.", __name__)
 
 
 class _Watch:
-    """running: a parser may be interrupted; overrun: it was."""
+    """State of the watch.  running: a parser may be interrupted; overrun: it was."""
 
     running = False
     overrun = False
