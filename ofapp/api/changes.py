@@ -1,12 +1,17 @@
-"""Bodies of PATCH: some fields of a configuration model; omitted fields keep their values."""
+"""Changes of settings, and bodies of PATCH: omitted fields keep their values."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec
 
 from pydantic import BaseModel, BeforeValidator, Field, Strict, StrictBool, StrictInt, create_model
 
 from ofapp.api.base import Input, json_number
+from ofapp.api.problems import refused
+from ofapp.controller.state.saving import Ticket
+
+P = ParamSpec("P")
 
 _WHOLE = Annotated[int, BeforeValidator(json_number)]
 _FRACTION = Annotated[float, BeforeValidator(json_number)]
@@ -25,6 +30,13 @@ class Change:
     def values(self) -> dict[str, Any]:
         """The fields that are given."""
         return {name: getattr(self, name) for name in self.model_fields_set}  # type: ignore
+
+
+def make_change(change: Callable[P, Ticket], *arguments: P.args, **options: P.kwargs) -> None:
+    """Make a change and wait until it is saved; 409 if it is refused, 503 or 507 if not saved."""
+    with refused(409):
+        saved = change(*arguments, **options)
+    saved.wait()
 
 
 def nested(model: type[BaseModel]) -> tuple[str, ...]:

@@ -158,23 +158,23 @@ class Bridge(BridgeSettings):
         fitting = [key for key in self.ports if is_pattern(key) and fnmatchcase(name, key)]
         return self.ports[max(fitting, key=len)] if fitting else PortSection()
 
-    def told(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """What differs from ofapp's own defaults, in JSON's types; of a VLAN's snooping all that is
         given, as it differs from its bridge's."""
-        told = self.model_dump(mode="json", exclude_defaults=True)
+        values = self.model_dump(mode="json", exclude_defaults=True)
         for vid, vlan in self.vlans.items():
             if own := vlan.multicast.model_dump(mode="json", exclude_unset=True):
-                told["vlans"][str(vid)]["multicast"] = own
-        return told
+                values["vlans"][str(vid)]["multicast"] = own
+        return values
 
     def shown(self) -> dict[str, Any]:
         """An effective bridge as the file would say it, in JSON's types, at its shortest."""
-        told = self.told()
+        values = self.values()
         given = {key: _given(port) for key, port in self.ports.items()}
         for key, port in self.ports.items():
             base = PortSection.model_validate(_underneath(key, given)).model_dump(mode="json")
-            told["ports"][key] = _beyond(port.model_dump(mode="json"), base)
-        return told
+            values["ports"][key] = _beyond(port.model_dump(mode="json"), base)
+        return values
 
     def vlan(self, vid: int) -> Vlan:
         """The section of a VLAN."""
@@ -195,6 +195,15 @@ class Bridge(BridgeSettings):
         }
         # All of it has been checked where it stands, which takes most of what this would take.
         return MulticastBridge.model_construct(**self.multicast.model_dump(), vlans=own)
+
+    def with_snooping(self, snooping: MulticastBridge) -> Self:
+        """A copy with other settings of snooping, also of its VLANs."""
+        own = {name: getattr(snooping, name) for name in MulticastSettings.model_fields}
+        vlans = {
+            vid: self.vlan(vid).model_copy(update={"multicast": snooping.vlan(vid)})
+            for vid in self.vlans.keys() | snooping.vlans.keys()
+        }
+        return self.model_copy(update={"multicast": MulticastSettings(**own), "vlans": vlans})
 
     def params(self) -> BridgeParams:
         """The core's value of an effective bridge; KeyError for a VLAN's name that is none."""

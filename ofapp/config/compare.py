@@ -101,7 +101,7 @@ def _named(*bridges: Bridge) -> set[str]:
 
 
 def _tree(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[str, Any]:
-    tree = bridge.told()
+    tree = bridge.values()
     for name in sorted(named):
         if name not in bridge.ports:
             port = bridge.port(name, numbers.get(name, -1))

@@ -155,7 +155,7 @@ class Connections:
         self._begun(datapath_id)
         emit = self._dispatcher.emit
         emit(bridge, BRIDGE_CONNECTED.event(f"connected from {_address(channel)}"))
-        for event in self._running.doubts(datapath_id):
+        for event in self._running.ambiguities(datapath_id):
             emit(bridge, event)
         session.start()
 

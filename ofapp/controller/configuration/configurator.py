@@ -88,7 +88,7 @@ class Configurator:
     def settled(self, bridge: Bridge) -> None:
         """Finish a change of the file: store the entries, log ambiguous sections."""
         self._entries.save(bridge)
-        for event in self._running.doubts(bridge.datapath_id):
+        for event in self._running.ambiguities(bridge.datapath_id):
             self._dispatcher.emit(bridge, event)
 
 

@@ -8,7 +8,6 @@ time must not open because a controller has crashed, or another one has taken th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -21,7 +20,6 @@ from ofapp.bridge.ports.port import Port
 from ofapp.config import Config
 from ofapp.config.bridge import Bridge
 from ofapp.config.compare import Numbers, carried, differences
-from ofapp.config.multicast import MulticastBridge, MulticastSettings
 from ofapp.config.port import PortSection
 from ofapp.controller.configuration.events import CONFIG_AMBIGUOUS
 from ofapp.controller.state.document import Store
@@ -47,7 +45,7 @@ class RunningConfiguration:
         self._numbers = numbers
         self._names: dict[int, str] = {}
         self._running: dict[int, Bridge] = {}  # bridges with run-time settings
-        self._worked_out: tuple[Bridge, BridgeParams] | None = None  # the last
+        self._last_params: tuple[Bridge, BridgeParams] | None = None  # of the last bridge
 
     def learn_name(self, datapath_id: int, name: str) -> bool:
         """Learn the bridge's name from its switch; whether other entries of the file apply now."""
@@ -64,7 +62,7 @@ class RunningConfiguration:
         """Entries of the file for this bridge; only the first counts."""
         return self.config.keys(datapath_id, self._names.get(datapath_id))
 
-    def doubts(self, datapath_id: int) -> Iterator[Event]:
+    def ambiguities(self, datapath_id: int) -> Iterator[Event]:
         """Events about two entries of the file for one bridge."""
         keys = self.keys(datapath_id)
         if len(keys) > 1:
@@ -82,9 +80,9 @@ class RunningConfiguration:
     def params(self, datapath_id: int) -> BridgeParams:
         """The settings for the core: one object for all bridges with the same ones in the file."""
         bridge = self.of(datapath_id)
-        if self._worked_out is None or self._worked_out[0] is not bridge:
-            self._worked_out = bridge, bridge.params()
-        return self._worked_out[1]
+        if self._last_params is None or self._last_params[0] is not bridge:
+            self._last_params = bridge, bridge.params()
+        return self._last_params[1]
 
     def port(self, bridge: core.Bridge, port: Port) -> PortSection:
         """Settings of a port that are in force."""
@@ -93,16 +91,6 @@ class RunningConfiguration:
     def set(self, datapath_id: int, bridge: Bridge) -> Ticket:
         """Put settings into force; wait for the ticket until they are saved."""
         return self._set(datapath_id, bridge, self._numbers(datapath_id))
-
-    def update(self, bridge: core.Bridge, **values: Any) -> Ticket:
-        """Set fields of a bridge."""
-        own = self.of(bridge.datapath_id)
-        return self.set(bridge.datapath_id, own.model_copy(update=values))
-
-    def update_port(self, bridge: core.Bridge, port: Port, **values: Any) -> Ticket:
-        """Set fields of a port."""
-        own = self.port(bridge, port).model_copy(update=values)
-        return self.update(bridge, ports={**self.of(bridge.datapath_id).ports, port.name: own})
 
     def restore(self, datapath_id: int) -> list[str]:
         """Restore stored run-time settings, except where the file has changed the same value.
@@ -139,7 +127,7 @@ class RunningConfiguration:
             return self._store.forget(datapath_id)
         self._running[datapath_id] = bridge
         named = {name: numbers[name] for name in bridge.ports if name in numbers}
-        settings = RunTimeSettings(filed.told(), bridge.told(), named)
+        settings = RunTimeSettings(filed.values(), bridge.values(), named)
         return self._store.save(datapath_id, settings)
 
 
@@ -161,13 +149,3 @@ def permanent_entries(bridge: Bridge) -> list[PermanentEntry]:
 def static_keys(entries: Iterable[StaticEntry]) -> set[tuple[int, int]]:
     """(vid, mac) of each."""
     return {(entry.vlan, parse_mac(entry.mac)) for entry in entries}
-
-
-def with_snooping(bridge: Bridge, snooping: MulticastBridge) -> Bridge:
-    """Copy of the bridge with other snooping settings, of its VLANs too."""
-    own = {name: getattr(snooping, name) for name in MulticastSettings.model_fields}
-    vlans = {
-        vid: bridge.vlan(vid).model_copy(update={"multicast": snooping.vlan(vid)})
-        for vid in bridge.vlans.keys() | snooping.vlans.keys()
-    }
-    return bridge.model_copy(update={"multicast": MulticastSettings(**own), "vlans": vlans})

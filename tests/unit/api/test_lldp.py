@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_where_it_is_off_there_is_nothing(network: Network) -> None:
 
     off = some_network()
     assert off.bridges[1].lldp.params is None
-    assert off.lldp.status(off.bridges[1]) == ()
+    assert off.bridges[1].lldp.status(time.monotonic()) == ()
 
 
 def test_the_map_has_what_is_proven_or_marked(client: Any) -> None:

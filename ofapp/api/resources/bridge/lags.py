@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field, field_validator
 
 from ofapp.api.answers import answer
 from ofapp.api.base import BridgePath, DatapathId, NoQuery
-from ofapp.api.changes import Change, changes_of
+from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge
-from ofapp.api.problems import CHANGE, COMMON, documented, field_problem, refused
+from ofapp.api.problems import CHANGE, COMMON, documented, field_problem
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lag.lacp import MemberState
@@ -140,9 +140,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge = find_bridge(network, path.dpid)
         _find(network, bridge, path.lag)
-        with refused(409):
-            saved = network.changes.settings.change_lag(bridge, path.lag, body.values())
-        saved.wait()
+        make_change(network.changes.settings.change_lag, bridge, path.lag, body.values())
         return answer(_detail(network, bridge, path.lag))
 
     return api

@@ -14,9 +14,9 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, utc
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath
-from ofapp.api.changes import Change, changes_of
+from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import find_bridge, find_port
-from ofapp.api.problems import CHANGE, COMMON, documented, refused
+from ofapp.api.problems import CHANGE, COMMON, documented
 from ofapp.api.roles import operator, viewer
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.lldp import AgentStatus, NeighbourStatus, Relative
@@ -179,9 +179,7 @@ def blueprint(network: Network) -> APIBlueprint:
         discards it; 503, 507: it applies, but is not saved.
         """
         bridge = find_bridge(network, path.dpid)
-        with refused(409):
-            saved = network.changes.settings.change(bridge, LLDP, body.values())
-        saved.wait()
+        make_change(network.changes.settings.change, bridge, LLDP, body.values())
         return answer(lldp_view(network, bridge))
 
     @api.patch("/ports/<port>", responses={200: LldpBridgeStatus, **CHANGE})
@@ -194,9 +192,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
-        with refused(409):
-            saved = network.changes.settings.change_port(bridge, port, body.values(), LLDP)
-        saved.wait()
+        make_change(network.changes.settings.change_port, bridge, port, body.values(), LLDP)
         return answer(lldp_view(network, bridge))
 
     return api

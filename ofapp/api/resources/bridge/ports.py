@@ -21,7 +21,7 @@ from pydantic import (
 
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, Input, NoQuery, PortPath, PortRef
-from ofapp.api.changes import Change, changes_of, nested
+from ofapp.api.changes import Change, changes_of, make_change, nested
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, refused
 from ofapp.api.roles import operator, viewer
@@ -272,9 +272,7 @@ def blueprint(network: Network) -> APIBlueprint:
         return bridge, find_port(bridge, path.port)
 
     def change(bridge: Bridge, port: CorePort, values: Mapping[str, Any]) -> Response:
-        with refused(409):
-            saved = network.changes.settings.change_port(bridge, port, values)
-        saved.wait()
+        make_change(network.changes.settings.change_port, bridge, port, values)
         return answer(_detail(network, bridge, port))
 
     @api.get("/ports", responses={200: PortList, **documented(404, 409)})

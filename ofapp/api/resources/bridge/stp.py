@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, DatapathId, NoQuery, PortPath, PortRef
-from ofapp.api.changes import Change, changes_of
+from ofapp.api.changes import Change, changes_of, make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port, port_ref
 from ofapp.api.problems import CHANGE, COMMON, documented, refused
 from ofapp.api.roles import operator, viewer
@@ -305,9 +305,7 @@ def blueprint(network: Network) -> APIBlueprint:
         or those that stay.
         """
         bridge = find_bridge(network, path.dpid)
-        with refused(409):
-            saved = network.changes.settings.change(bridge, STP, body.values())
-        saved.wait()
+        make_change(network.changes.settings.change, bridge, STP, body.values())
         return whole_view(network, bridge)
 
     @api.patch("/ports/<port>", responses={200: StpPortStatus, **CHANGE})
@@ -320,9 +318,7 @@ def blueprint(network: Network) -> APIBlueprint:
         or those that stay, or the port is LOCAL.
         """
         bridge, port = _find(network, path)
-        with refused(409):
-            saved = network.changes.settings.change_port(bridge, port, body.values(), STP)
-        saved.wait()
+        make_change(network.changes.settings.change_port, bridge, port, body.values(), STP)
         return answer(port_view(network, bridge, port))
 
     @api.post(

@@ -15,7 +15,6 @@ from ofapp.bridge.multicast.events import MCAST_PORT_SET, MCAST_SET
 from ofapp.bridge.stp.events import STP_PORT_SET, STP_SET
 from ofapp.config.base import Model
 from ofapp.config.bridge import Bridge as Settings
-from ofapp.controller.configuration.running import with_snooping
 
 
 class Section(NamedTuple):
@@ -49,6 +48,9 @@ class Section(NamedTuple):
 
 STP = Section("stp", "spanning tree", STP_SET, STP_PORT_SET)
 MULTICAST = Section(
-    "multicast", "multicast", MCAST_SET, MCAST_PORT_SET, True, Settings.snooping, with_snooping
+    *("multicast", "multicast", MCAST_SET, MCAST_PORT_SET),
+    on_local=True,
+    read=Settings.snooping,
+    write=Settings.with_snooping,
 )
 LLDP = Section("lldp", "LLDP", LLDP_SET, LLDP_PORT_SET)

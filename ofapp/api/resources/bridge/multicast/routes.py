@@ -11,8 +11,9 @@ from flask_openapi3.models.tag import Tag
 
 from ofapp.api.answers import answer, long
 from ofapp.api.base import BridgePath, NoQuery, PortPath
+from ofapp.api.changes import make_change
 from ofapp.api.lookup import by_number, find_bridge, find_port
-from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem, refused
+from ofapp.api.problems import CHANGE, COMMON, UNSAVED, documented, field_problem
 from ofapp.api.resources.bridge.multicast.models import (
     MulticastBridgeChange,
     MulticastPortChange,
@@ -57,18 +58,14 @@ def blueprint(network: Network) -> APIBlueprint:
     ) -> Response:
         bridge = find_bridge(network, path.dpid)
         own = network.running.of(bridge.datapath_id).snooping()
-        with refused(409):
-            saved = network.changes.settings.change(bridge, MULTICAST, values(own))
-        saved.wait()
+        make_change(network.changes.settings.change, bridge, MULTICAST, values(own))
         return done(bridge)
 
     def set_port(path: PortPath, values: Callable[[MulticastPort], Mapping[str, Any]]) -> Response:
         bridge = find_bridge(network, path.dpid)
         port = find_port(bridge, path.port)
         own = network.running.port(bridge, port).multicast
-        with refused(409):
-            saved = network.changes.settings.change_port(bridge, port, values(own), MULTICAST)
-        saved.wait()
+        make_change(network.changes.settings.change_port, bridge, port, values(own), MULTICAST)
         return answer(next(port_views(network, bridge, [port])))
 
     @api.get("", responses={200: MulticastStatus, **documented(404, 409)})
