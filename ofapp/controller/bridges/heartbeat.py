@@ -29,7 +29,7 @@ class Heartbeat:
         self.lateness = Histogram(LATENESS)
 
     def run(self) -> None:
-        """For ever."""
+        """Beat periodically; does not return."""
         last = time.monotonic()
         while True:
             now = time.monotonic()
@@ -39,8 +39,8 @@ class Heartbeat:
             if now - last - BEAT > UNLIVED:
                 seconds = round(now - last, 1)
                 message = f"the controller stalled for {seconds} s; protocol timers were paused"
-                told = {"seconds": seconds}
-                event = CONTROLLER_STALLED.event(message, data=told)
+                data = {"seconds": seconds}
+                event = CONTROLLER_STALLED.event(message, data=data)
                 self._events.tell(None, event)
             last = now
             hub.sleep(BEAT)

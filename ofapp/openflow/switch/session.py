@@ -47,7 +47,7 @@ from ofapp.openflow.switch.mastership.standby import Standby
 from ofapp.openflow.switch.phase import Phase, Transition, after
 from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.program import Changes, Program, difference
-from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, Way, grace
+from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State, grace
 from ofapp.openflow.switch.queue.learn_queue import LearnQueue
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.flow_control import FlowControl
@@ -143,7 +143,7 @@ class Session:
         self._ticks: float | None = None  # when the bridge's next tick is to be
         self._threads: list[Any] = []
 
-    # How it stands
+    # Status
 
     @property
     def in_line(self) -> bool:
@@ -181,13 +181,13 @@ class Session:
 
         None when it has seen none and no rate is to go down: of a thousand switches most are quiet.
         """
-        intake, was = self._learn_queue, self._learned
-        if not intake.seen and not self.bridge.has_raised_rates:
+        queue, was = self._learn_queue, self._learned
+        if not queue.seen and not self.bridge.has_raised_rates:
             return None
         self._learned = now = self.bridge.addresses.by_port()
-        seen, intake.seen = intake.seen, Counter()
+        seen, queue.seen = queue.seen, Counter()
         learned = {port: max(count - was.get(port, 0), 0) for port, count in now.items()}
-        return Load(seconds, seen, learned, len(intake))
+        return Load(seconds, seen, learned, len(queue))
 
     def report_drops(self, now: float) -> None:
         """Emit events for ports that have more new addresses than the switch takes."""
@@ -201,7 +201,7 @@ class Session:
         desired = self.bridge.desired_as_of_now(params)(portions)
         return difference(before, self._installed.wanted(desired, portions), portions)
 
-    # Its life
+    # Beginning and end
 
     def start(self) -> None:
         """Begin, or wait until no other controller is the switch's master; returns at once."""
@@ -253,7 +253,7 @@ class Session:
         """Another controller took the switch over while this one was away for too long."""
         message = "another controller has taken the switch over: this one lets go of it"
         self._emit(BRIDGE_LOST.event(message))
-        self.channel.close()  # the switch comes again, and finds who it is then
+        self.channel.close()  # the switch connects again, and this one is on standby then
 
     def _keep_in_line(self) -> None:
         for transition in self._upkeep.run(self._switch()):
@@ -321,7 +321,7 @@ class Session:
         if not effects:
             return Changes
         before = self._installed.program.copy()
-        if self._queue.way is not Way.SHUT and used_lists(self.bridge.params):
+        if self._queue.state is not State.CLOSED and used_lists(self.bridge.params):
             self._upkeep.counters.save_acls()
         self.apply(effects)
         if self._queue.crowded:
@@ -335,7 +335,7 @@ class Session:
 
     def confirm(self, done: Callable[[], None]) -> bool:
         """Call `done` once the switch has carried out all; False when something waits."""
-        if self._queue.way is not Way.OPEN:
+        if self._queue.state is not State.OPEN:
             return False
         self._ask_barrier(done)
         return True
@@ -365,10 +365,10 @@ class Session:
             self.bridge.stp.bpdus_left(bpdus, time.monotonic())
             self._wake_in_time()
         self.channel.send(messages)
-        if batch.then is Way.BARRIER:
+        if batch.then is State.BARRIER:
             sent = time.monotonic()
             self._ask_barrier(lambda: self._on_barrier(time.monotonic() - sent), urgent=True)
-        elif batch.then is Way.WORK:
+        elif batch.then is State.PROGRAMMING:
             hub.watch(self.channel.fail, self._reprogram, self._encoder.reprogramming())
         elif self._flow.sent(len(messages)):
             asked = time.monotonic()
@@ -377,21 +377,21 @@ class Session:
 
     def _on_barrier(self, answered: float) -> None:
         """The switch has carried out what closes ports; others hear of it when it has effect."""
-        hub.spawn_after(grace(answered), self._done, Way.BARRIER)
+        hub.spawn_after(grace(answered), self._done, State.BARRIER)
 
     def _reprogram(self, make: Callable[[Portions], bytes]) -> None:
         """Bring the switch in line as a whole, in portions between which others have their turn."""
         messages = make(Portions(self._rest))
-        if self._queue.way is Way.WORK:
+        if self._queue.state is State.PROGRAMMING:
             self.channel.send(messages)
-            self._done(Way.WORK)
+            self._done(State.PROGRAMMING)
 
     def _rest(self) -> None:
         if self.phase is Phase.ENDED:
             raise hub.GreenletExit
         self.channel.turn()
 
-    def _done(self, what: Way) -> None:
+    def _done(self, what: State) -> None:
         self._send(self._queue.done(what))
         self._passed.set()
 
@@ -405,7 +405,7 @@ class Session:
     def _use_turn(self) -> None:
         """Go on, after other bridges of the same ovs-vswitchd were served."""
         self.channel.turn()
-        if self._queue.way is not Way.ENDED:
+        if self._queue.state is not State.ENDED:
             self._opened.set()
             self._catch_up()
         self._flow.unused(time.monotonic())
@@ -531,7 +531,7 @@ class Session:
         message = f"the connection is closed because of an error, and made again: {error!r}"
         self._emit(OPENFLOW_FAULT.event(message))
 
-    # What happens by itself
+    # Timers
 
     def _run(self) -> None:
         while True:

@@ -10,7 +10,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import Barrier, Effect, RemoveDestination, Reprogram, SendFrame, SetFlood
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.openflow.switch.queue import delivery as module
-from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, Way
+from ofapp.openflow.switch.queue.delivery import Batch, DeliveryQueue, OverrunError, State
 from ofapp.openflow.wire.flow_control import MARK, FlowControl
 
 FRAME = SendFrame(frozenset({1}), b"frame")
@@ -24,7 +24,7 @@ class Switch:
         self.flow = FlowControl()
         self.queue: Any = DeliveryQueue(Bridge(1, BridgeParams()), self.flow)
         self.written: list[Effect] = []
-        self.then = Way.OPEN
+        self.then = State.OPEN
 
     def put(self, *effects: Effect) -> None:
         self._take(self.queue.put([*effects]))
@@ -71,7 +71,7 @@ def test_a_switch_that_could_not_be_programmed_is_programmed_again(switch: Switc
 
     with pytest.raises(ValueError, match="malformed"):
         fail()
-    assert switch.queue.way is Way.SHUT
+    assert switch.queue.state is State.CLOSED
     with switch.queue.held():
         switch.put(SECOND)
     switch.open()
@@ -91,18 +91,18 @@ def test_what_is_behind_a_barrier_waits_in_order(switch: Switch) -> None:
     switch.open()
     switch.put(FIRST, Barrier(), SECOND)
     switch.put(THIRD)
-    assert (switch.queue.way, switch.written) == (Way.BARRIER, [FIRST])
+    assert (switch.queue.state, switch.written) == (State.BARRIER, [FIRST])
     switch.answer()
-    assert (switch.queue.way, switch.written) == (Way.OPEN, [FIRST, SECOND, THIRD])
+    assert (switch.queue.state, switch.written) == (State.OPEN, [FIRST, SECOND, THIRD])
 
 
 def test_a_barrier_behind_a_barrier(switch: Switch) -> None:
     switch.open()
     switch.put(Barrier(), FIRST, Barrier(), SECOND)
     switch.answer()
-    assert (switch.queue.way, switch.written) == (Way.BARRIER, [FIRST])
+    assert (switch.queue.state, switch.written) == (State.BARRIER, [FIRST])
     switch.answer()
-    assert (switch.queue.way, switch.written) == (Way.OPEN, [FIRST, SECOND])
+    assert (switch.queue.state, switch.written) == (State.OPEN, [FIRST, SECOND])
 
 
 def test_deletes_that_can_wait_do_so_while_the_switch_is_busy(switch: Switch) -> None:
@@ -124,7 +124,7 @@ def test_what_waits_when_the_connection_ends_is_not_sent(switch: Switch) -> None
     switch.answer()
     switch.open()
     switch.put(SECOND)
-    assert (switch.queue.way, switch.written) == (Way.ENDED, [])
+    assert (switch.queue.state, switch.written) == (State.ENDED, [])
 
 
 def test_a_bridge_that_changes_faster_than_its_switch_confirms_is_refused(
@@ -135,10 +135,10 @@ def test_a_bridge_that_changes_faster_than_its_switch_confirms_is_refused(
     switch.put(FIRST, Barrier())
     for _ in range(4):
         switch.put(SECOND)
-    assert switch.queue.way is Way.BARRIER
+    assert switch.queue.state is State.BARRIER
     with pytest.raises(OverrunError):
         switch.put(THIRD)
-    assert switch.queue.way is Way.ENDED
+    assert switch.queue.state is State.ENDED
     switch.put(THIRD)
     switch.answer()
     assert switch.written == [FIRST]
@@ -155,25 +155,25 @@ class TestReprogramming:
     def test_what_comes_after_it_waits_and_it_is_done_once(self, switch: Switch) -> None:
         switch.put(FIRST, Reprogram(), SECOND, Reprogram())
         switch.put(Reprogram(), THIRD)
-        assert (switch.queue.way, switch.written) == (Way.WORK, [FIRST])
+        assert (switch.queue.state, switch.written) == (State.PROGRAMMING, [FIRST])
         switch.answer()
-        assert switch.queue.way is Way.WORK, "ports have changed again since it was begun"
+        assert switch.queue.state is State.PROGRAMMING, "ports have changed again since"
         switch.answer()
-        assert switch.queue.way is Way.OPEN
+        assert switch.queue.state is State.OPEN
         assert switch.written == [FIRST, SECOND, THIRD]
 
     def test_it_is_done_when_nothing_waits_for_a_barrier_any_more(self, switch: Switch) -> None:
         switch.put(FIRST, Reprogram(), Barrier(), SECOND)
-        assert (switch.queue.way, switch.written) == (Way.BARRIER, [FIRST])
+        assert (switch.queue.state, switch.written) == (State.BARRIER, [FIRST])
         switch.answer()
-        assert (switch.queue.way, switch.written) == (Way.WORK, [FIRST, SECOND])
+        assert (switch.queue.state, switch.written) == (State.PROGRAMMING, [FIRST, SECOND])
         switch.answer()
-        assert (switch.queue.way, switch.written) == (Way.OPEN, [FIRST, SECOND])
+        assert (switch.queue.state, switch.written) == (State.OPEN, [FIRST, SECOND])
 
     def test_a_connection_may_end_meanwhile(self, switch: Switch) -> None:
         switch.put(Reprogram(), FIRST)
         switch.queue.end()
         switch.answer()
         switch.put(SECOND)
-        assert switch.queue.way is Way.ENDED
+        assert switch.queue.state is State.ENDED
         assert switch.written == []

@@ -28,7 +28,7 @@ from ofapp.openflow.switch.audit import comparison, reconciler
 from ofapp.openflow.switch.audit.reconciler import MOST_LATE, Reconciler
 from ofapp.openflow.switch.program import program
 from ofapp.openflow.switch.queue import delivery
-from ofapp.openflow.switch.queue.delivery import Way
+from ofapp.openflow.switch.queue.delivery import State
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.messages import bundle, codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats
@@ -305,7 +305,7 @@ def test_a_configuration_for_many_ports_is_foreseen_done_and_counted_in_portions
     rests.clear()
     turns = setting.switch.turns
     changed = setting.session.reconfigure(setting.bridge.set_params(params, 1.0))
-    assert setting.queue.way is Way.WORK
+    assert setting.queue.state is State.PROGRAMMING
     assert changed().counts() == foreseen.counts()
     assert setting.switch.turns - turns > FEW / PORTION
     assert len(rests) > FEW / PORTION

@@ -23,6 +23,7 @@ from ofapp.bridge.ports.port import Port
 from ofapp.openflow.model.flow import Meter
 from ofapp.openflow.switch.events import BRIDGE_READY
 from ofapp.openflow.switch.mastership.ownership import ReservedOwnership
+from ofapp.openflow.switch.phase import Phase
 from ofapp.openflow.switch.program import Program
 from ofapp.openflow.switch.queue import delivery
 from ofapp.openflow.switch.session import Session
@@ -237,5 +238,35 @@ def test_one_that_has_ended_is_not_left_to_the_garbage_collector(channel: Any) -
         channel._asked.clear()  # as `Channel.serve` does in the end
         del session
         assert [part() for part in gone] == [None] * 5
+    finally:
+        gc.enable()
+
+
+class Granted:
+    """This controller may be master of the switch."""
+
+    def acquire(self) -> None:
+        return None
+
+    def renew(self, _lost: Callable[[], None]) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+
+def test_one_that_waits_for_its_switch_when_it_ends_is_freed_as_well(channel: Any) -> None:
+    channel.unread = lambda _count: None
+    made = Session(channel, Bridge(1, BridgeParams()), lambda *_notice: None, Granted(), False)
+    made.start()
+    while made.phase is Phase.STANDBY or not channel:  # the switch is asked for its meters
+        hub.sleep(0)
+    gone = weakref.ref(made)
+    gc.disable()
+    try:
+        made.stop()
+        del made
+        hub.sleep(0)
+        assert gone() is None
     finally:
         gc.enable()

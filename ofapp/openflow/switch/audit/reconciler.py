@@ -36,7 +36,7 @@ from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.drops import Counters
 from ofapp.openflow.switch.port_status import arrive
 from ofapp.openflow.switch.program import difference, program
-from ofapp.openflow.switch.queue.delivery import Way
+from ofapp.openflow.switch.queue.delivery import State
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_entry, read_flow_stats
 from ofapp.openflow.wire.messages.groups import ask_groups, ask_meters, has_meters
 from ofapp.openflow.wire.messages.portdesc import ask_ports
@@ -100,7 +100,7 @@ class Reconciler:
 
     def _reconcile(self, adopt_static: bool) -> bool:
         """`reconcile`, once; OvertakenError."""
-        first = self._queue.way is Way.SHUT
+        first = self._queue.state is State.CLOSED
         believed = self._bridge.stp.states() if first else None
         ask_ports(self._channel, self._take_ports)
         before = self._installed.program.copy()

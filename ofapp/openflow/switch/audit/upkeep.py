@@ -81,7 +81,7 @@ class Upkeep:
             self._check.set()
         return [*self.refusals.add(refusal, time.monotonic())]
 
-    # What happens by itself
+    # Loops
 
     def run(self, switch: ConnectedSwitch) -> Iterator[Transition]:
         """Keep the switch in line, until the connection ends.

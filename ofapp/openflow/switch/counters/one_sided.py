@@ -42,7 +42,7 @@ class OneSided:
 
     def observe(self, heard: Mapping[int, int], now: float) -> Iterator[Event]:
         """heard: frames by each member since its flow is there."""
-        found: dict[int, Quiet] = {}
+        seen: dict[int, Quiet] = {}
         for lag in self._bridge.lags.desired(self._bridge.params):
             if lag.lacp or len(lag.distributing) < 2:
                 continue
@@ -51,17 +51,17 @@ class OneSided:
                 new = Quiet(now, heard.get(member, 0), total - heard.get(member, 0))
                 old = self._quiet.get(member, new)
                 same = old.heard == new.heard and old.others <= new.others
-                found[member] = quiet = old if same else new
+                seen[member] = quiet = old if same else new
                 frames, seconds = new.others - quiet.others, now - quiet.since
                 if member not in self._told and frames >= ENOUGH and seconds >= LONG:
                     self._told.add(member)
                     yield _told(lag.number, member, frames, seconds)
         for member in [*self._told]:
-            if member not in found or found[member].since == now:
+            if member not in seen or seen[member].since == now:
                 self._told.discard(member)
                 text = PortNumber(member), ": frames come by this member again"
                 yield LAG_ONE_SIDED_CLEARED.event(text, port=member)
-        self._quiet = found
+        self._quiet = seen
 
 
 def _told(lag: int, member: int, frames: int, seconds: float) -> Event:

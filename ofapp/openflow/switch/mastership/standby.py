@@ -42,5 +42,5 @@ class Standby:
         try:
             return self._ownership.acquire()
         except (RequestError, ValueError) as error:
-            LOG.warning("bridge %s: whose is the switch? %s", name, error)
+            LOG.warning("bridge %s: the switch's master is not known: %s", name, error)
             return self.owner or "the switch does not say"

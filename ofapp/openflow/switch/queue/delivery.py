@@ -45,14 +45,14 @@ class OverrunError(Exception):
     """The bridge changes faster than its switch confirms: the connection has to end."""
 
 
-class Way(Enum):
-    """State of the path to the switch."""
+class State(Enum):
+    """State of the queue."""
 
-    SHUT = "it is not known what the switch holds: states and frames are sent once it is"
+    CLOSED = "it is not known what the switch holds: states and frames are sent once it is"
     HELD = "all that the bridge wanted is being sent; later effects wait, but for frames"
     OPEN = "effects are sent as they come"
     BARRIER = "they wait for the answer to a barrier"
-    WORK = "they wait until the switch's new program is computed, in portions"
+    PROGRAMMING = "they wait until the switch's new program is computed, in portions"
     ENDED = "the connection is over"
 
 
@@ -60,11 +60,11 @@ class Batch(NamedTuple):
     """Effects that may be sent now.
 
     then: OPEN; or what has to be done after them, and reported to `DeliveryQueue.done`: BARRIER,
-    ask the switch for a barrier; WORK, compute the switch's program and send it.
+    ask the switch for a barrier; PROGRAMMING, compute the switch's program and send it.
     """
 
     effects: list[Effect]
-    then: Way
+    then: State
 
 
 class DeliveryQueue:
@@ -75,50 +75,50 @@ class DeliveryQueue:
 
     def __init__(self, bridge: Bridge, flow: FlowControl) -> None:
         self.deletes = DeferredDeletes(bridge.addresses)
-        self.way = Way.SHUT
+        self.state = State.CLOSED
         self._ports = bridge.ports
         self._flow = flow
-        self._waiting: list[Effect] = []  # for a barrier's reply, or until the way is open
-        self._unsent: list[Effect] = []  # frames, until the way is open
+        self._waiting: list[Effect] = []  # for a barrier's reply, or until it is open
+        self._unsent: list[Effect] = []  # frames, until it is open
 
     def put(self, effects: list[Effect]) -> Batch | None:
         """Queue effects, and give the batch that may be sent now; OverrunError."""
-        match self.way:
-            case Way.OPEN:
+        match self.state:
+            case State.OPEN:
                 return self._next(effects)
-            case Way.BARRIER | Way.WORK:
+            case State.BARRIER | State.PROGRAMMING:
                 self._wait(effects)
-            case Way.HELD:
+            case State.HELD:
                 self._keep_frames(effects)
                 self._wait([effect for effect in effects if not isinstance(effect, SendFrame)])
-            case Way.SHUT:
+            case State.CLOSED:
                 self._keep_frames(effects)
         return None
 
-    def done(self, what: Way) -> Batch | None:
+    def done(self, what: State) -> Batch | None:
         """The batch that may be sent now that the switch has done this: see `Batch.then`."""
-        if self.way is not what:
+        if self.state is not what:
             return None
-        effects, self._waiting, self.way = self._waiting, [], Way.OPEN
+        effects, self._waiting, self.state = self._waiting, [], State.OPEN
         return self._next(effects)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold effects back while a new switch is programmed; `open` is to follow."""
-        if self.way is Way.SHUT:
-            self.way = Way.HELD
+        if self.state is State.CLOSED:
+            self.state = State.HELD
         try:
             yield
         except BaseException:
-            if self.way is Way.HELD:
-                self._waiting, self.way = [], Way.SHUT
+            if self.state is State.HELD:
+                self._waiting, self.state = [], State.CLOSED
             raise
 
     def open(self) -> Batch | None:
         """The batch that may be sent now that the switch holds what effects build on."""
-        if self.way is Way.SHUT:
-            self.way = Way.OPEN
-        return self.done(Way.HELD)
+        if self.state is State.CLOSED:
+            self.state = State.OPEN
+        return self.done(State.HELD)
 
     def take_unsent(self) -> list[Effect]:
         """The frames that were to be sent before."""
@@ -127,14 +127,14 @@ class DeliveryQueue:
 
     def end(self) -> None:
         """The connection is over: what waited is not for the next one."""
-        self.way = Way.ENDED
+        self.state = State.ENDED
         self._waiting.clear()
         self._unsent.clear()
 
     @property
     def waits(self) -> bool:
         """Whether effects from earlier are still to be sent to the switch."""
-        return self.way in (Way.BARRIER, Way.WORK)
+        return self.state in (State.BARRIER, State.PROGRAMMING)
 
     @property
     def crowded(self) -> bool:
@@ -159,12 +159,12 @@ class DeliveryQueue:
             effects = self.deletes.put_off(effects)
         effects, waiting = until_barrier(effects)
         if waiting is not None:
-            self.way, self._waiting = Way.BARRIER, waiting
+            self.state, self._waiting = State.BARRIER, waiting
         elif self.crowded and Reprogram() in effects:
             at = effects.index(Reprogram())
             self._waiting = [effect for effect in effects[at:] if effect != Reprogram()]
-            effects, self.way = effects[:at], Way.WORK
-        return Batch(effects, self.way)
+            effects, self.state = effects[:at], State.PROGRAMMING
+        return Batch(effects, self.state)
 
 
 def grace(answered: float) -> float:
