@@ -71,7 +71,7 @@ SWEEP = 2.0
 class Membership:
     """This member's place in a cluster.
 
-    keys: of the cluster in etcd; lease: its lifetime in seconds; place: see `registration.Own`.
+    keys: of the cluster in etcd; lease: its lifetime in seconds; place: see `MemberRecord`.
     """
 
     keys: Keys

@@ -17,7 +17,7 @@ from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.election.lease_deadline import clock
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError
-from ofapp.controller.cluster.etcd.keys import Keys, Said
+from ofapp.controller.cluster.etcd.keys import Keys, Statement
 
 LOG = rate_limited(__name__)
 
@@ -60,7 +60,7 @@ class Handover:
         self._etcd = etcd
         self._prefix = keys.wanted
         self._member = member
-        self._wanted: set[Said] = set()
+        self._wanted: set[Statement] = set()
         self._since: dict[int, float] = {}  # when a switch could first be requested
         self._news = hub.Event()
 
@@ -107,7 +107,7 @@ class Handover:
         lease = self._member.lease
         if not lease:
             return False
-        key = Said(claim.datapath_id, self._member.name).key(self._prefix)
+        key = Statement(claim.datapath_id, self._member.name).key(self._prefix)
         self._etcd.put(key, b"", lease)
         end, got = clock() + PATIENCE, False
         while clock() < end and not got:
@@ -117,7 +117,7 @@ class Handover:
         self._etcd.delete(key)
         return got
 
-    def _consider(self, wanted: Said) -> None:
+    def _consider(self, wanted: Statement) -> None:
         claim, name = self._member.serves(wanted.datapath_id), wanted.member
         if claim is None or name == self._member.name or self._member.before(name, claim) is None:
             return
@@ -130,7 +130,7 @@ class Handover:
         if changes.whole:
             self._wanted.clear()
         for change in changes.changes:
-            if (wanted := Said.read(self._prefix, change.key)) is None:
+            if (wanted := Statement.read(self._prefix, change.key)) is None:
                 continue
             if change.record is None:
                 self._wanted.discard(wanted)

@@ -16,7 +16,7 @@ from ofapp.common.rate_limited import rate_limited
 from ofapp.common.request_error import RequestError
 from ofapp.controller.cluster.election.claims import Claim
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError
-from ofapp.controller.cluster.etcd.keys import Keys, Said
+from ofapp.controller.cluster.etcd.keys import Keys, Statement
 
 LOG = rate_limited(__name__)
 
@@ -53,7 +53,7 @@ class Unreachable:
         self._etcd = etcd
         self._prefix = keys.unreachable
         self._member = member
-        self._asked: set[Said] = set()
+        self._asked: set[Statement] = set()
 
     def start(self) -> None:
         """Watch reports of others."""
@@ -71,23 +71,23 @@ class Unreachable:
     # Inside
 
     def _key(self, datapath_id: int) -> str:
-        return Said(datapath_id, self._member.name).key(self._prefix)
+        return Statement(datapath_id, self._member.name).key(self._prefix)
 
     def _handle(self, changes: Changes) -> None:
         for change in changes.changes:
-            said = Said.read(self._prefix, change.key)
-            if change.record is not None and said is not None and said not in self._asked:
-                hub.spawn(self._consider, said)
+            report = Statement.read(self._prefix, change.key)
+            if change.record is not None and report is not None and report not in self._asked:
+                hub.spawn(self._consider, report)
 
-    def _consider(self, said: Said) -> None:
-        claim = self._member.owns(said.datapath_id)
-        if claim is None or said.member == self._member.name:
+    def _consider(self, report: Statement) -> None:
+        claim = self._member.owns(report.datapath_id)
+        if claim is None or report.member == self._member.name:
             return
-        self._asked.add(said)
+        self._asked.add(report)
         try:
             if not self._member.is_heard(claim.datapath_id, ANSWER):
-                self._member.yield_unreachable(claim, said.member)
+                self._member.yield_unreachable(claim, report.member)
         except (EtcdError, RequestError) as error:
             LOG.warning("%016x does not answer, but is kept: %s", claim.datapath_id, error)
         finally:
-            self._asked.discard(said)
+            self._asked.discard(report)

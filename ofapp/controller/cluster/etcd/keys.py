@@ -27,19 +27,19 @@ CLUSTER = "default"
 _BRIDGES = re.compile(r"([a-z]+)-([0-9a-f]{16})(\.json.*)")
 _DOCUMENT = re.compile(r"([0-9a-f]{16})/")
 _SWITCH = re.compile(r"[0-9a-f]{16}")
-_SAID = re.compile(r"([0-9a-f]{16})/([^/]+)")
+_STATEMENT = re.compile(r"([0-9a-f]{16})/([^/]+)")
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """A member's statement about a switch, contained in its key alone: `wanted`, `unheard`."""
 
     datapath_id: int
     member: str
 
     @classmethod
-    def read(cls, folder: str, key: str) -> Said | None:
+    def read(cls, folder: str, key: str) -> Statement | None:
         """Parse a key; None if it is not such a statement."""
-        parts = _SAID.fullmatch(key.removeprefix(folder))
+        parts = _STATEMENT.fullmatch(key.removeprefix(folder))
         return cls(int(parts[1], 16), parts[2]) if parts else None
 
     def key(self, folder: str) -> str:

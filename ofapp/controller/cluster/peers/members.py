@@ -24,7 +24,7 @@ from ofapp.controller.cluster.election.placement import Candidate
 from ofapp.controller.cluster.etcd.etcd import Changes, Etcd, EtcdError, Put, Record, modified
 from ofapp.controller.cluster.etcd.values import b64, moment, unbase64
 from ofapp.controller.cluster.peers.identity import Identity, fingerprint
-from ofapp.controller.cluster.peers.registration import Own, Registration
+from ofapp.controller.cluster.peers.registration import MemberRecord, Registration
 from ofapp.controller.member_events import (
     CLUSTER_DRAINED,
     CLUSTER_DRAINED_CLEARED,
@@ -84,7 +84,7 @@ class Members:
     """The members of one cluster.
 
     own: this member; identity: of its process; prefix: of the cluster's keys, with a slash.
-    place: see `registration.Own`.
+    place: see `registration.MemberRecord`.
     """
 
     def __init__(self, etcd: Etcd, prefix: str, own: str, emit: Emit, place: str = "") -> None:
@@ -122,7 +122,7 @@ class Members:
         self._registered = lease, version
         certificate = self.identity.certificate
         incarnation = fingerprint(certificate)[:16]
-        own = Own(self._address, version, incarnation, self._place, b64(certificate))
+        own = MemberRecord(self._address, version, incarnation, self._place, b64(certificate))
         self.registration.put(own, lease)
 
     def announce(self, address: str) -> None:
@@ -234,7 +234,7 @@ class Members:
             for change in changes.changes
         ):
             hub.spawn(self._register_again, registered)
-        self._say()
+        self._notify()
 
     def _register_again(self, lease: int) -> None:
         """Restore a record that was deleted or replaced, although its lease may live."""
@@ -258,7 +258,7 @@ class Members:
         for name in sorted(before - self._drained):
             what = f"member {name} takes its share again"
             self._emit(None, CLUSTER_DRAINED_CLEARED.event(what, data={"member": name}))
-        self._say()
+        self._notify()
 
     def _found(self, record: Record) -> None:
         name = _name(record.key)
@@ -292,9 +292,9 @@ class Members:
         awaited, self._awaited = self._awaited, set()
         for name in sorted(awaited):
             self._lost(name)
-        self._say()
+        self._notify()
 
-    def _say(self) -> None:
+    def _notify(self) -> None:
         for handle in self._changed:
             handle()
 

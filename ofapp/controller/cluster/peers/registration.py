@@ -23,7 +23,7 @@ class DuplicateError(EtcdError):
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class MemberRecord:
     """Contents of a record besides the time.
 
     incarnation: the process; place: the machine and the state directory, empty where unknown.
@@ -49,7 +49,7 @@ class Registration:
         self.duplicate = ""
         """Where another process runs under this name, in words; empty for none."""
 
-    def put(self, own: Own, lease: int) -> None:
+    def put(self, own: MemberRecord, lease: int) -> None:
         """Register for as long as this lease lives; DuplicateError, EtcdError."""
         value = json.dumps({"since": time.time(), **asdict(own)}, separators=(",", ":")).encode()
         put, there = Put(self._key, value, lease), None
@@ -68,7 +68,7 @@ class Registration:
 
     # Inside
 
-    def _check(self, own: Own, there: Record) -> None:
+    def _check(self, own: MemberRecord, there: Record) -> None:
         """Raise DuplicateError if a record is of another process that may run."""
         try:
             fields = loads(there.value)
