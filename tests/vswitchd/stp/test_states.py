@@ -74,7 +74,8 @@ def test_a_port_without_spanning_tree_lets_bpdus_pass(
         wait_state(controller, bridge, port, "forwarding")
     assert in_datapath(bridge, 4) == "discarding"
     assert bridge.send(1, INFERIOR) == {2, 3, LOCAL}  # as any multicast: not by one that blocks
-    assert bridge.send(3, INFERIOR) == set()
+    # Its flow ends by itself where a busy machine holds the controller up: it is renewed then.
+    wait_for(lambda: bridge.send(3, INFERIOR) == set(), "BPDUs of a port with spanning tree to end")
     assert bridge.send(1, frames.pause(frames.host(1))) == set()
 
 
