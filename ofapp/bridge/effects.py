@@ -107,36 +107,17 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsettled:
-    """The stored spanning tree is no longer valid, except for this.
-
-    To be stored before anything else of the same list is carried out.
-    behind: the address of the bridge behind a port, by the port's name; 0 where there is none.
-    address: that of this bridge; None for one that has had no spanning tree.
-    """
-
-    behind: Mapping[str, int]
-    address: int | None
-
-    @property
-    def valid(self) -> dict[str, Any]:
-        """What of the tree is still valid, as JSON-serialisable data."""
-        return {"behind": dict(self.behind), "address": self.address}
-
-
-@dataclass(frozen=True, slots=True)
 class StateChanged:
     """The state of a protocol has changed, and is to be stored.
 
-    protocol: the name of its stored document.
+    document: the name of its stored document (`controller.state.documents`).
+    valid: what of the stored state is still valid, as JSON-serialisable data; it is stored before
+    anything else of the same list is carried out, and the rest is invalid from then on.  None: the
+    stored state may be used until it is replaced.
     """
 
-    protocol: str
-
-
-@dataclass(frozen=True, slots=True)
-class LacpMoved:
-    """The state of LACP has changed, and is to be stored."""
+    document: str
+    valid: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +249,7 @@ class RemovePorts:
 ForBridge = TopologyChanged | PutPorts | RemovePorts
 """Effects of protocols that `Bridge` carries out itself: its callers do not get them."""
 
-Notice = (
-    Unsettled | StateChanged | LacpMoved | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
-)
+Notice = StateChanged | SpokenFor | BridgeNamed | PortRenamed | InLine | Event
 """Effects that do not concern the switch: the manager of all bridges gets them at once."""
 
 NOTICES: frozenset[type] = frozenset(get_args(Notice))

@@ -16,11 +16,9 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import (
     BridgeNamed,
     InLine,
-    LacpMoved,
     PortRenamed,
     SpokenFor,
     StateChanged,
-    Unsettled,
 )
 from ofapp.bridge.lag.status import LagStatus
 from ofapp.bridge.lldp import AgentStatus
@@ -101,9 +99,7 @@ class Network:
         }
 
         events.audience_changed = lifetime.set_traces
-        dispatcher.on(StateChanged, lambda bridge, own: writers[own.protocol].changed(bridge))
-        dispatcher.on(LacpMoved, lambda bridge, _: writers["lacp"].changed(bridge))
-        dispatcher.on(Unsettled, lambda bridge, own: writers["stp"].invalidate(bridge, own.valid))
+        dispatcher.on(StateChanged, lambda bridge, own: writers[own.document].changed(bridge, own))
         dispatcher.on(PortRenamed, lambda bridge, _: entries.save(bridge))
         dispatcher.on(InLine, lambda bridge, _: entries.save(bridge))
         dispatcher.after(BridgeNamed, configurator.named)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import LacpMoved
+from ofapp.bridge.effects import StateChanged
 from ofapp.bridge.lag import LagParams
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
@@ -20,10 +20,10 @@ def test_what_has_changed_is_written_and_the_next_process_finds_it(tmp_path: Pat
     bridge, state = Bridge(1, PARAMS), State(tmp_path)
     memory = StateWriter(state.snapshots["lacp"], {1: bridge}, {})
     effects = bridge.set_ports(PORTS, 0.0)
-    moved = [effect for effect in effects if isinstance(effect, LacpMoved)]
+    moved = [effect for effect in effects if effect == StateChanged("lacp")]
     assert moved
-    memory.changed(bridge)
-    memory.changed(Bridge(2, PARAMS))  # one that is forgotten by then
+    memory.changed(bridge, StateChanged("lacp"))
+    memory.changed(Bridge(2, PARAMS), StateChanged("lacp"))  # one that is forgotten by then
     memory.check()
     state.finish(5.0)
     assert (tmp_path / "lacp-0000000000000001.json").exists()
@@ -45,7 +45,7 @@ def test_nothing_is_written_twice(tmp_path: Path) -> None:
     bridge, state = Bridge(1, PARAMS), State(tmp_path)
     memory = StateWriter(state.snapshots["lacp"], {1: bridge}, {})
     bridge.set_ports(PORTS, 0.0)
-    memory.changed(bridge)
+    memory.changed(bridge, StateChanged("lacp"))
     memory.check()
     state.finish(5.0)
     state.snapshots["lacp"].forget(1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Effect, SendFrame, SpokenFor, Unsettled
+from ofapp.bridge.effects import Effect, SendFrame, SpokenFor, StateChanged
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import LOCAL_PORT, MAX_PORTS, Port
 from ofapp.bridge.stp import BridgeParams as StpParams
@@ -51,8 +51,8 @@ class Kept:
 
     def told(self, effects: list[Effect]) -> list[Effect]:
         for effect in effects:
-            if isinstance(effect, Unsettled):
-                self.memory.invalidate(self.bridge, effect.valid)
+            if isinstance(effect, StateChanged):
+                self.memory.changed(self.bridge, effect)
         return effects
 
     def answer(self) -> None:
@@ -147,7 +147,7 @@ class TestTreeWriter:
         kept = Kept(tmp_path)
         kept.rest()
         effects = kept.bridge.tick(3.5)  # nobody was heard: edges
-        assert isinstance(effects[0], Unsettled)
+        assert isinstance(effects[0], StateChanged)
         assert any(isinstance(effect, SetPortState) for effect in effects)
         kept.told(effects)
         assert kept.document == {"behind": {"p1": 0, "p2": 0}, "address": ADDRESS}

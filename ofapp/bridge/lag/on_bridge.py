@@ -17,11 +17,11 @@ from typing import Any
 from ofapp.bridge.effects import (
     Barrier,
     Effect,
-    LacpMoved,
     PutPorts,
     RemovePorts,
     SendFrame,
     SetLag,
+    StateChanged,
 )
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.aggregation import SETTLE, Aggregation, Member
@@ -199,7 +199,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             changes.gone.append(removed.number)
             if removed.negotiation is not None:
                 changes.frames += removed.negotiation.end(self.clock.at(now))
-                changes.about.append(LacpMoved())
+                changes.about.append(StateChanged("lacp"))
         for port in everything:
             lag, was = self._member_of(port), before.get(port.number)
             if was is not None and lag is was:
@@ -384,7 +384,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             negotiated = lag.negotiation is not None
             changes.frames += lag.negotiate(self._address, self.clock.at(now))
             if negotiated and lag.negotiation is None:
-                changes.about.append(LacpMoved())
+                changes.about.append(StateChanged("lacp"))
             for member, used in lag.decide(now, self.clock):
                 changes.about.append(_member_event(lag, member, used))
             desired, port = lag.desired(), lag.logical()
@@ -410,7 +410,7 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
             return
         changes.about += lag.negotiation.take_events()
         if lag.negotiation.moved():
-            changes.about.append(LacpMoved())
+            changes.about.append(StateChanged("lacp"))
         frames = lag.negotiation.take_frames()
         if frames and self.clock.runs:  # else it is sent after `go_on`
             changes.frames += [Barrier(), *frames] if opened else frames

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import ClosePort, Effect, SpokenFor, Unsettled
+from ofapp.bridge.effects import ClosePort, Effect, SpokenFor
 from ofapp.bridge.ports.port import LOCAL_PORT, Port
 from ofapp.bridge.protocol import Protocol, Reconfigured
 from ofapp.bridge.state import BridgeState
 from ofapp.bridge.stp import PortState
-from ofapp.bridge.stp.running import RunningTree, read_address, read_behind
+from ofapp.bridge.stp.running import RunningTree, invalid_but, read_address, read_behind
 from ofapp.common.portions import AT_ONCE, Portions
 
 PORTION = 64
@@ -124,7 +124,7 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
             return []
         self.running.tree.leave()
         self.running = None
-        return [Unsettled({}, self._address)]
+        return [invalid_but({}, self._address)]
 
     def _expected(self, now: float) -> list[Port]:
         """The ports to add to a tree that starts, which learns first which of them are up."""
@@ -346,7 +346,7 @@ class SpanningTreeOnBridge(Protocol[stp.BridgeParams]):
         return None if self.running is None else self.running.dump(portions)
 
     def restore(self, data: Any) -> list[str]:
-        """Restore a dump, or the data of `Unsettled`, before any port is known; ValueError."""
+        """Restore a dump, or what was still valid of it, before any port is known; ValueError."""
         if self.params is None:
             raise ValueError("spanning tree is off")
         if isinstance(data, Mapping) and "behind" in data:

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ofapp.bridge import stp
-from ofapp.bridge.effects import Barrier, Effect, SendFrame, Unsettled
+from ofapp.bridge.effects import Barrier, Effect, SendFrame, StateChanged
 from ofapp.bridge.event import Event, PortNumber
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
@@ -51,7 +51,7 @@ class RunningTree:
     """A `SpanningTree` and its ports, by number and name.
 
     address: the bridge's, for its identifier and as the source of BPDUs.
-    behind: the stored neighbours of the ports, as in `Unsettled`.
+    behind: the stored neighbours of the ports, as in `invalid_but`.
     settled: the whole tree is stored; the shell sets it when it has stored that.
     """
 
@@ -114,7 +114,7 @@ class RunningTree:
         return {"tree": dump.dump(self.tree, portions), "names": [*self.ports.items()]}
 
     def behind(self) -> dict[str, int]:
-        """Who is behind the ports, as in `Unsettled`."""
+        """Who is behind the ports, as in `invalid_but`."""
         return {self.ports[port]: bridge for port, bridge in self.tree.behind.items()}
 
     def go_on(self, cautious_until: float, now: float) -> list[Effect]:
@@ -139,7 +139,7 @@ class RunningTree:
         if not self._outdated:
             return []
         self._outdated = False
-        return [Unsettled(self.behind(), self.address)]
+        return [invalid_but(self.behind(), self.address)]
 
     def states(self) -> dict[int, PortState]:
         """The state of each port whose link is up, as the datapath should have it."""
@@ -389,8 +389,17 @@ class RunningTree:
             self.settled, self._cabling = False, self.tree.cabling
 
 
+def invalid_but(behind: Mapping[str, int], address: int | None) -> StateChanged:
+    """The stored tree is no longer valid, except for this.
+
+    behind: the address of the bridge behind a port, by the port's name; 0 where there is none.
+    address: that of this bridge; None for one that has had no spanning tree.
+    """
+    return StateChanged("stp", {"behind": dict(behind), "address": address})
+
+
 def read_behind(data: Any) -> dict[str, int]:
-    """Read the stored `Unsettled.behind`; ValueError."""
+    """Read the stored `behind` of `invalid_but`; ValueError."""
     try:
         return {name: whole(name, bridge, ADDRESS_MASK) for name, bridge in data.items()}
     except AttributeError as error:
@@ -398,7 +407,7 @@ def read_behind(data: Any) -> dict[str, int]:
 
 
 def read_address(data: Mapping[str, Any]) -> int | None:
-    """The bridge's address in `Unsettled`, None where an older release wrote it; ValueError."""
+    """The stored address of `invalid_but`, None where an older release wrote it; ValueError."""
     address = data.get("address")
     return None if address is None else whole("address", address, ADDRESS_MASK)
 

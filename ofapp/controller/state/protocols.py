@@ -6,7 +6,7 @@ LACPDUs corrects that (see `lacp.absence`); no loop can form.
 
 Spanning tree must never resume a tree that a switch or a neighbour does not have: a controller that
 died during a change would continue with a tree that no other bridge uses.  So its state is
-invalidated before the tree changes (only the bridges behind its ports are kept, see `Unsettled`).
+invalidated before the tree changes (only the bridges behind its ports are kept).
 It is stored again once the tree is stable and its switch has carried everything out.
 """
 
@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 from ofapp.bridge.bridge import Bridge
+from ofapp.bridge.effects import StateChanged
 from ofapp.bridge.stp.dump import OtherParametersError
 from ofapp.common import hub
 from ofapp.common.portions import AT_ONCE, PORTION, Portions
@@ -30,14 +31,11 @@ SHARE = 0.02
 """Largest share of time for checks: a thousand changing trees are stored later."""
 
 
-def _restore_tree(bridge: Bridge, data: Any) -> Iterable[str]:
-    if bridge.params.stp is None:
-        return ()
+def _restore_tree(bridge: Bridge, data: Any) -> list[str]:
     try:
-        bridge.stp.restore(data)
+        return [] if bridge.stp.params is None else bridge.stp.restore(data)
     except OtherParametersError as error:
-        return (str(error),)
-    return ()
+        return [str(error)]
 
 
 LACP = Document(
@@ -93,19 +91,14 @@ class StateWriter:
         self._requested: dict[int, _Requested] = {}
         self._woken = hub.Event()
 
-    def changed(self, bridge: Bridge) -> None:
-        """Note that the state of a bridge has changed."""
-        self._requested.pop(bridge.datapath_id, None)
-        self._changed[bridge.datapath_id] = None
-        self._woken.set()
+    def changed(self, bridge: Bridge, change: StateChanged) -> None:
+        """Store a changed state soon, but invalidate the stored one at once if need be.
 
-    def invalidate(self, bridge: Bridge, valid: Any) -> None:
-        """Invalidate the stored state at once, before the effects of its change take place.
-
-        valid: what still holds, stored instead.
+        That is before the effects of the change take place.
         """
-        self._store.invalidate(bridge.datapath_id, valid)
-        self.changed(bridge)
+        if change.valid is not None:
+            self._store.invalidate(bridge.datapath_id, change.valid)
+        self._again(bridge)
 
     def check(self) -> bool:
         """Store what has changed, or ask for confirmation of what is stable since the last check.
@@ -164,7 +157,12 @@ class StateWriter:
             self._store.save(bridge.datapath_id, data)
             document.revision.saved(bridge, revision)
         else:
-            self.changed(bridge)
+            self._again(bridge)
+
+    def _again(self, bridge: Bridge) -> None:
+        self._requested.pop(bridge.datapath_id, None)
+        self._changed[bridge.datapath_id] = None
+        self._woken.set()
 
     def _dump(self, bridge: Bridge, portions: Portions) -> Any:
         assert self._document.dump is not None

@@ -9,7 +9,7 @@ import pytest
 
 from ofapp.bridge import multicast, stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import SendFrame, SetFlood, Unsettled
+from ofapp.bridge.effects import Effect, SendFrame, SetFlood, StateChanged
 from ofapp.bridge.event import Event
 from ofapp.bridge.params.params import BridgeParams, PortParams
 from ofapp.bridge.ports import port as ports_module
@@ -188,15 +188,20 @@ def test_ports_that_open_together_are_one_change_of_the_flood_set() -> None:
     assert [len(e.ports) for e in effects if isinstance(e, SetFlood)] == [31]
 
 
+def _behind(effects: list[Effect]) -> list[object]:
+    """What of the stored tree is still valid, at each change."""
+    return [e.valid["behind"] for e in effects if isinstance(e, StateChanged) and e.valid]
+
+
 def test_edges_that_come_or_go_together_are_written_down_once() -> None:
     edge = PortParams(stp=stp.PortParams(admin_edge=True))
     bridge = Bridge(1, BridgeParams(stp=stp.BridgeParams(), ports={"p*": edge}))
     effects = bridge.put_ports(Switch(30).ports, 0.0)
     behind = dict.fromkeys((f"p{number}" for number in range(1, 31)), 0)
-    assert [e.behind for e in effects if isinstance(e, Unsettled)] == [behind]
+    assert _behind(effects) == [behind]
     effects = bridge.remove_ports(range(1, 30), 1.0)
-    assert [e.behind for e in effects if isinstance(e, Unsettled)] == [{"p30": 0}]
-    first = next(at for at, e in enumerate(effects) if isinstance(e, Unsettled))
+    assert _behind(effects) == [{"p30": 0}]
+    first = next(at for at, e in enumerate(effects) if isinstance(e, StateChanged))
     assert not any(isinstance(e, SetPortState) for e in effects[:first])
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, Unsettled
+from ofapp.bridge.effects import Barrier, ClosePort, Effect, SendFrame, StateChanged
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.stp import BridgeParams as StpParams
 from ofapp.bridge.stp import PortState, SetPortState
@@ -102,8 +102,8 @@ class Session:
 
     def apply(self, effects: list[Effect]) -> None:
         for effect in effects:
-            if isinstance(effect, Unsettled):
-                self.fabric.memory.invalidate(self.bridge, effect.valid)
+            if isinstance(effect, StateChanged):
+                self.fabric.memory.changed(self.bridge, effect)
         if self.waiting is not None:
             self.waiting += effects
         elif self.writes:

@@ -10,7 +10,7 @@ import pytest
 
 from ofapp.bridge import stp
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, LacpMoved, SendFrame, SetLag
+from ofapp.bridge.effects import Barrier, Effect, SendFrame, SetLag, StateChanged
 from ofapp.bridge.event import Event
 from ofapp.bridge.lag.lacp import Actor, SendPdu
 from ofapp.bridge.lag.params import LagParams
@@ -157,7 +157,7 @@ def test_a_controller_that_was_killed_goes_on_with_what_it_wrote_down() -> None:
     lab = Lab()
     lab.plug(M1, M2, X)
     lab.run(50)
-    assert LacpMoved() in lab.effects
+    assert StateChanged("lacp") in lab.effects
     kept = json.loads(json.dumps(lab.bridge.lags.dump()))
     flaps = [member.flaps for member in lab.partner.status().members]
     lab.effects.clear()
@@ -249,7 +249,7 @@ def test_the_partner_is_told_when_the_aggregation_is_taken_away_or_made_static()
         lab.run(5)
         lab.effects.clear()
         lab.apply(lab.bridge.set_params(BridgeParams(lags=params), lab.now))
-        assert LacpMoved() in lab.effects
+        assert StateChanged("lacp") in lab.effects
         assert lab.bridge.lags.dump() == {}  # nobody is to go on with it
         assert not any(sends for _, sends in lab.partner.members.values())
 
