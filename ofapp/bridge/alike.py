@@ -21,14 +21,14 @@ def together(effects: list[Effect]) -> list[Effect]:
     for at, effect in enumerate(effects):
         if isinstance(effect, Event) and effect.severity is Severity.INFO and effect.port:
             alike.setdefault((effect.kind, _story(effect)), []).append(at)
-    told = [*effects]
+    result = [*effects]
     for places in alike.values():
         if len(places) >= MANY:
             events = [event for at in places if isinstance(event := effects[at], Event)]
             for at, event in zip(places, events, strict=True):
-                told[at] = replace(event, severity=Severity.DEBUG)
-            told.append(_sum(events))
-    return told
+                result[at] = replace(event, severity=Severity.DEBUG)
+            result.append(_sum(events))
+    return result
 
 
 def _sum(events: list[Event]) -> Event:

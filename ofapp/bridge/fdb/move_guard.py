@@ -257,7 +257,7 @@ class MoveGuard:
             message = f"{_spoken(address)} is not held down any more"
             effects.append(LetGo(*address))
             effects.append(FDB_HELD_CLEARED.event(message, data=_data(held)))
-        if effects and self._unnamed.told:
+        if effects and self._unnamed.reported:
             effects += self._unnamed.still(held.two for held in self.held.values())
         self._due = min((held.until for held in self.held.values()), default=None)
         if self._refused and len(self.held) < MAX_HELD:

@@ -95,13 +95,13 @@ class Negotiation:
         """Run again after an absence: see `lacp.absence`."""
         self._take(self.actor.go_on(now))
 
-    def speak(self, now: float) -> None:
+    def send_last(self, now: float) -> None:
         """Send the state of all members before a time of silence."""
-        self._take(self.actor.speak(now))
+        self._take(self.actor.send_last(now))
 
-    def last_words(self) -> list[SendFrame]:
+    def last_frames(self) -> list[SendFrame]:
         """The LACPDUs that were sent last, to be repeated."""
-        return [_frame(pdu) for pdu in self.actor.last_words()]
+        return [_frame(pdu) for pdu in self.actor.last_pdus()]
 
     def end(self, now: float) -> list[SendFrame]:
         """Remove all members; gives the last frames for the partner."""

@@ -301,12 +301,12 @@ class Aggregations(Protocol[Mapping[str, LagParams]]):
     def send_last(self, now: float) -> list[Effect]:
         """Send the state of all members once more before a time of silence."""
         for negotiation in self._negotiations() if self.clock.runs else ():
-            negotiation.speak(self.clock.at(now))
+            negotiation.send_last(self.clock.at(now))
         return self._settled(self._lags.values(), now)
 
-    def last_words(self) -> list[SendFrame]:
+    def last_frames(self) -> list[SendFrame]:
         """The LACPDUs that were sent last, to be repeated while nothing may change."""
-        return [frame for own in self._negotiations() for frame in own.last_words()]
+        return [frame for each in self._negotiations() for frame in each.last_frames()]
 
     def _negotiations(self) -> list[Negotiation]:
         lags = self._lags.values()

@@ -18,16 +18,16 @@ Two = tuple[int, int]
 
 
 class UnnamedBonds:
-    """Detection of such bonds.  told: the pairs of ports that were reported."""
+    """Detection of such bonds.  reported: the pairs of ports that were reported."""
 
     def __init__(self) -> None:
-        self.told: set[Two] = set()
+        self.reported: set[Two] = set()
 
     def heard(self, two: Two, address: str) -> list[Effect]:
         """Report two ports on which alone an address was heard in turn until it was held down."""
-        if two in self.told:
+        if two in self.reported:
             return []
-        self.told.add(two)
+        self.reported.add(two)
         one, other = two
         text = (
             *(PortNumber(one), " and ", PortNumber(other)),
@@ -39,8 +39,8 @@ class UnnamedBonds:
 
     def still(self, held: Iterable[Two]) -> list[Effect]:
         """Clear the reports of pairs for which no address is held down any more."""
-        gone = self.told - set(held)
-        self.told -= gone
+        gone = self.reported - set(held)
+        self.reported -= gone
         return [
             LAG_UNNAMED_CLEARED.event(
                 (PortNumber(one), " and ", PortNumber(other), " do not look like one bond now"),

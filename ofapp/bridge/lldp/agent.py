@@ -121,7 +121,7 @@ class Agent:
         """Forget the neighbours of a port that is gone, and the serials of what it has sent."""
         self._own.leave(self.sender)
         gone = self._receiver.clear()
-        return self._tell_gone(gone, "LLDP is off there or the link is down", now) if gone else []
+        return self._gone_events(gone, "LLDP is off there or the link is down", now) if gone else []
 
     def hear(self, frame: bytes, room: bool, now: float) -> list[Effect]:
         """Handle a frame to the nearest bridge; room: one more neighbour can be remembered."""
@@ -135,12 +135,12 @@ class Agent:
         said, sender = heard.information, None
         if not said.ttl:
             gone = self._receiver.forget(said.identity)
-            return [] if gone is None else self._tell_gone([gone], "it sent a shutdown", now)
+            return [] if gone is None else self._gone_events([gone], "it sent a shutdown", now)
         if heard.proof is not None:
             found = self._own.recognise(heard.proof, heard.covered)
             if isinstance(found, Doubt):
                 self.counters[found.value] += 1
-                return self._tell_forged(now) if found is Doubt.FORGED else []
+                return self._forged_events(now) if found is Doubt.FORGED else []
             sender = found
         if sender == self.sender:
             return []
@@ -150,9 +150,9 @@ class Agent:
             return self._refuse(crowded)
         if before is None:
             self._transmitter.new_neighbour()
-            return self._tell(LLDP_NEIGHBOUR, "is there", known, now)
+            return self._neighbour_event(LLDP_NEIGHBOUR, "is there", known, now)
         if before.information != said:
-            return self._tell(LLDP_NEIGHBOUR_CHANGED, "says something else", known, now)
+            return self._neighbour_event(LLDP_NEIGHBOUR_CHANGED, "says something else", known, now)
         return []
 
     def tick(self, now: float) -> list[Effect]:
@@ -160,7 +160,7 @@ class Agent:
         receiver = self._receiver
         gone = receiver.expire(now)
         self.counters["ageouts"] += len(gone)
-        effects = self._tell_gone(gone, "it is not heard any more", now) if gone else []
+        effects = self._gone_events(gone, "it is not heard any more", now) if gone else []
         if receiver.crowded_until is not None and receiver.crowded_until <= now:
             receiver.crowded_until = None
             text = "there is room for all LLDP neighbours again"
@@ -188,17 +188,19 @@ class Agent:
         text = "there are more LLDP neighbours than there is room for"
         return [] if told else [self._event(LLDP_LIMIT, text)]
 
-    def _tell_forged(self, now: float) -> list[Effect]:
+    def _forged_events(self, now: float) -> list[Effect]:
         text = "a host there impersonates a bridge of this controller"
         return self._limited(self._event(LLDP_FORGED, text), now)
 
-    def _tell_gone(self, gone: Iterable[Neighbour], why: str, now: float) -> list[Effect]:
+    def _gone_events(self, gone: Iterable[Neighbour], why: str, now: float) -> list[Effect]:
         effects: list[Effect] = []
         for known in gone:
-            effects += self._tell(LLDP_NEIGHBOUR_GONE, f"is gone: {why}", known, now)
+            effects += self._neighbour_event(LLDP_NEIGHBOUR_GONE, f"is gone: {why}", known, now)
         return effects
 
-    def _tell(self, kind: EventKind, what: str, known: Neighbour, now: float) -> list[Effect]:
+    def _neighbour_event(
+        self, kind: EventKind, what: str, known: Neighbour, now: float
+    ) -> list[Effect]:
         said = known.information
         chassis, port = said.chassis.spoken("chassis"), said.port.spoken("port")
         name = said.system_name or chassis

@@ -57,7 +57,7 @@ class Agents:
         self._system = system
         effects = []
         for agent in self._agents.values():
-            effects += self._looked_at(agent, agent.follow(system, agent.local, now))
+            effects += self._update(agent, agent.follow(system, agent.local, now))
         return effects
 
     def put(self, ports: Iterable[Local], now: float) -> list[Effect]:
@@ -72,9 +72,9 @@ class Agents:
                 begin = max(now, self._resting.pop(local.number, now))
                 agent = Agent(system, local, self._own, begin)
                 self._agents[local.number] = agent
-                effects += [SetTrap("lldp", local.number, True), *self._looked_at(agent, [])]
+                effects += [SetTrap("lldp", local.number, True), *self._update(agent, [])]
             else:
-                effects += self._looked_at(agent, agent.follow(system, local, now))
+                effects += self._update(agent, agent.follow(system, local, now))
         return effects
 
     def remove(self, ports: Iterable[int], now: float) -> list[Effect]:
@@ -105,7 +105,7 @@ class Agents:
             agent = self._agents.get(port)
             if agent is not None:
                 room = not agent.known() or self._known < MOST
-                effects += self._looked_at(agent, agent.hear(frame, room, now))
+                effects += self._update(agent, agent.hear(frame, room, now))
         return effects
 
     def tick(self, now: float) -> list[Effect]:
@@ -117,7 +117,7 @@ class Agents:
             agent = self._agents.get(number)
             if agent is not None and agent.wake == when:
                 agent.wake = None
-                effects += self._looked_at(agent, agent.tick(now))
+                effects += self._update(agent, agent.tick(now))
                 left -= 1
         return effects
 
@@ -141,17 +141,17 @@ class Agents:
             self._away = False
             for agent in self._agents.values():
                 agent.restart(now)
-                self._looked_at(agent, [])
+                self._update(agent, [])
 
     # Inside
 
     def _drop(self, agent: Agent) -> list[Effect]:
-        self._looked_at(agent, [])
+        self._update(agent, [])
         agent.wake = None
         del self._agents[agent.local.number]
         return [SetTrap("lldp", agent.local.number, False)]
 
-    def _looked_at(self, agent: Agent, effects: list[Effect]) -> list[Effect]:
+    def _update(self, agent: Agent, effects: list[Effect]) -> list[Effect]:
         """Update the timer and the neighbour count after an agent has handled something."""
         self._known += agent.known() - agent.counted
         agent.counted = agent.known()

@@ -61,7 +61,7 @@ class RunningSnooping:
         self.vlans = {0, *vlans}
         """The VLANs that are snooped."""
         self._params = params
-        self._own = vlans
+        self._vlan_params = vlans
         self._ports: dict[int, bool] = {}
         self._introduced: dict[int, set[int]] = {}
         self._full: set[int] = set()
@@ -69,17 +69,17 @@ class RunningSnooping:
     def put_ports(self, ports: Mapping[int, PortParams], now: float) -> list[Effect]:
         """Add ports, which take part once they forward, and administer known ones."""
         at = self.clock.at(now)
-        told: list[multicast.Effect] = []
+        wanted: list[multicast.Effect] = []
         new = ports.keys() - self._ports.keys()
         for port, params in ports.items():
             if port in new:
                 self._ports[port] = False
-                told += self._snooping.add_port(port, at, params.multicast)
+                wanted += self._snooping.add_port(port, at, params.multicast)
             else:
-                told += self._snooping.set_port_params(port, params.multicast, at)
+                wanted += self._snooping.set_port_params(port, params.multicast, at)
         if new:
-            told += self._vlans_anew(at)
-        return self._carry_out(told)
+            wanted += self._renew_vlans(at)
+        return self._carry_out(wanted)
 
     def remove_ports(self, ports: Iterable[int], now: float) -> list[Effect]:
         """Remove ports."""
@@ -91,8 +91,8 @@ class RunningSnooping:
             del self._ports[port]
             self._introduced.pop(port, None)
             self._full.discard(port)
-        told = self._snooping.remove_ports(gone, at)
-        return self._carry_out(told + self._vlans_anew(at))
+        wanted = self._snooping.remove_ports(gone, at)
+        return self._carry_out(wanted + self._renew_vlans(at))
 
     def lose_links(self, ports: Iterable[int], now: float) -> list[Effect]:
         """Forget members behind links that went down: they have to report again."""
@@ -110,7 +110,7 @@ class RunningSnooping:
     def set_policies(self, policies: PortPolicies, now: float) -> list[Effect]:
         """Set the policies; the ports' VLANs may have changed."""
         self._port_policies = policies
-        return self._carry_out(self._vlans_anew(self.clock.at(now)))
+        return self._carry_out(self._renew_vlans(self.clock.at(now)))
 
     def topology_change(self, now: float) -> list[Effect]:
         """Relearn quickly after a topology change of spanning tree."""
@@ -147,10 +147,10 @@ class RunningSnooping:
         Until the next queries groups that may have moved are not restricted, so a change that has
         to wait cuts no host off.
         """
-        ask, told = self.changes.run(at)
+        ask, wanted = self.changes.run(at)
         if not ask:
-            return [*told]
-        return [*told, *self._carry_out(self._snooping.topology_change(at, self.changes.wait))]
+            return [*wanted]
+        return [*wanted, *self._carry_out(self._snooping.topology_change(at, self.changes.wait))]
 
     def restore(
         self, groups: list[SetGroup], unregistered: list[SetUnregistered], now: float
@@ -170,12 +170,12 @@ class RunningSnooping:
     ) -> list[Effect]:
         """Administer the bridge; a VLAN whose separate parameters are removed stays snooped."""
         at = self.clock.at(now)
-        before, self._params, self._own = self._own, params, vlans
-        told = self._snooping.set_params(params, at)
-        for vid in sorted(before.keys() | vlans.keys() | self._to_ask()):
+        before, self._params, self._vlan_params = self._vlan_params, params, vlans
+        wanted = self._snooping.set_params(params, at)
+        for vid in sorted(before.keys() | vlans.keys() | self._vlans_to_query()):
             self.vlans.add(vid)
-            told += self._set_vlan(vid, at)
-        return self._carry_out(told)
+            wanted += self._set_vlan(vid, at)
+        return self._carry_out(wanted)
 
     def close(self, now: float) -> list[Effect]:
         """Take every entry out of the datapath, for good: all multicast floods."""
@@ -190,22 +190,22 @@ class RunningSnooping:
         """Forward a group to a port for good; ValueError."""
         at = self.clock.at(now)
         vid, group, _, source, exclude, _ = entry
-        told = self._snooping.add_permanent(vid, group, port, at, source, exclude)
-        return self._carry_out(told + self._begin(vid, at))
+        wanted = self._snooping.add_permanent(vid, group, port, at, source, exclude)
+        return self._carry_out(wanted + self._begin(vid, at))
 
     def remove_permanent(self, entry: PermanentEntry, port: int, now: float) -> list[Effect]:
         """Undo `add_permanent`; KeyError."""
         vid, group, _, source, *_ = entry
-        told = self._snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
-        return self._carry_out(told)
+        wanted = self._snooping.remove_permanent(vid, group, port, self.clock.at(now), source)
+        return self._carry_out(wanted)
 
     def join(self, entry: PermanentEntry, port: int, now: float) -> tuple[bool, list[Effect]]:
         """Join as if a host at the port had done so; whether it is a member now.  ValueError."""
         at = self.clock.at(now)
         vid, group, _, source, exclude, _ = entry
-        told = self._begin(vid, at)
+        wanted = self._begin(vid, at)
         joined, more = self._snooping.join(vid, group, port, at, source, exclude)
-        return joined, self._carry_out(told + more)
+        return joined, self._carry_out(wanted + more)
 
     def forget(
         self,
@@ -216,8 +216,8 @@ class RunningSnooping:
         source: bytes | None = None,
     ) -> tuple[int, list[Effect]]:
         """Forget members that match all arguments, or that source of theirs; and how many."""
-        count, told = self._snooping.forget(self.clock.at(now), vid, group, port, source)
-        return count, self._carry_out(told)
+        count, wanted = self._snooping.forget(self.clock.at(now), vid, group, port, source)
+        return count, self._carry_out(wanted)
 
     def snapshot(self, now: float) -> Snapshot:
         """The state, for display."""
@@ -225,14 +225,14 @@ class RunningSnooping:
 
     def vlan_params(self, vid: int) -> VlanParams:
         """The parameters that apply in a VLAN."""
-        return self._own.get(vid, self._params.vlan)
+        return self._vlan_params.get(vid, self._params.vlan)
 
     def desired(self) -> list[SetGroup | SetUnregistered]:
         """All that the datapath should hold."""
         return self._snooping.desired()
 
-    def _vlans_anew(self, at: float) -> list[multicast.Effect]:
-        self.vlans |= self._to_ask()
+    def _renew_vlans(self, at: float) -> list[multicast.Effect]:
+        self.vlans |= self._vlans_to_query()
         return [effect for vid in sorted(self.vlans) for effect in self._set_vlan(vid, at)]
 
     def _begin(self, vid: int, at: float) -> list[multicast.Effect]:
@@ -242,14 +242,14 @@ class RunningSnooping:
         self.vlans.add(vid)
         return self._set_vlan(vid, at)
 
-    def _to_ask(self) -> frozenset[int]:
+    def _vlans_to_query(self) -> frozenset[int]:
         """Configured VLANs in which the bridge's querier asks, with or without hosts."""
         asks = self._params.vlan.mcast_querier
         return self._port_policies.configured - self.vlans if asks else frozenset()
 
     def _set_vlan(self, vid: int, at: float) -> list[multicast.Effect]:
         members = [port for port in self._ports if self._port_policies.vlans(port).has(vid)]
-        return self._snooping.set_vlan(vid, members, at, self._own.get(vid))
+        return self._snooping.set_vlan(vid, members, at, self._vlan_params.get(vid))
 
     def _admit(self, vid: int, port: int, at: float, effects: list[Effect]) -> bool:
         """Snoop a VLAN from the first message in it.
@@ -259,7 +259,12 @@ class RunningSnooping:
         mine = self._introduced.setdefault(port, set())
         if len(mine) >= MAX_VLANS:
             idle = next(
-                (old for old in mine if old not in self._own and self._snooping.is_idle(old)), None
+                (
+                    old
+                    for old in mine
+                    if old not in self._vlan_params and self._snooping.is_idle(old)
+                ),
+                None,
             )
             if idle is None:
                 self.counters["vlans_refused"] += 1

@@ -199,7 +199,7 @@ class Connections:
     def last_words(self, datapath_id: int) -> bytes:
         """See `SwitchService`."""
         bridge = self._bridges.get(datapath_id)
-        frames = [] if bridge is None else bridge.lags.last_words()
+        frames = [] if bridge is None else bridge.lags.last_frames()
         return messages(frames)
 
     def release(self, datapath_id: int) -> None:

@@ -158,14 +158,14 @@ class TestOrder:
 
     def test_an_agreement_that_is_late_opens_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Towards bridges of somebody else, who do not say to what they agree, there is a delay."""
-        assert self.late(20) == 0
+        assert self.late(40) == 0
         monkeypatch.setattr(
             "ofapp.bridge.stp.information.is_answer",
             lambda core, port, _message: not core.running(port.agreement_from),
         )
-        assert self.late(20) == 0
+        assert self.late(40) == 0
         monkeypatch.setattr(SpanningTreeOnBridge, "hear_of_leaving", lambda _stp: None)
-        assert self.late(20) > 0, "it runs from when a BPDU is sent, and not when it is said"
+        assert self.late(40) > 0, "it runs from when a BPDU is sent, and not when it is said"
 
     def test_a_switch_that_does_not_answer_holds_nobody_else_up(self) -> None:
         fabric = running([*RING, (3, 4)])

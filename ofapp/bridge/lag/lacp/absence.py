@@ -12,9 +12,9 @@ LACP_Timeout that it sends (6.4.7); `rate` decides how long this system waits:
     short (fast)        3 s        0.5 s             2.5 s at least, 3 s at most
 
 The minimum is for a controller that ended just before its next LACPDU. One that stops in order
-sends once more before (`Actor.speak`), and may be away for the maximum. The time until the switch
-reconnects counts as well: up to 8 s with Open vSwitch's default `max_backoff`, 1 s where `ofapp
-deploy` has set it, which a partner with the short timeout needs.
+sends once more before (`Actor.send_last`), and may be away for the maximum. The time until the
+switch reconnects counts as well: up to 8 s with Open vSwitch's default `max_backoff`, 1 s where
+`ofapp deploy` has set it, which a partner with the short timeout needs.
 
 A partner that has waited in vain takes its member out of use (EXPIRED), and three seconds later it
 has no partner any more (DEFAULTED). From EXPIRED on frames are lost in both directions, as it
@@ -28,7 +28,7 @@ do not rely on it; a requested stop (SIGTERM) sends before it ends and has a sec
 long timeout no kill lost a frame, and it is the default of Linux's bonding, Open vSwitch and teamd.
 
 A cluster whose etcd does not answer has no owner for a switch. Its last owner still runs and
-repeats the LACPDUs that it sent last (`Actor.last_words`), so that no partner gives a member up.
+repeats the LACPDUs that it sent last (`Actor.last_pdus`), so that no partner gives a member up.
 
 Within that time a bond does not lose a frame: the dump is what the partner knows (in sync,
 collecting, distributing), nothing is changed in the switch, and the first LACPDU after the

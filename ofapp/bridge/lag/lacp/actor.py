@@ -28,7 +28,7 @@ from ofapp.bridge.lag.lacp.receive import receive_machine
 from ofapp.bridge.lag.lacp.selection import select
 from ofapp.bridge.lag.lacp.slow import Lacpdu, SlowError, decode
 from ofapp.bridge.lag.lacp.status import AggregationStatus, aggregation_status
-from ofapp.bridge.lag.lacp.transmit import answer_marker, last_words, transmit_machine
+from ofapp.bridge.lag.lacp.transmit import answer_marker, last_pdus, transmit_machine
 from ofapp.bridge.stp.params import Link
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Actor:
         core.reselect = True
         return self._finish()
 
-    def speak(self, now: float) -> list[Effect]:
+    def send_last(self, now: float) -> list[Effect]:
         """Send the state of all members before a time of silence: see `absence`."""
         core = self._core
         self._start(now)
@@ -142,9 +142,9 @@ class Actor:
             core.mark(port)
         return self._finish()
 
-    def last_words(self) -> list[SendPdu]:
+    def last_pdus(self) -> list[SendPdu]:
         """The LACPDUs that were sent last, to be repeated: see `absence`."""
-        return last_words(self._core)
+        return last_pdus(self._core)
 
     # -- what happens ----------------------------------------------------------------------------
 

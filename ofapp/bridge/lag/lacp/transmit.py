@@ -30,7 +30,7 @@ def transmit_machine(core: Core, port: AggregationPort) -> None:
     core.effects.append(_lacpdu(core, port, partner))
 
 
-def last_words(core: Core) -> list[SendPdu]:
+def last_pdus(core: Core) -> list[SendPdu]:
     """The LACPDUs that were sent last, to be repeated while nothing may change."""
     return [
         _lacpdu(core, port, port.partner)

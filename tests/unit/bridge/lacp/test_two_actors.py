@@ -463,7 +463,7 @@ def test_a_partner_is_asked_to_speak_at_once_after_an_absence() -> None:
     told = [effect for effect in lab.actor("a").go_on(lab.now) if isinstance(effect, SendPdu)]
     assert [decode(pdu.frame).partner.state & State.TIMEOUT for pdu in told] == [State.TIMEOUT] * 2
     lab.run(5)
-    (first, *_) = lab.actor("a").speak(lab.now)
+    (first, *_) = lab.actor("a").send_last(lab.now)
     assert isinstance(first, SendPdu)
     assert not decode(first.frame).partner.state & State.TIMEOUT
 

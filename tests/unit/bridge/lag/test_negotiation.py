@@ -200,7 +200,7 @@ def test_what_was_said_last_can_be_said_again_while_nothing_runs() -> None:
     lab.bridge.pause(lab.now)
     for _ in range(20):
         lab.now += 0.5
-        lab.apply([*lab.bridge.lags.last_words()])
+        lab.apply([*lab.bridge.lags.last_frames()])
         lab._partner(lab.partner.tick(lab.now))
     assert not [member for member in lab.partner.status().members if member.flaps]
     assert all(all(does) for does in lab.partner.members.values())
