@@ -1,21 +1,13 @@
-"""The controller's address, and the credentials for it: options of all commands that connect.
-
-A command declares `--api`.  The options for credentials are added here, as they are the same for
-all commands, which do not depend on them.
-"""
+"""The connection to the controller: its address, and the credentials for it."""
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING
 
 from ofapp.common.places import API_SOCKET, API_URL, answers
 
@@ -23,8 +15,6 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx
-
-Command = Callable[..., Any]
 
 LOCAL = "local"
 """Stands for the controller on this machine: its socket if that answers, else `API_URL`."""
@@ -73,7 +63,7 @@ class Credentials:
 
 
 _NONE = Credentials()
-_credentials: ContextVar[Credentials] = ContextVar("credentials", default=_NONE)
+CREDENTIALS: ContextVar[Credentials] = ContextVar("credentials", default=_NONE)
 """Credentials of the command that runs."""
 
 
@@ -81,7 +71,7 @@ def connect(url: str) -> tuple[str, httpx.Client]:
     """The base URL and an HTTP client; AccessError."""
     import httpx
 
-    own = _credentials.get()
+    own = CREDENTIALS.get()
     headers = own.headers()
     if url == LOCAL:
         url = f"{UNIX}{API_SOCKET}" if answers(API_SOCKET) else API_URL
@@ -125,49 +115,3 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
-
-
-def with_access(command: Command) -> Command:
-    """Add the options for credentials to a command that has `--api`."""
-    signature = inspect.signature(command, eval_str=True)
-    if "api" not in signature.parameters:
-        return command
-
-    @wraps(command)
-    def run(**arguments: Any) -> None:
-        own = {name: arguments.pop(f"api_{name}") for name in _OPTIONS}
-        _credentials.set(Credentials(**own))
-        command(**arguments)
-
-    options = [
-        inspect.Parameter(
-            f"api_{name}", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-        )
-        for name, annotation in _OPTIONS.items()
-    ]
-    own = [one.replace(kind=one.KEYWORD_ONLY) for one in signature.parameters.values()]
-    run.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (*own, *options)}
-    return run
-
-
-def add_access(app: typer.Typer) -> None:
-    """Add the options for credentials to all commands of an application and its groups."""
-    for info in app.registered_commands:
-        if info.callback is not None:
-            info.callback = with_access(info.callback)
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            add_access(group.typer_instance)
-
-
-def _option(flag: str, help_: str) -> Any:
-    name = f"OFAPP_{flag.removeprefix('--').upper().replace('-', '_')}"
-    return Annotated[str | None, typer.Option(flag, metavar="FILE", envvar=name, help=help_)]
-
-
-_OPTIONS = {
-    "token": _option("--api-token-file", f"File with the token to use; else it is in {TOKEN}."),
-    "authority": _option("--api-ca", "CA that signed the controller's certificate, PEM."),
-    "certificate": _option("--api-cert", "Certificate to show the controller, with its key, PEM."),
-}

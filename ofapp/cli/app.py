@@ -9,7 +9,7 @@ import typer
 
 import ofapp
 from ofapp.cli import completion
-from ofapp.cli.access import add_access
+from ofapp.cli.arguments import add_access
 from ofapp.cli.commands import (
     acl,
     bench,

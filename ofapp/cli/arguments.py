@@ -1,13 +1,22 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share.
+
+A command declares `client: Client = CONNECT`.  The options for the controller are added here.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
-from ofapp.cli.access import LOCAL
+from ofapp.cli.access import CREDENTIALS, LOCAL, TOKEN, Credentials
+from ofapp.cli.client import Client
 from ofapp.common.places import API_SOCKET, API_URL
+
+Command = Callable[..., Any]
 
 DEFAULT_URL = LOCAL
 
@@ -62,3 +71,55 @@ InVlan = Annotated[
 OnPort = Annotated[
     str, typer.Option("--port", metavar="PORT", help="The port: its name, its number or LOCAL.")
 ]
+
+
+def with_access(command: Command) -> Command:
+    """Add the options for the controller to a command that has a `client`, or `api`.
+
+    Instead of `client` the command line has `--api`; the options for credentials come last.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    if not {"api", "client"} & {*signature.parameters}:
+        return command
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        CREDENTIALS.set(Credentials(**{name: arguments.pop(f"api_{name}") for name in _OPTIONS}))
+        if "client" in signature.parameters:
+            arguments["client"] = Client(arguments.pop("api"))
+        command(**arguments)
+
+    api = inspect.Parameter(
+        "api", inspect.Parameter.KEYWORD_ONLY, default=DEFAULT_URL, annotation=ApiOption
+    )
+    own = [api if one.name == "client" else one for one in signature.parameters.values()]
+    options = [
+        api.replace(name=f"api_{name}", default=None, annotation=annotation)
+        for name, annotation in _OPTIONS.items()
+    ]
+    whole = [*(one.replace(kind=one.KEYWORD_ONLY) for one in own), *options]
+    run.__signature__ = signature.replace(parameters=whole)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in whole}
+    return run
+
+
+def add_access(app: typer.Typer) -> None:
+    """Add the options for credentials to all commands of an application and its groups."""
+    for info in app.registered_commands:
+        if info.callback is not None:
+            info.callback = with_access(info.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            add_access(group.typer_instance)
+
+
+def _option(flag: str, help_: str) -> Any:
+    name = f"OFAPP_{flag.removeprefix('--').upper().replace('-', '_')}"
+    return Annotated[str | None, typer.Option(flag, metavar="FILE", envvar=name, help=help_)]
+
+
+_OPTIONS = {
+    "token": _option("--api-token-file", f"File with the token to use; else it is in {TOKEN}."),
+    "authority": _option("--api-ca", "CA that signed the controller's certificate, PEM."),
+    "certificate": _option("--api-cert", "Certificate to show the controller, with its key, PEM."),
+}

@@ -246,3 +246,7 @@ def _refusal(answer: httpx.Response) -> str:
         return str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
         return f"{answer.request.method} {answer.url}: {answer.status_code} {answer.reason_phrase}"
+
+
+CONNECT: Any = None
+"""Default of a command's parameter `client`: stands for the controller that its options name."""

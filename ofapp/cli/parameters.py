@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from ofapp.cli.access import with_access
+from ofapp.cli.arguments import with_access
 
 if TYPE_CHECKING:
     from ofapp.bridge.params.parameter import Parameter

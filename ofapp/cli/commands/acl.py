@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, AnyBridgeArgument, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.arguments import AnyBridgeArgument, JsonOption
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, local_time, say, show_table
 
 app = typer.Typer(help="Access lists.", no_args_is_help=True)
@@ -25,10 +25,9 @@ def show(
         ),
     ] = False,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the access lists of a bridge, or of all bridges, with the hits of each rule."""
-    client = Client(api)
     acls = []
     for known in client.bridges(bridge):
         about = {"bridge": known["name"], "datapath_id": known["datapath_id"]}

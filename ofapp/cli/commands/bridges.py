@@ -6,13 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import (
-    DEFAULT_URL,
-    AnyBridgeArgument,
-    ApiOption,
-    JsonOption,
-)
-from ofapp.cli.client import Client, Json, path_of, report_silent
+from ofapp.cli.arguments import AnyBridgeArgument, JsonOption
+from ofapp.cli.client import CONNECT, Client, Json, path_of, report_silent
 from ofapp.cli.output import age, say, show_table
 
 app = typer.Typer(help="Bridges.", no_args_is_help=True)
@@ -39,10 +34,10 @@ _COLUMNS = (
 
 @app.command("show")
 def show_bridges(
-    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, client: Client = CONNECT
 ) -> None:
     """Show all bridges, or one."""
-    show_table(_COLUMNS, Client(api).bridges(bridge), json)
+    show_table(_COLUMNS, client.bridges(bridge), json)
 
 
 @app.command("forget")
@@ -51,7 +46,7 @@ def forget_bridge(
     absent: Annotated[
         bool, typer.Option("--absent", help="Forget all bridges whose switches are away.")
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Forget a bridge whose switch is gone for good, with its static and permanent entries.
 
@@ -59,7 +54,6 @@ def forget_bridge(
     """
     if absent == (bridge is not None):
         raise typer.BadParameter("give either BRIDGE or --absent")
-    client = Client(api)
     if absent:
         answer = client.delete("/v1/bridges", {"absent": "true"})
         report_silent(answer)

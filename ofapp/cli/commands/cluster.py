@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json
+from ofapp.cli.arguments import JsonOption
+from ofapp.cli.client import CONNECT, Client, Json
 from ofapp.cli.output import Column, print_json, say, show_table
 
 app = typer.Typer(help="Several controllers that serve one network.", no_args_is_help=True)
@@ -17,9 +17,9 @@ MemberArgument = Annotated[str, typer.Argument(metavar="MEMBER", help="Name of a
 
 
 @app.command("show")
-def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
+def show_cluster(json: JsonOption = False, client: Client = CONNECT) -> None:
     """Show the members, and which of them owns each switch."""
-    cluster = Client(api).get("/v1/cluster")
+    cluster = client.get("/v1/cluster")
     if json:
         print_json(cluster)
         return
@@ -38,19 +38,19 @@ def show_cluster(json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None
 
 
 @app.command("drain")
-def drain_member(member: MemberArgument, api: ApiOption = DEFAULT_URL) -> None:
+def drain_member(member: MemberArgument, client: Client = CONNECT) -> None:
     """Have a member hand its switches over to the others, and take none until it is undrained.
 
     Switches that are connected to no other member stay.
     """
-    _mark(Client(api), member, "drain")
+    _mark(client, member, "drain")
     say(f"{member} is drained: ofapp cluster show has the switches that it still owns")
 
 
 @app.command("undrain")
-def undrain_member(member: MemberArgument, api: ApiOption = DEFAULT_URL) -> None:
+def undrain_member(member: MemberArgument, client: Client = CONNECT) -> None:
     """Have a drained member take its share again."""
-    _mark(Client(api), member, "undrain")
+    _mark(client, member, "undrain")
     say(f"{member} takes its share again")
 
 

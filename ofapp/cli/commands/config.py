@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json
+from ofapp.cli.arguments import JsonOption
+from ofapp.cli.client import CONNECT, Client, Json
 from ofapp.cli.output import print_json, say
 
 app = typer.Typer(help="The configuration file, and what runs.", no_args_is_help=True)
@@ -58,10 +58,9 @@ def show(
         ),
     ] = None,
     as_json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show what runs now, as a file that would make it so."""
-    client = Client(api)
     wanted = None if bridge is None else client.bridges(bridge)[0]["datapath_id"]
     status = client.get("/v1/config")
     bridges = [own for own in status["bridges"] if wanted in (None, own["datapath_id"])]
@@ -85,7 +84,7 @@ def reload(
         bool, typer.Option("--reset", help="Undo all that was set at run time.")
     ] = False,
     as_json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Have the controller read its file again, without losing a frame.
 
@@ -93,7 +92,7 @@ def reload(
     """
     wanted = {"dry_run": dry_run, "force": force, "reset": reset}
     query = {name: "true" for name, given in wanted.items() if given}
-    answer = Client(api).post("/v1/config/reload", query or None)
+    answer = client.post("/v1/config/reload", query or None)
     if as_json:
         print_json(answer)
         return
@@ -124,7 +123,7 @@ def push(
         ),
     ] = False,
     as_json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Push a configuration file to all members of a cluster; it replaces every member's local file.
 
@@ -144,7 +143,7 @@ def push(
     wanted = {"dry_run": dry_run, "force": force}
     query = {name: "true" for name, given in wanted.items() if given}
     body = {"file": file.name, "data": data}
-    answer = Client(api).post("/v1/config/push", query or None, body)
+    answer = client.post("/v1/config/push", query or None, body)
     if as_json:
         print_json(answer)
         return

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption
-from ofapp.cli.client import Client, Json, report_silent
+from ofapp.cli.arguments import JsonOption
+from ofapp.cli.client import CONNECT, Client, Json, report_silent
 from ofapp.cli.output import local_time, print_json, say
 
 
@@ -44,7 +44,7 @@ def events(
         ),
     ] = False,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the last thousand events, oldest first; with -j one JSON object a line.
 
@@ -54,7 +54,6 @@ def events(
     -f continues when the controller restarts, whose events are numbered from one again, and
     reports if some were missed.  BPDUs are not among them: see `ofapp stp trace`.
     """
-    client = Client(api)
     if kinds:
         _show_kinds(client, kind, json)
         return

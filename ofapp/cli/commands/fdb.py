@@ -9,9 +9,7 @@ import typer
 
 from ofapp.bridge.mac import is_mac
 from ofapp.cli.arguments import (
-    DEFAULT_URL,
     AnyBridgeArgument,
-    ApiOption,
     BridgeArgument,
     InVlan,
     JsonOption,
@@ -22,7 +20,7 @@ from ofapp.cli.arguments import (
     VlanOption,
     WatchOption,
 )
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table, tagged
 
 app = typer.Typer(help="Forwarding databases: the port of each MAC address.", no_args_is_help=True)
@@ -75,13 +73,12 @@ def show(
         bool, typer.Option("-s", "--statistics", help="With -j, also print `used` and `updated`.")
     ] = False,
     watch: WatchOption = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the entries of a bridge, or of all bridges.
 
     IP is an address that the host has used as its sender address; hosts may forge it.
     """
-    client = Client(api)
     query = {
         "mac": mac,
         "vlan": vlan,
@@ -133,11 +130,10 @@ def add(
             help="The entry does not age, but may move; it is lost when the controller restarts.",
         ),
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Add a static entry, or one that may move (--extern-learn)."""
     bridge, mac = _in_order(bridge, mac)
-    client = Client(api)
     type_ = {"type": "extern_learn"} if extern_learn else {}
     client.put(client.path(bridge, "fdb", vlan, mac), {"port": port, **type_})
 
@@ -147,11 +143,10 @@ def delete(
     bridge: BridgeArgument,
     mac: MacArgument,
     vlan: InVlan = 0,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Delete an entry; the address may be learned again."""
     bridge, mac = _in_order(bridge, mac)
-    client = Client(api)
     client.delete(client.path(bridge, "fdb", vlan, mac))
 
 
@@ -162,10 +157,9 @@ def flush(
     vlan: VlanOption = None,
     port: PortOption = None,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Flush learned entries that match all given options; without options, all of them."""
-    client = Client(api)
     query = {"mac": mac, "vlan": vlan, "port": port}
     answer = client.delete(client.path(bridge, "fdb"), query)
     if json:
@@ -178,10 +172,9 @@ def flush(
 def held(
     bridge: AnyBridgeArgument = None,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the addresses that are held down, because they flap or belong to a sticky port."""
-    client = Client(api)
     found = [
         entry | {"bridge": known["name"]}
         for known in client.bridges(bridge)
@@ -195,11 +188,10 @@ def release(
     bridge: BridgeArgument,
     mac: MacArgument,
     vlan: InVlan = 0,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Release an address that is held down; it may move again."""
     bridge, mac = _in_order(bridge, mac)
-    client = Client(api)
     client.delete(client.path(bridge, "fdb", "held", vlan, mac))
 
 

@@ -7,15 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import (
-    DEFAULT_URL,
-    AnyBridgeArgument,
-    ApiOption,
-    BridgeArgument,
-    JsonOption,
-    WatchOption,
-)
-from ofapp.cli.client import ApiError, Client, Json, path_of
+from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, JsonOption, WatchOption
+from ofapp.cli.client import CONNECT, ApiError, Client, Json, path_of
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, setting, settings
 
@@ -31,10 +24,9 @@ def show(
     ] = None,
     watch: WatchOption = None,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show aggregations and their members, and why a member carries no traffic."""
-    client = Client(api)
     repeat(lambda: _show(_bridges(client, bridge, lag), bridge, json), watch, json)
 
 
@@ -94,13 +86,13 @@ def set_(
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask before a change that interrupts traffic.")
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Change members or parameters of an aggregation, all at once.
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    client, wanted = Client(api), settings(values, given)
+    wanted = settings(values, given)
     path = client.path(bridge, "lags", lag)
     if not yes:
         _ask(lag, client.get(path)["parameters"], wanted)

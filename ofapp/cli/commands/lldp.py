@@ -7,15 +7,13 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import (
-    DEFAULT_URL,
     AnyBridgeArgument,
-    ApiOption,
     BridgeArgument,
     JsonOption,
     PortArgument,
     WatchOption,
 )
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, patch, setting
 
@@ -44,13 +42,12 @@ def show(
     statistics: CountersOption = False,
     watch: WatchOption = None,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the neighbours of each port; what they send is not verified.
 
     OWN marks those that have proven to be bridges of this controller.
     """
-    client = Client(api)
     repeat(lambda: _show(client, bridge, statistics, json), watch, json)
 
 
@@ -88,24 +85,24 @@ def set_bridge(
     bridge: BridgeArgument,
     given: Given,
     on: Annotated[bool | None, typer.Option("--on/--off", help="Start or stop LLDP.")] = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Set parameters of a bridge.
 
     They last until the file changes the same values, or `ofapp config reload --reset`.
     """
-    patch(Client(api), bridge, given if on is None else given | {"enabled": on}, "lldp")
+    patch(client, bridge, given if on is None else given | {"enabled": on}, "lldp")
 
 
 @setting(app, "set-port", _of_port, enabled="--on/--off")
 def set_port(
-    bridge: BridgeArgument, port: PortArgument, given: Given, api: ApiOption = DEFAULT_URL
+    bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT
 ) -> None:
     """Set parameters of a port, or of an aggregation for its members.
 
     They last until the file changes the same values, or `ofapp config reload --reset`.
     """
-    patch(Client(api), bridge, given, "lldp", "ports", port)
+    patch(client, bridge, given, "lldp", "ports", port)
 
 
 def _of(own: Json) -> list[Json]:

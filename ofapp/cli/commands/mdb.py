@@ -9,9 +9,7 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import (
-    DEFAULT_URL,
     AnyBridgeArgument,
-    ApiOption,
     BridgeArgument,
     InVlan,
     JsonOption,
@@ -19,7 +17,7 @@ from ofapp.cli.arguments import (
     PortOption,
     VlanOption,
 )
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, show_table, tagged
 
 app = typer.Typer(help="Multicast groups and their ports.", no_args_is_help=True)
@@ -71,10 +69,9 @@ def show(
     statistics: Annotated[
         bool, typer.Option("-s", "--statistics", help="With -j, also print timers.")
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the multicast entries of a bridge, or of all bridges."""
-    client = Client(api)
     query = {
         "group": group,
         "vlan": vlan,
@@ -121,13 +118,12 @@ def add(
             help="Origin of the entry, as iproute2 names it: static, zebra, bgp, ...",
         ),
     ] = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Add a permanent entry: forward a group to a port.
 
     The bridge's local port, which has the bridge's name, delivers the group to this host.
     """
-    client = Client(api)
     query = {
         "source": source,
         "exclude": ",".join(exclude) if exclude else None,
@@ -145,10 +141,9 @@ def delete(
     vlan: InVlan = 0,
     source: FromSource = None,
     type_: TypeOption = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Delete an entry; the next query lets hosts report it again."""
-    client = Client(api)
     query = {"source": source, "type": None if type_ is None else type_.value}
     client.delete(_path(client, bridge, vlan, group, port), query)
 
@@ -161,10 +156,9 @@ def flush(
     port: PortOption = None,
     type_: Annotated[Type, typer.Option("--type", help="Kind of entries to flush.")] = Type.TEMP,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Flush entries that match all given options; without options, all that hosts reported."""
-    client = Client(api)
     query = {"group": group, "vlan": vlan, "port": port, "type": type_.value}
     answer = client.delete(client.path(bridge, "mdb"), query)
     if json:

@@ -6,15 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import (
-    DEFAULT_URL,
-    AnyBridgeArgument,
-    ApiOption,
-    BridgeArgument,
-    JsonOption,
-    WatchOption,
-)
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, JsonOption, WatchOption
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, age, repeat, show_table, tagged
 from ofapp.cli.parameters import Given, setting, settings
 
@@ -26,10 +19,9 @@ def show(
     bridge: AnyBridgeArgument = None,
     watch: WatchOption = None,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show where multicast is restricted to members, the queriers, and router ports."""
-    client = Client(api)
     repeat(lambda: _show(client, bridge, json), watch, json)
 
 
@@ -67,14 +59,13 @@ def set_(
     port: Annotated[
         str | None, typer.Option("--port", metavar="PORT", help="Set them for this port.")
     ] = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Set parameters of a bridge, a VLAN or a port, all at once, in any order.
 
     With a port and a VLAN, mcast_router holds in that VLAN of the port; null: as the port's.
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    client = Client(api)
     below: tuple[str | int, ...] = () if port is None else ("ports", port)
     below = below if vlan is None else (*below, "vlans", vlan)
     client.patch(client.path(bridge, "multicast", *below), settings(values, given))

@@ -9,14 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import (
-    DEFAULT_URL,
-    AnyBridgeArgument,
-    ApiOption,
-    BridgeArgument,
-    PortArgument,
-)
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, PortArgument
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, print_json, repeat, short, show_table
 from ofapp.cli.parameters import Given, setting, settings
 
@@ -56,13 +50,12 @@ def show(
         bool,
         typer.Option("-j", "--json", help="Print JSON as `bridge -j link show` does, and more."),
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the ports of a bridge, or of all bridges.
 
     ERRORS and DROPS are those of received / sent frames.
     """
-    client = Client(api)
     before: _Taken | None = None
 
     def once() -> None:
@@ -97,13 +90,12 @@ def set_(
             "vlan={trunk: [10, 20-30], native: 1}, storm={broadcast: 100}",
         ),
     ] = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Change the VLANs or the policy of a port.
 
     It lasts until the file changes the same values, or `ofapp config reload --reset`.
     """
-    client = Client(api)
     client.patch(client.path(bridge, "ports", port), settings(values, given))
 
 

@@ -8,15 +8,13 @@ from typing import Annotated
 import typer
 
 from ofapp.cli.arguments import (
-    DEFAULT_URL,
     AnyBridgeArgument,
-    ApiOption,
     BridgeArgument,
     JsonOption,
     PortArgument,
     WatchOption,
 )
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table
 from ofapp.cli.parameters import Given, patch, setting
 
@@ -32,10 +30,9 @@ def show(
     detail: Annotated[bool, typer.Option("--detail", help="Show all details.")] = False,
     watch: WatchOption = None,
     json: JsonOption = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the spanning tree of a bridge, or of all bridges."""
-    client = Client(api)
 
     def once() -> None:
         bridges = [client.get(path_of(known, "stp")) for known in client.bridges(bridge)]
@@ -197,37 +194,35 @@ def set_bridge(
     on: Annotated[
         bool | None, typer.Option("--on/--off", help="Start or stop spanning tree.")
     ] = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Set parameters of a bridge.
 
     They last until the file changes the same values, or `ofapp config reload --reset`.
     """
-    patch(Client(api), bridge, given if on is None else given | {"enabled": on}, "stp")
+    patch(client, bridge, given if on is None else given | {"enabled": on}, "stp")
 
 
 @setting(app, "set-port", _of_port, enabled="--on/--off")
 def set_port(
-    bridge: BridgeArgument, port: PortArgument, given: Given, api: ApiOption = DEFAULT_URL
+    bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT
 ) -> None:
     """Set parameters of a port.
 
     They last until the file changes the same values, or `ofapp config reload --reset`.
     """
-    patch(Client(api), bridge, given, "stp", "ports", port)
+    patch(client, bridge, given, "stp", "ports", port)
 
 
 @app.command()
-def recover(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
+def recover(bridge: BridgeArgument, port: PortArgument, client: Client = CONNECT) -> None:
     """Unblock a port that a guard has blocked."""
-    client = Client(api)
     client.post(client.path(bridge, "stp", "ports", port, "recover"))
 
 
 @app.command()
-def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_URL) -> None:
+def mcheck(bridge: BridgeArgument, port: PortArgument, client: Client = CONNECT) -> None:
     """Have a port send RSTP again to detect its neighbour's protocol version."""
-    client = Client(api)
     client.post(client.path(bridge, "stp", "ports", port, "migration-check"))
 
 
@@ -236,14 +231,13 @@ def mcheck(bridge: BridgeArgument, port: PortArgument, api: ApiOption = DEFAULT_
 
 @app.command()
 def trace(
-    bridge: AnyBridgeArgument = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL
+    bridge: AnyBridgeArgument = None, json: JsonOption = False, client: Client = CONNECT
 ) -> None:
     """Follow spanning tree as it happens: BPDUs sent (>) and heard (<), roles, states, links.
 
     Of a BPDU: its type, the sender's role, its flags in brackets, then the root, the
     sender's cost to it, the sender and its port, and the message age.
     """
-    client = Client(api)
     names = {known["datapath_id"]: known["name"] for known in client.bridges(bridge)}
     query = {"kind": "stp,port,bridge", "bridge": next(iter(names)) if bridge else None}
     try:

@@ -11,8 +11,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, ApiOption
-from ofapp.cli.client import Client
+from ofapp.cli.client import CONNECT, Client
 from ofapp.cli.output import print_table, repeat, say
 
 _LATENESS = "ofapp_loop_lateness_seconds_bucket"
@@ -50,13 +49,12 @@ def top(
     count: Annotated[
         int | None, typer.Option("-n", metavar="N", min=1, help="End after so many looks.")
     ] = None,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the load of the controller and its switches live: lateness, addresses, rates.
 
     Rates are averages since the last update, from the second one on.
     """
-    client = Client(api)
     before: Taken | None = None
     left = count
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from ofapp.cli.arguments import DEFAULT_URL, ApiOption, JsonOption, WatchOption
-from ofapp.cli.client import Client, Json, report_silent
+from ofapp.cli.arguments import JsonOption, WatchOption
+from ofapp.cli.client import CONNECT, Client, Json, report_silent
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
 
 app = typer.Typer(help="Links between bridges, and their neighbours.", no_args_is_help=True)
@@ -14,13 +14,12 @@ _NO_TREE = {"role": "-", "state": "-"}
 
 
 @app.command()
-def show(watch: WatchOption = None, json: JsonOption = False, api: ApiOption = DEFAULT_URL) -> None:
+def show(watch: WatchOption = None, json: JsonOption = False, client: Client = CONNECT) -> None:
     """Show the links between the bridges, and neighbours that are not managed here.
 
     STP is the role and state of each end in spanning tree, or "away" if its switch is not
     connected.
     """
-    client = Client(api)
     repeat(lambda: _show(client, json), watch, json)
 
 

@@ -6,15 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import (
-    DEFAULT_URL,
-    AnyBridgeArgument,
-    ApiOption,
-    BridgeArgument,
-    PortArgument,
-    VidArgument,
-)
-from ofapp.cli.client import Client, Json, path_of
+from ofapp.cli.arguments import AnyBridgeArgument, BridgeArgument, PortArgument, VidArgument
+from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, show_table
 
 app = typer.Typer(help="VLANs of ports.", no_args_is_help=True)
@@ -26,10 +19,9 @@ def show(
     json: Annotated[
         bool, typer.Option("-j", "--json", help="Print JSON as `bridge -j vlan show` does.")
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Show the VLANs of each port."""
-    client = Client(api)
     ports = [
         port | {"bridge": known["name"]}
         for known in client.bridges(bridge)
@@ -49,26 +41,24 @@ def add(
     untagged: Annotated[
         bool, typer.Option("--untagged", help="Frames of this VLAN leave the port untagged.")
     ] = False,
-    api: ApiOption = DEFAULT_URL,
+    client: Client = CONNECT,
 ) -> None:
     """Add a port to a VLAN.
 
     It lasts until the file changes the port's VLANs, or `ofapp config reload --reset`.
     """
-    client = Client(api)
     path = client.path(bridge, "ports", port, "vlans", vid)
     client.put(path, {"pvid": pvid, "untagged": untagged})
 
 
 @app.command("del")
 def delete(
-    bridge: BridgeArgument, port: PortArgument, vid: VidArgument, api: ApiOption = DEFAULT_URL
+    bridge: BridgeArgument, port: PortArgument, vid: VidArgument, client: Client = CONNECT
 ) -> None:
     """Remove a port from a VLAN.
 
     It lasts until the file changes the port's VLANs, or `ofapp config reload --reset`.
     """
-    client = Client(api)
     client.delete(client.path(bridge, "ports", port, "vlans", vid))
 
 
