@@ -1,4 +1,4 @@
-"""What all models of the file have in common: no unknown keys, never changed in place, and names.
+"""The base of all models of the file: no unknown keys, never changed in place; and names.
 
 Values are strict: YAML knows numbers from text, and `"10"` for a number is a mistake more often
 than not.  Only what names a VLAN or a port is taken as either.
@@ -46,7 +46,7 @@ Text = Annotated[StrictStr, Field(max_length=255)]
 
 
 class Model(BaseModel):
-    """A section of the file.  What stands there without a value is as if it did not stand there."""
+    """A section of the file.  A key without a value counts as absent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,8 +1,8 @@
-"""A bridge in the configuration file, and what it comes to together with `defaults`.
+"""A bridge in the configuration file, alone and together with `defaults`.
 
-`Bridge` serves for both: what the file says of a bridge, and its `effective` form, in which the
-defaults are filled in and each named port has what the patterns that fit it say.  The effective
-form is what runs; a change at run time is made to a copy of it.
+`Bridge` is both: the file's section, and its `effective` form.  There the defaults are filled in,
+and each named port has the values of the patterns that fit it.  The effective form is in force; a
+change at run time is made to a copy of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What only a whole bridge can tell: names that mean nothing, and things that exclude each other.
+"""Checks of a whole bridge: unknown names, and settings that exclude each other.
 
-Each check gives (path within the bridge, what is wrong); all of them run.
+Each check gives (path within the bridge, the error); all of them run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Fault = tuple[Path, str]
 
 
 def faults(bridge: Bridge) -> list[Fault]:
-    """All that is wrong with a bridge in its effective form."""
+    """All errors of a bridge in its effective form."""
     return list(dict.fromkeys(fault for check in _CHECKS for fault in check(bridge)))
 
 
 def warnings(where: str, bridge: Bridge) -> list[str]:
-    """What is valid, but likely to surprise; where: the bridge's path in the file."""
+    """Valid settings that are likely to surprise.  where: the bridge's path in the file."""
     rules = acl_params(bridge.acls, bridge.vid)
     return [
         f"{where}.acls.{name}: {what}" for name, own in rules.items() for what in acl_warnings(own)
@@ -147,7 +147,7 @@ def _lags(bridge: Bridge) -> Iterator[Fault]:
 
 
 def local_members(key: str, bridge: Bridge) -> Iterator[Fault]:
-    """The LOCAL port, which has the bridge's name: that is the key where the file says it."""
+    """Aggregations with the LOCAL port, whose name is the bridge's (`key`)."""
     for name, lag in bridge.lags.items():
         if key in lag.members:
             path = ("lags", name, "members", lag.members.index(key))
@@ -158,7 +158,7 @@ def local_members(key: str, bridge: Bridge) -> Iterator[Fault]:
 
 
 def _named_ports(bridge: Bridge) -> Iterator[tuple[Path, str]]:
-    """Wherever the file speaks of one port, but as a member."""
+    """Every reference to a single port, except as a member."""
     yield from ((("ports", key), key) for key in bridge.ports)
     yield from ((("static", at, "port"), entry.port) for at, entry in enumerate(bridge.static))
     yield from ((("mdb", at, "port"), entry.port) for at, entry in enumerate(bridge.mdb))
@@ -193,7 +193,7 @@ def _membership(bridge: Bridge) -> Iterator[Fault]:
 
 
 def unknown(what: str, given: str, known: Iterable[str]) -> str:
-    """That there is no such thing, the ones that there are, and the one that was meant."""
+    """The error of an unknown name: with the one that was probably meant, or the known ones."""
     names = sorted(set(known))
     close = similar(given, names)
     meant = f": did you mean {close}?" if close else ""

@@ -1,9 +1,9 @@
-"""What two forms of a bridge differ in, in the words of the file; and what was set at run time
-carried over from one to the next.
+"""Differences between two configurations of a bridge, and run-time settings carried from one to
+the next.
 
-A bridge is looked at as values by their paths.  A named port that stands in one form only has in
-the other what the patterns that fit it say, so that `vnet3: {isolated: false}` is a change where
-`vnet*` says otherwise.
+A configuration is compared by the paths of its values.  A named port that only one of the two has
+is taken in the other as the patterns that fit it say.  So `vnet3: {isolated: false}` is a change
+where `vnet*` says otherwise.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ofapp.config.base import is_pattern, port_number
 from ofapp.config.bridge import Bridge
 
 Differences = dict[str, str]
-"""What has changed, in words, by the path of the field."""
+"""Changes in words, by the path of the field."""
 
 Numbers = Mapping[str, int]
-"""The numbers of the ports that are there, by name: the file may give a port by either."""
+"""Numbers of the present ports, by name: the file may give a port by either."""
 
 _Path = tuple[str, ...]
 _NONE: Numbers = {}
 
 
 def differences(old: Bridge, new: Bridge, numbers: Numbers = _NONE) -> Differences:
-    """By path, in the order of the file."""
+    """The changed values by path, in the order of the file."""
     named = _named(old, new)
     before, after = _flat(old, named, numbers), _flat(new, named, numbers)
     return {
@@ -41,11 +41,12 @@ def differences(old: Bridge, new: Bridge, numbers: Numbers = _NONE) -> Differenc
 
 
 def carried(filed: Bridge, running: Bridge, new: Bridge, numbers: Numbers = _NONE) -> Bridge:
-    """What holds once the file says `new`: that, and all that was set at run time, but where the
-    file has changed the same value.
+    """The settings in force once the file has become `new`.
 
-    filed: what the file said until now; running: what holds.  Where old and new do not go together
-    all that was set at run time in that section (`stp`, one port, VLAN or aggregation) is left out.
+    These are the file's and those of run time, but the file's where it has changed the same value.
+    filed: the file's settings until now; running: those in force.  Where old and new contradict
+    each other, all run-time settings of that section (`stp`, one port, VLAN or aggregation) are
+    left out.
     """
     named = _named(filed, running)
     before, now = _flat(filed, named, numbers), _flat(running, named, numbers)
@@ -72,8 +73,7 @@ def _section_of(path: _Path) -> _Path:
 
 
 def _with(bridge: Bridge, own: Mapping[_Path, Any], numbers: Numbers) -> Bridge | None:
-    """The bridge with other values at these paths, None for the default; None if they do not go
-    together."""
+    """The bridge with other values at these paths, None for the default; None if it is invalid."""
     if not own:
         return bridge
     ports = {path[1] for path in own if path[0] == "ports"}
@@ -95,7 +95,7 @@ def _with(bridge: Bridge, own: Mapping[_Path, Any], numbers: Numbers) -> Bridge 
 
 
 def _named(*bridges: Bridge) -> set[str]:
-    """The ports that stand in any of these by their names."""
+    """The ports that any of these has by name."""
     keys = {key for bridge in bridges for key in bridge.ports}
     return {key for key in keys if not is_pattern(key) and port_number(key) is None}
 
@@ -105,8 +105,8 @@ def _tree(bridge: Bridge, named: Iterable[str], numbers: Numbers) -> dict[str, A
     for name in sorted(named):
         if name not in bridge.ports:
             port = bridge.port(name, numbers.get(name, -1))
-            told = port.model_dump(mode="json", exclude_defaults=True)
-            tree.setdefault("ports", {})[name] = told
+            values = port.model_dump(mode="json", exclude_defaults=True)
+            tree.setdefault("ports", {})[name] = values
     return tree
 
 

@@ -1,8 +1,8 @@
 """Models of the core's parameters: type, default, bounds and sentence are those of the declaration
 (`bridge.parameter`), and so is the refusal that the user reads.
 
-pydantic sees to the type; whether a value is in its range the declaration says.  What has to be
-known of several values together the core's dataclass checks when it is made.
+pydantic checks the type, and the declaration the range.  The core's dataclass checks values that
+depend on each other when it is made.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ofapp.bridge.params.parameter import Parameter, Section, declared, sections
 from ofapp.config.base import Flag, Model
 
 Refusal = Callable[[Parameter, Any], str | None]
-"""What is wrong with a value, in words."""
+"""Gives the error of a value, in words; None for a valid one."""
 
 _STRICT: dict[Any, Any] = {bool: StrictBool, int: StrictInt, float: StrictFloat, str: StrictStr}
 

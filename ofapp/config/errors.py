@@ -59,11 +59,11 @@ class Finding:
 
 def findings(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
     """What pydantic has found, in the words of this file, each once."""
-    told: set[tuple[Path, str]] = set()
+    reported: set[tuple[Path, str]] = set()
     for item in error.errors(include_url=False):
         for found in _findings(item, model):
-            if (found.path, found.what) not in told:
-                told.add((found.path, found.what))
+            if (found.path, found.what) not in reported:
+                reported.add((found.path, found.what))
                 yield found
 
 

@@ -161,7 +161,7 @@ def _rest(values: Any, wrong: list[Finding]) -> list[Finding]:
     out is no fault: its section is left out as well.
     """
     found: list[Finding] = []
-    told = {(finding.path, finding.what) for finding in wrong}
+    reported = {(finding.path, finding.what) for finding in wrong}
     remnant = Remnant(values)
     new = wrong
     for _ in range(ROUNDS):
@@ -174,8 +174,8 @@ def _rest(values: Any, wrong: list[Finding]) -> list[Finding]:
         else:
             break
         for finding in new:
-            if (finding.path, finding.what) not in told and not remnant.explains(finding.path):
-                told.add((finding.path, finding.what))
+            if (finding.path, finding.what) not in reported and not remnant.explains(finding.path):
+                reported.add((finding.path, finding.what))
                 found.append(finding)
     return found
 

@@ -53,8 +53,8 @@ def said(vlans: PortVlans) -> PortVlan:
         return PortVlan()
     if not vlans.tagged:
         return PortVlan(access=vlans.pvid)
-    told = {"trunk": "all" if vlans.vids == ALL_VIDS else spoken(vlans.vids)}
+    values = {"trunk": "all" if vlans.vids == ALL_VIDS else spoken(vlans.vids)}
     if vlans.pvid == NO_VLAN:
-        return PortVlan.model_validate(told)
+        return PortVlan.model_validate(values)
     native = {"native": vlans.pvid, "native_tagged": vlans.pvid not in vlans.untagged}
-    return PortVlan.model_validate(told | native)
+    return PortVlan.model_validate(values | native)

@@ -171,11 +171,11 @@ class Config(Model):
     @model_validator(mode="after")
     def _check(self) -> Self:
         found = [(("defaults", *path), what) for path, what in checks.faults(self._of(None))]
-        told = {(path[1:], what) for path, what in found}
+        reported = {(path[1:], what) for path, what in found}
         for key in self.bridges:
             bridge = self._of(key)
             for path, what in (*checks.faults(bridge), *checks.local_members(key, bridge)):
-                if (path, what) not in told:
+                if (path, what) not in reported:
                     found.append((("bridges", key, *path), what))
         if found:
             raise FaultsError(found)

@@ -119,26 +119,26 @@ class PortVlan(Model):
         if self.trunk is None:
             return "transparent" if self.access is None else self.access
         trunk: Any = list(self.trunk)
-        told: dict[str, Any] = {"trunk": trunk[0] if len(trunk) == 1 else trunk}
+        values: dict[str, Any] = {"trunk": trunk[0] if len(trunk) == 1 else trunk}
         if self.native is not None:
-            told["native"] = self.native
+            values["native"] = self.native
         if self.native_tagged:
-            told["native_tagged"] = True
-        return told
+            values["native_tagged"] = True
+        return values
 
     @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        told = handler(schema)
-        whole = handler.resolve_ref_schema(told)
+        reference = handler(schema)
+        whole = handler.resolve_ref_schema(reference)
         long = {key: whole.pop(key) for key in ("type", "properties", "additionalProperties")}
         whole["anyOf"] = [
             {"type": "integer", "minimum": 1, "maximum": MAX_VID, "description": "access"},
             {"type": "string", "description": "access, by the VLAN's name; or transparent"},
             long,
         ]
-        return told
+        return reference
 
     @property
     def transparent(self) -> bool:
