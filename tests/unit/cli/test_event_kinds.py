@@ -10,6 +10,7 @@ import pytest
 
 import ofapp.bridge.event
 from ofapp.api.event_kinds import KINDS, SUBJECTS, declared
+from ofapp.openflow.model.traps import LIMITED
 from tests.unit.cli.conftest import Run
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +46,19 @@ def test_documents_name_kinds_that_exist() -> None:
         for name in re.findall(r"`([a-z_]+(?:[.][a-z_-]+)+)`", page.read_text()):
             if name.split(".")[0] in about and not name.endswith((".log", ".json", ".yaml")):
                 assert any(f"{kind}.".startswith(f"{name}.") for kind in KINDS), (page, name)
+
+
+def test_alert_rules_and_dashboards_select_kinds_that_exist() -> None:
+    held_back = {kind.name for kind in LIMITED} | {"learning"}
+    about = "|".join({re.escape(name.split(".")[0]) for name in KINDS})
+    for page in (*RUNBOOKS.glob("*.yml"), *RUNBOOKS.glob("*.json")):
+        text = page.read_text().replace('\\"', '"')
+        for metric, kinds in re.findall(r'ofapp_(\w+){[^}]*\bkind=~?"([^"]*)"', text):
+            known = {*KINDS} if metric == "events_total" else held_back
+            assert {*kinds.split("|")} <= known, (page, metric, kinds)
+        for name in re.findall(rf"(?<![\w./])(?:{about})(?:[.][a-z_-]+)+(?![\w/])", text):
+            ends = (".log", ".json", ".yaml", ".yml", ".sock")
+            assert name in KINDS or name.endswith(ends), (page, name)
 
 
 def test_the_api_and_the_command_show_it(live_ofapp: Run) -> None:
