@@ -25,7 +25,7 @@ Each access bridge uses its uplink to s1, and holds the one to s2 ready.  Cut th
     mininet> link s1 s3 up
     mininet> settle
 
-Now the whole of s1 is gone.  Nobody cut a cable, so the others notice when its BPDUs cease, after
+Now the whole of s1 is gone.  Its links stay up, so the others notice when its BPDUs cease, after
 three hello times; s2 is root then:
 
     mininet> switch s1 stop

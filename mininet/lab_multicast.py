@@ -1,10 +1,10 @@
-"""Lab `multicast`: frames for those who asked.
+"""Lab `multicast`: frames for members only.
 
     mn --custom mininet/lab_multicast.py --topo multicast
 
 Two bridges, three hosts at s1 and two at s2; the last, h5, can act as a router.  `stream` sends ten
-frames to a group and tells how many each host gets (with `until` over and over, until it is as
-said).  To begin with, nobody asks who wants what, so no bridge can know; it floods, as a bridge
+frames to a group and shows how many each host gets (with `until` repeatedly, until these hosts
+get them).  At first there is no querier, so no bridge knows the members; it floods, as a bridge
 must (RFC 4541 2.1.1):
 
     mininet> settle
@@ -13,7 +13,7 @@ must (RFC 4541 2.1.1):
     mininet> ofapp multicast show s1
     ...flood...
 
-Let the router ask (IGMP queries), and one host of each bridge become a member:
+Let the router send IGMP queries, and one host of each bridge become a member:
 
     mininet> h5 ip link set br0 type bridge mcast_querier 1
     mininet> h2 ip addr add 239.1.1.1/32 dev h2-eth0 autojoin
@@ -25,14 +25,14 @@ Let the router ask (IGMP queries), and one host of each bridge become a member:
     mininet> ofapp multicast show s1
     ...restrict...
 
-h3 did not ask and gets nothing.  h5 gets all without a word: behind a router there may be members
-that a bridge does not see.  A group that nobody asked for goes to the router only:
+h3 is no member and gets nothing.  h5 gets all without a report: behind a router there may be
+members that a bridge does not see.  A group without members goes to the router only:
 
     mininet> stream h1 239.9.9.9
     h2: 0  h3: 0  h4: 0  h5: 10
 
-A member that leaves says so; the router asks whether there is another one, and as nobody answers
-the stream ends:
+A member that leaves sends a report; the router asks whether there is another one, and as no host
+answers the stream ends:
 
     mininet> h2 ip addr del 239.1.1.1/32 dev h2-eth0
     mininet> stream h1 239.1.1.1 until h4 h5

@@ -40,7 +40,7 @@ What to try:
 - `ofapp stp set s1 --off` on every bridge, one ping, and twice `h1 cat /proc/net/dev`: a storm.
   `--on` again!
 - `ofapp stp set-port s3 s3-eth1 --admin-edge --bpdu-guard` on a host's port, for a switch that
-  somebody brings along.
+  a user connects there.
 """
 
 import sys

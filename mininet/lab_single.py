@@ -16,7 +16,7 @@ the first pings go with that.  Then look:
     02:00:00:00:00:03  -     s1-eth3  learned...
 
 What is in the table the switch has as two flows an address: one says that the sender is known, the
-other where to send.  So it needs nobody to forward.  Without its controller:
+other where to send.  So it forwards without help.  Without its controller:
 
     mininet> kill
     mininet> h1 ping -c 3 -i 0.2 h2

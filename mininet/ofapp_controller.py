@@ -1,4 +1,4 @@
-"""Controllers for Mininet: an `ofapp-manager` of its own, or one that runs already.
+"""Controllers for Mininet: a new `ofapp-manager`, or one that runs already.
 
 `mn` runs on the system's Python, where `ofapp` is not installed, so nothing of it is imported here:
 its commands are run, from the virtual environment beside this folder or else from PATH.
@@ -48,14 +48,14 @@ def wait_for(what, condition, seconds=SECONDS):
 
 
 def listens(ip, port):
-    """Whether somebody does."""
+    """Whether a process listens there."""
     with socket.socket() as probe:
         probe.settimeout(5)
         return probe.connect_ex((ip, int(port))) == 0
 
 
 def free_port(wanted, what, say):
-    """`wanted`, or a free one if that is taken; `say` is told."""
+    """The port `wanted`, or a free one if that is taken, which `say` reports."""
     for port in (wanted, 0):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -176,7 +176,7 @@ def _ends_in_one_line():
 class OfappRemote(RemoteController):
     """An `ofapp-manager` that runs already: `--controller ofapp_remote,ip=192.0.2.1`.
 
-    Mininet's own `remote` asks by telnet whether somebody listens, takes the OpenFlow greeting for
+    Mininet's own `remote` asks by telnet whether a controller listens, takes the OpenFlow hello for
     UTF-8 text, and fails now and then, as the greeting carries a random number.
     """
 
@@ -187,5 +187,5 @@ class OfappRemote(RemoteController):
     def isListening(self, ip, port):  # noqa: N802 (Mininet's name)
         if listens(ip, port):
             return True
-        error(f"nobody listens on {ip} port {port}: start `ofapp-manager` there\n")
+        error(f"no controller listens on {ip} port {port}: start `ofapp-manager` there\n")
         return False

@@ -8,8 +8,8 @@ from mininet.node import Host, OVSSwitch, Switch
 class OfappSwitch(OVSSwitch):
     """An Open vSwitch bridge as `ofapp` wants it, in userspace unless `datapath=kernel` is given.
 
-    `secure`: without a controller it keeps its flows, and does not become a switch of its own that
-    may loop.  Nobody listens for OpenFlow (Mininet opens a port for each switch to whoever comes):
+    `secure`: without a controller it keeps its flows, and does not become a standalone switch that
+    may loop.  It opens no OpenFlow port (Mininet opens one for each switch, to any host):
     ovs-ofctl reaches the bridge by its name.
     """
 
@@ -45,7 +45,7 @@ class OfappSwitch(OVSSwitch):
 
 
 class OfappHost(Host):
-    """A host that fills in checksums itself: over veth to a userspace bridge nobody else does."""
+    """A host that fills in checksums itself: over veth to a userspace bridge nothing else does."""
 
     def config(self, **params):
         result = Host.config(self, **params)
@@ -79,7 +79,7 @@ class QuerierHost(OfappHost):
 
 
 class LegacyBridge(Switch):
-    """A Linux bridge in a namespace of its own, with the spanning tree of 1998 and no controller.
+    """A Linux bridge in its own namespace, with the spanning tree of 1998 and no controller.
 
     forward_delay: seconds in each of two states until a port is open (IEEE 802.1D-1998: 15, and
     from 4 on).  The other timers are the shortest that fit.
@@ -107,7 +107,7 @@ class LegacyBridge(Switch):
         super().stop(deleteIntfs)
 
     def connected(self):
-        """It has nobody to connect to."""
+        """Always true: it has no controller."""
         return True
 
     def dpctl(self, *args):

@@ -1,6 +1,6 @@
 """The network that deploy/quickstart shows: two switches with two hosts each, under ofapp-manager.
 
-Every name begins with `ofq`: a network of somebody's own, `s1` and all, is not touched.
+Every name begins with `ofq`: a network of the user, with an `s1`, is not touched.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def where_next(net, controller, kept):
 
 @contextlib.contextmanager
 def running():
-    """The controller and the network, gone again afterwards whatever happens."""
+    """The controller and the network, which are removed afterwards in any case."""
     taken = subprocess.run(["ovs-vsctl", "list-br"], capture_output=True, text=True, check=True)
     if BRIDGES & set(taken.stdout.split()):
         raise LabError(
@@ -123,7 +123,7 @@ def started(pid):
 
 
 def keep():
-    """Show it and leave it running: in a process of its own, as Mininet's hosts end with it."""
+    """Show it and leave it running: in a separate process, as Mininet's hosts end with it."""
     reader, writer = os.pipe()
     if child := os.fork():
         os.close(writer)
