@@ -72,10 +72,12 @@ class LearnQueue:
             self._backlog.put(samples, now)
             return []
         if not self._flow.is_open:
-            few = self._few(samples)
-            self._backlog.put((one for one in samples if one[0] not in few), now)
+            few, waiting = self._few(samples), samples
+            if few:
+                waiting = [one for one in samples if one[0] not in few]
+            self._backlog.put(waiting, now)
             self._flow.wait()
-            return [one for one in samples if one[0] in few]
+            return [one for one in samples if one[0] in few] if few else []
         if self._backlog or len(samples) > self._flow.hosts:
             self._backlog.put(samples, now)
             return []
