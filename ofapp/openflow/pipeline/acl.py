@@ -16,8 +16,8 @@ from ofapp.bridge.params.policy import AclRule
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import TO_BRIDGES, Flow, Match, Meter, register
 from ofapp.openflow.model.rule import Register, TableId, rule
+from ofapp.openflow.pipeline.egress import out_by
 from ofapp.openflow.pipeline.table import Table
-from ofapp.openflow.pipeline.ways import out_by
 
 TOP = 60000
 """The priority of rules that no earlier one meets."""

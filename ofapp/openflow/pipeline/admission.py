@@ -19,9 +19,9 @@ from ofapp.openflow.model.flow import (
 from ofapp.openflow.model.rule import ONWARD, Register, TableId, rule
 from ofapp.openflow.model.traps import SIGHTING, trap_rules
 from ofapp.openflow.pipeline.acl import acl_number
+from ofapp.openflow.pipeline.egress import through
 from ofapp.openflow.pipeline.meters import to_controller
 from ofapp.openflow.pipeline.table import Ingress, Table
-from ofapp.openflow.pipeline.ways import through
 
 _LINK_LOCAL_MASK = 0xFFFFFFFFFFF0
 

@@ -39,7 +39,6 @@ from ofapp.openflow.model.rule import Register, TableId, rule
 from ofapp.openflow.pipeline.chain import chained
 from ofapp.openflow.pipeline.group_numbers import port_group
 from ofapp.openflow.pipeline.table import Table
-from ofapp.openflow.pipeline.ways import out_by
 
 _RULES = (
     rule(
@@ -110,6 +109,16 @@ _RULES = (
 )
 
 _TABLE = TableId.EGRESS
+
+
+def out_by(policies: PortPolicies, port: int) -> tuple[Action, ...]:
+    """The actions that send a frame out of a port, which may be an aggregation's."""
+    return through(port) if port in policies.aggregated else (Output(port),)
+
+
+def through(lag: int) -> tuple[Forwarding, ...]:
+    """The actions that send a frame out of one of an aggregation's members."""
+    return SetRegister(Register.EGRESS, lag), Resubmit(TableId.LAG)
 
 
 def way_out(policies: PortPolicies, port: int, vid: int) -> tuple[Action, ...]:

@@ -50,7 +50,7 @@ from ofapp.openflow.model.flow import (
     ToGroup,
 )
 from ofapp.openflow.model.rule import Register
-from ofapp.openflow.pipeline.ways import through
+from ofapp.openflow.pipeline.egress import through
 
 _PROTOCOL = ofproto_protocol.ProtocolDesc(version=ofp.OFP_VERSION)
 
