@@ -34,7 +34,7 @@ NAMES = "/v1/cluster/bridges"
 
 _SENT = ("Content-Type", "If-Match")
 _RETURNED = ("content-type", "retry-after", "allow", "cache-control", "etag")
-_SAFE = "/:@!$&'()*+,;=~?"
+_SAFE = "/:@!$&'()*+,;=~"
 
 
 class Proxy:
@@ -161,13 +161,11 @@ def as_asked(target: str = "") -> Request:
 
 
 def _target() -> str:
-    """Path and query in their canonical encoding, which no proxy changes."""
-    query = request.query_string.decode("latin-1")
-    whole = quote(request.path, safe=_SAFE.replace("?", ""))
-    if query:
-        sound = re.sub("%(?![0-9a-fA-F]{2})", "%25", query)
-        whole += "?" + quote(sound, safe=_SAFE + "%", encoding="latin-1")
-    return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), whole, flags=re.IGNORECASE)
+    """Path and query of the present request, percent-encoded."""
+    path = quote(request.path, safe=_SAFE)
+    query = re.sub("%(?![0-9a-fA-F]{2})", "%25", request.query_string.decode("latin-1"))
+    encoded = quote(query, safe=f"{_SAFE}?%", encoding="latin-1")
+    return f"{path}?{encoded}" if query else path
 
 
 def _returned(reply: Reply) -> Response:
