@@ -143,10 +143,8 @@ class Bridge:
 
     def retain(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """Remove restored ports that are not in this complete list of the switch's."""
-        names, effects = self.lags.names(ports), list[Effect]()
-        for protocol in self._on_bridge:
-            effects += protocol.retain(names, now)
-        return self.carry_out(effects, now)
+        names = self.lags.names(ports)
+        return self._all(self._on_bridge, lambda each: each.retain(names, now), now)
 
     def put_port(self, port: Port, now: float) -> list[Effect]:
         """Add a port, or update its name, address or link."""
@@ -154,10 +152,8 @@ class Bridge:
 
     def put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """The same for many at once, each with a different number."""
-        ports, effects = list(ports), list[Effect]()
-        for protocol in self._on_switch:
-            effects += self.carry_out(protocol.put_ports(ports, now), now)
-        return effects
+        ports = list(ports)
+        return self._all(self._on_switch, lambda each: each.put_ports(ports, now), now)
 
     def _put_ports(self, ports: Iterable[Port], now: float) -> list[Effect]:
         """Add or update ports of the bridge, including logical ones."""
@@ -181,10 +177,9 @@ class Bridge:
 
     def remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         """The same for many at once."""
-        numbers, effects = list(numbers), list[Effect]()
-        for protocol in reversed(self._on_switch):
-            effects += self.carry_out(protocol.remove_ports(numbers, now), now)
-        return effects
+        numbers = list(numbers)
+        protocols = reversed(self._on_switch)
+        return self._all(protocols, lambda each: each.remove_ports(numbers, now), now)
 
     def _remove_ports(self, numbers: Iterable[int], now: float) -> list[Effect]:
         lost = [port for number in numbers if (port := self.ports.drop(number)) is not None]
@@ -333,9 +328,7 @@ class Bridge:
     def tick(self, now: float) -> list[Effect]:
         """Let time pass; due at `next_wakeup`."""
         effects = self.learning.tick(now)
-        for protocol in self.protocols:
-            effects += self.carry_out(protocol.tick(now), now)
-        return effects
+        return effects + self._all(self.protocols, lambda each: each.tick(now), now)
 
     def next_wakeup(self) -> float | None:
         """When `tick` is due, None when nothing is."""
@@ -354,10 +347,7 @@ class Bridge:
 
     def go_on(self, now: float) -> list[Effect]:
         """Run all protocols: the datapath has the flows that they assume."""
-        effects: list[Effect] = []
-        for protocol in self.protocols:
-            effects += self.carry_out(protocol.go_on(now), now)
-        return effects
+        return self._all(self.protocols, lambda each: each.go_on(now), now)
 
     def beat(self, now: float) -> None:
         """Note that the controller runs; after the first call several times a second."""
@@ -366,10 +356,16 @@ class Bridge:
 
     def send_last(self, now: float) -> list[Effect]:
         """Send the last frames before the controller ends."""
-        effects: list[Effect] = []
-        for protocol in self.protocols:
-            effects += self.carry_out(protocol.send_last(now), now)
-        return effects
+        return self._all(self.protocols, lambda each: each.send_last(now), now)
+
+    def _all(
+        self,
+        protocols: Iterable[Protocol[object]],
+        act: Callable[[Protocol[object]], list[Effect]],
+        now: float,
+    ) -> list[Effect]:
+        """Let each protocol act, after the effects of those before it are carried out."""
+        return [effect for each in protocols for effect in self.carry_out(act(each), now)]
 
     def beware_stp(self, until: float, now: float) -> list[Effect]:
         """Until then expect a neighbouring switch that forwards without a controller."""
