@@ -172,8 +172,9 @@ class Connections:
         session = self._sessions.get(channel.id)
         if session is not None and session.channel is channel:
             del self._sessions[channel.id]
-            session.stop()
+            # Before `stop`, which lets others run: a release meanwhile forgets the bridge.
             self._lifetime.left(session.bridge, time.monotonic())
+            session.stop()
             self._dispatcher.emit(session.bridge, event)
             self._dispatcher.settle_names()
             if channel.id in self._others:
