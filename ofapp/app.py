@@ -89,7 +89,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
 
     def service_status(self) -> str:
         """The number of connected switches, as text for `systemctl status`."""
-        count = len(self.network.sessions)
+        count = len(self.network.datapaths)
         return f"{count} switch{'' if count == 1 else 'es'} connected"
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
                 self.network.connections.connected(event.datapath)
             else:
                 self.network.connections.disconnected(event.datapath)
-        except Exception as error:  # os-ken would log it, and no session would manage the switch
+        except Exception as error:  # os-ken would log it, and nothing would manage the switch
             LOG.exception("%s cannot be served", event.datapath.address)
             self.network.events.fault(error)
             event.datapath.close()

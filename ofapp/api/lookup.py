@@ -28,8 +28,8 @@ def with_ports(network: Network, bridge: Bridge) -> Bridge:
     Before that, what exists would seem to be missing.  While another controller is master of the
     switch, this one knows no ports, and answers so.
     """
-    session = network.sessions.get(bridge.datapath_id)
-    if bridge.ports.complete or (session is not None and session.status().owner is not None):
+    datapath = network.datapaths.get(bridge.datapath_id)
+    if bridge.ports.complete or (datapath is not None and datapath.status().owner is not None):
         return bridge
     what = f"the ports of bridge {bridge.name} are not known yet: its switch has just connected"
     raise ProblemError(503, what, [("dpid", what)], AGAIN)

@@ -1,7 +1,7 @@
 """All bridges of this controller: their state, their changes and the access rules.
 
 The os-ken app, the API and the CLI behind it work on this object and on nothing below it.  It has
-the bridges, the sessions and the running configuration; every requested change goes through
+the bridges, the datapaths and the running configuration; every requested change goes through
 `changes`.
 """
 
@@ -55,7 +55,7 @@ FINISHING = 1.0
 
 
 class Network:
-    """Bridges by datapath id, and their switches' sessions; times in the core are monotonic.
+    """Bridges and connected datapaths, by datapath id; times in the core are monotonic.
 
     owners: decides when this controller may manage a switch.
     find: path of the configuration file, None while there is none.
@@ -72,7 +72,11 @@ class Network:
     ) -> None:
         self.started = time.time()
         registry = Registry()
-        self.bridges, self.sessions, self.away = registry.bridges, registry.sessions, registry.away
+        self.bridges, self.datapaths, self.away = (
+            registry.bridges,
+            registry.datapaths,
+            registry.away,
+        )
         self.find = registry.find
         self.events = events
         self.running = running = RunningConfiguration(config, state.settings, registry.numbers)
@@ -92,9 +96,9 @@ class Network:
         self._state = state
         state.watch(TOKENS, self.access.tokens.reload)
         state.write_marks(self._mark)
-        self.heartbeat = Heartbeat(self.sessions, events)
+        self.heartbeat = Heartbeat(self.datapaths, events)
         self.writers = writers = {
-            name: StateWriter(store, self.bridges, self.sessions)
+            name: StateWriter(store, self.bridges, self.datapaths)
             for name, store in state.snapshots.items()
         }
 
@@ -112,7 +116,7 @@ class Network:
         for loop in (
             *(writer.run for writer in self.writers.values()),
             self.heartbeat.run,
-            Throttle(self.sessions).run,
+            Throttle(self.datapaths).run,
             self.lifetime.run,
             self._watch_file,
             self._save_uses,
@@ -148,8 +152,8 @@ class Network:
         self.owners.close()
 
     def _mark(self, datapath_id: int, mark: int | None) -> None:
-        if (session := self.sessions.get(datapath_id)) is not None:
-            session.write_mark(mark)
+        if (datapath := self.datapaths.get(datapath_id)) is not None:
+            datapath.write_mark(mark)
 
     def _save_uses(self) -> None:
         while True:

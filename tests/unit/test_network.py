@@ -94,7 +94,7 @@ def test_a_second_switch_with_the_same_id_is_refused_and_the_first_stays() -> No
     first = connect(net, 1)
     second = connect(net, 1)
     assert kinds(net) == ["bridge.connected", "bridge.duplicate"]
-    assert net.sessions[1].channel is first
+    assert net.datapaths[1].channel is first
     assert not first.closed
     net.connections.connected(second)  # type: ignore[arg-type]
     assert second.closed
@@ -113,10 +113,10 @@ def test_a_connection_known_to_be_over_is_in_nobodys_way() -> None:
     first = connect(net, 1)
     first.dead = True
     second = connect(net, 1)
-    assert net.sessions[1].channel is second
+    assert net.datapaths[1].channel is second
     assert kinds(net) == ["bridge.connected", "bridge.disconnected", "bridge.connected"]
     net.connections.disconnected(first)  # type: ignore[arg-type]  # os-ken tells at last
-    assert net.sessions[1].channel is second
+    assert net.datapaths[1].channel is second
 
 
 def test_a_bridge_outlives_its_connection() -> None:
@@ -344,7 +344,7 @@ class TestState:
         change(net, learning=True)
         net = begin({"1": {"learning": False}})
         assert not policy(net).learning, "the file has changed it"
-        net.connections.disconnected(net.sessions[1].channel)
+        net.connections.disconnected(net.datapaths[1].channel)
         assert net.reloader.reload(force=True, reset=True).bridges
         assert kinds(begin({"1": {"learning": False}}))[0] == "bridge.connected"
 
@@ -394,7 +394,7 @@ class TestState:
 
 
 def session_of(net: Network, datapath_id: int) -> Any:
-    return net.sessions[datapath_id]
+    return net.datapaths[datapath_id]
 
 
 def test_the_session_is_the_real_ones_shape() -> None:

@@ -27,10 +27,10 @@ def collect(source: Source) -> Iterator[Metric]:
 
 def _rows(network: Network) -> Iterator[Labelled[_Hits]]:
     for datapath_id, bridge in network.bridges.items():
-        session = network.sessions.get(datapath_id)
-        if session is None:
+        datapath = network.datapaths.get(datapath_id)
+        if datapath is None:
             continue
-        counters = session.status().acl
+        counters = datapath.status().acl
         for name, rules in bridge.params.policies.acls.items():
             known = [(rule.name, rule.allow, rule.rate) for rule in rules]
             for rule, allow, rate in (*known, (IMPLICIT, False, None)):

@@ -65,16 +65,16 @@ def collect(source: Source) -> Iterator[Metric]:
 def _rows(network: Network) -> Iterator[Labelled[_Known]]:
     for datapath_id, bridge in network.bridges.items():
         known = _Known(bridge, fdb_counts(bridge))
-        session = network.sessions.get(datapath_id)
-        if session is not None:
-            status = session.status()
+        datapath = network.datapaths.get(datapath_id)
+        if datapath is not None:
+            status = datapath.status()
             known = known._replace(
                 connected=True,
                 in_line=status.in_line,
                 standby=status.owner is not None,
-                channel=session.channel.counters,
+                channel=datapath.channel.counters,
                 drops=status.drops,
-                round_trip=session.channel.round_trip,
-                packet_ins=session.packet_ins,
+                round_trip=datapath.channel.round_trip,
+                packet_ins=datapath.packet_ins,
             )
         yield of_bridge(bridge), known

@@ -72,7 +72,7 @@ def collect(source: Source) -> Iterator[Metric]:
     network = source.network
     yield from families(_PORTS, OF_PORT, _known(network))
     yield from families(_HELD_BACK, OF_PORT, _held_back(network))
-    ask_all([session.port_counters for session in network.sessions.values()], PATIENCE)
+    ask_all([datapath.port_counters for datapath in network.datapaths.values()], PATIENCE)
     yield from families(_COUNTED, OF_PORT, _counted(network))
 
 
@@ -86,9 +86,11 @@ def _known(network: Network) -> Iterator[Labelled[_Known]]:
 
 def _held_back(network: Network) -> Iterator[Labelled[dict[str, int]]]:
     portions = hub.portions()
-    connected = [(network.bridges[known], own) for known, own in network.sessions.items()]
-    for bridge, session in connected:
-        kinds = session.status().held_back
+    connected = [
+        (network.bridges[known], datapath) for known, datapath in network.datapaths.items()
+    ]
+    for bridge, datapath in connected:
+        kinds = datapath.status().held_back
         for port in portions.of(_with_members(bridge)):
             counts = {kind: ports.get(port.number, 0) for kind, ports in kinds.items()}
             yield [*of_bridge(bridge), port.name], counts
@@ -96,10 +98,12 @@ def _held_back(network: Network) -> Iterator[Labelled[dict[str, int]]]:
 
 def _counted(network: Network) -> Iterator[Labelled[PortCount]]:
     portions = hub.portions()
-    connected = [(network.bridges[known], own) for known, own in network.sessions.items()]
-    for bridge, session in connected:
+    connected = [
+        (network.bridges[known], datapath) for known, datapath in network.datapaths.items()
+    ]
+    for bridge, datapath in connected:
         for port in portions.of(_with_members(bridge)):
-            count = session.port_counters.latest.get(port.number)
+            count = datapath.port_counters.latest.get(port.number)
             if count is not None:
                 yield [*of_bridge(bridge), port.name], count
 

@@ -70,12 +70,12 @@ def blueprint(network: Network) -> APIBlueprint:
             raise ProblemError(503, why, headers=AGAIN)
         if why := network.access.stale():
             raise ProblemError(503, why, headers=AGAIN)
-        sessions = network.sessions.values()
+        datapaths = network.datapaths.values()
         return answer(
             Ready(
                 bridges=len(network.bridges),
-                connected=len(network.sessions),
-                in_line=sum(session.in_line for session in sessions),
+                connected=len(network.datapaths),
+                in_line=sum(datapath.in_line for datapath in datapaths),
             )
         )
 

@@ -143,7 +143,7 @@ def around(network: Network) -> list[core.Surroundings]:
     """Surroundings of each bridge; other greenlets run in between, as many bridges take long."""
     found = []
     for datapath_id, bridge in sorted(network.bridges.items()):
-        found.append(core.surroundings(bridge, datapath_id in network.sessions, time.monotonic()))
+        found.append(core.surroundings(bridge, datapath_id in network.datapaths, time.monotonic()))
         hub.sleep(0)
     return found
 

@@ -49,21 +49,21 @@ class Connections:
     ) -> None:
         self._begun = begun
         self._bridges = shared.registry.bridges
-        self._sessions = shared.registry.sessions
+        self._datapaths = shared.registry.datapaths
         self._lifetime = lifetime
         self._dispatcher = shared.dispatcher
         self._running = shared.running
         self._events = shared.events
         self._owners = owners
         self._waiting: dict[int, Channel] = {}  # for `owners`
-        self._others: set[int] = set()  # to be handed over when their sessions end
+        self._others: set[int] = set()  # to be handed over when their connections end
 
     def admit(self, channel: Channel, datapath_id: int) -> bool:
         """Whether a connection may use a datapath id: not while another one does."""
-        session = self._sessions.get(datapath_id)
+        datapath = self._datapaths.get(datapath_id)
         other: Connection | None = self._waiting.get(datapath_id)
-        if session is not None:
-            other = session.channel
+        if datapath is not None:
+            other = datapath.channel
         if other is not None and other.dead:
             self.disconnected(other)  # its end is known but not reported yet
             other = None
@@ -79,7 +79,7 @@ class Connections:
                 data={"refused": _address(channel), "running": _address(other)},
             ),
         )
-        alive = partial(answers, self._waiting[datapath_id]) if session is None else session.alive
+        alive = partial(answers, self._waiting[datapath_id]) if datapath is None else datapath.alive
         hub.watch(self._events.fault, _probe, other, alive)
         return False
 
@@ -150,14 +150,14 @@ class Connections:
         self._dispatcher.settle_names()
         ownership = ownership or self._owners.obtain(channel)
         assert ownership is not None
-        session = Session(channel, bridge, self._dispatcher.handle, ownership, adopt_static)
-        self._sessions[datapath_id] = session
+        datapath = Session(channel, bridge, self._dispatcher.handle, ownership, adopt_static)
+        self._datapaths[datapath_id] = datapath
         self._begun(datapath_id)
         emit = self._dispatcher.emit
         emit(bridge, BRIDGE_CONNECTED.event(f"connected from {_address(channel)}"))
         for event in self._running.ambiguities(datapath_id):
             emit(bridge, event)
-        session.start()
+        datapath.start()
 
     def disconnected(self, channel: Connection) -> None:
         """Handle the end of a connection; the bridge and its state stay."""
@@ -169,13 +169,13 @@ class Connections:
             return
         if self._waiting.get(channel.id) is channel:
             del self._waiting[channel.id]
-        session = self._sessions.get(channel.id)
-        if session is not None and session.channel is channel:
-            del self._sessions[channel.id]
+        datapath = self._datapaths.get(channel.id)
+        if datapath is not None and datapath.channel is channel:
+            del self._datapaths[channel.id]
             # Before `stop`, which lets others run: a release meanwhile forgets the bridge.
-            self._lifetime.left(session.bridge, time.monotonic())
-            session.stop()
-            self._dispatcher.emit(session.bridge, event)
+            self._lifetime.left(datapath.bridge, time.monotonic())
+            datapath.stop()
+            self._dispatcher.emit(datapath.bridge, event)
             self._dispatcher.settle_names()
             if channel.id in self._others:
                 self.release(channel.id)
@@ -185,8 +185,8 @@ class Connections:
 
     def in_line(self, datapath_id: int) -> bool:
         """See `SwitchService`."""
-        session = self._sessions.get(datapath_id)
-        return session is not None and session.in_line
+        datapath = self._datapaths.get(datapath_id)
+        return datapath is not None and datapath.in_line
 
     def give_up(self, channel: Connection, why: str) -> None:
         """See `SwitchService`."""
@@ -194,7 +194,7 @@ class Connections:
 
     def expect(self, datapath_id: int) -> None:
         """See `SwitchService`."""
-        if datapath_id not in self._sessions:
+        if datapath_id not in self._datapaths:
             self._lifetime.expect(datapath_id)
 
     def last_words(self, datapath_id: int) -> bytes:
@@ -205,7 +205,7 @@ class Connections:
 
     def release(self, datapath_id: int) -> None:
         """See `SwitchService`."""
-        if datapath_id in self._sessions:
+        if datapath_id in self._datapaths:
             self._others.add(datapath_id)
         else:
             self._others.discard(datapath_id)
@@ -213,12 +213,12 @@ class Connections:
 
     def close(self) -> None:
         """Release every switch when the controller ends; the switches keep their flows."""
-        for session in list(self._sessions.values()):
-            session.announce_end()
-            session.stop()
+        for datapath in list(self._datapaths.values()):
+            datapath.announce_end()
+            datapath.stop()
         hub.sleep(0)  # send their last messages
-        for session in list(self._sessions.values()):
-            session.channel.close()
+        for datapath in list(self._datapaths.values()):
+            datapath.channel.close()
 
 
 def _probe(channel: Connection, alive: Callable[[float], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Passes the effects of a bridge to its switch's session, or to the handlers of notices.
+"""Passes the effects of a bridge to its datapath, or to the handlers of notices.
 
 Effects for a switch are dropped while it is away: it is synchronized when it is back.  A `Notice`,
 which is not for the switch, is handled whether the switch is connected or not.
@@ -40,9 +40,9 @@ class Dispatcher:
 
     def apply(self, bridge: Bridge, effects: list[Effect]) -> None:
         """Carry effects out, in order."""
-        session = self._registry.session(bridge)
-        if session is not None:
-            session.apply(effects)
+        datapath = self._registry.datapath(bridge)
+        if datapath is not None:
+            datapath.apply(effects)
             return
         for effect in effects:
             if type(effect) in NOTICES:
@@ -50,8 +50,8 @@ class Dispatcher:
 
     def carried_out(self, bridge: Bridge) -> bool:
         """Wait until the bridge's switch has carried everything out; False when that is unknown."""
-        session = self._registry.session(bridge)
-        return session is not None and session.carried_out(PATIENCE)
+        datapath = self._registry.datapath(bridge)
+        return datapath is not None and datapath.carried_out(PATIENCE)
 
     def handle(self, bridge: Bridge, notice: Notice) -> None:
         """Handle a notice, which is not for the switch."""

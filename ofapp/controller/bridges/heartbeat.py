@@ -21,10 +21,10 @@ LATENESS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class Heartbeat:
-    """Heartbeat for the bridges of all sessions.  lateness: delay of each sign of life."""
+    """Heartbeat for the bridges of all datapaths.  lateness: delay of each sign of life."""
 
-    def __init__(self, sessions: Mapping[int, Datapath], events: EventLog) -> None:
-        self._sessions = sessions
+    def __init__(self, datapaths: Mapping[int, Datapath], events: EventLog) -> None:
+        self._datapaths = datapaths
         self._events = events
         self.lateness = Histogram(LATENESS)
 
@@ -33,8 +33,8 @@ class Heartbeat:
         last = time.monotonic()
         while True:
             now = time.monotonic()
-            for session in self._sessions.values():
-                session.bridge.beat(now)
+            for datapath in self._datapaths.values():
+                datapath.bridge.beat(now)
             self.lateness.observe(max(now - last - BEAT, 0.0))
             if now - last - BEAT > UNLIVED:
                 seconds = round(now - last, 1)

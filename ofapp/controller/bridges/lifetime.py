@@ -106,7 +106,7 @@ class Lifetime:
         No state is kept here that may be outdated.
         """
         bridge = self._registry.bridges.get(datapath_id)
-        if bridge is not None and self._registry.session(bridge) is None:
+        if bridge is not None and self._registry.datapath(bridge) is None:
             del self._registry.bridges[datapath_id]
             bridge.ports.leave()
             self._registry.away.back(datapath_id)
@@ -115,7 +115,7 @@ class Lifetime:
 
     def forget(self, bridge: Bridge) -> tuple[Ticket, ...]:
         """Forget the bridge and its stored settings; InputError while it is connected."""
-        if self._registry.session(bridge) is not None:
+        if self._registry.datapath(bridge) is not None:
             raise InputError(
                 "dpid",
                 f"the switch of bridge {bridge.name} is connected: delete the bridge there, or "

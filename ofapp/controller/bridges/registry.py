@@ -10,17 +10,55 @@ from collections.abc import Iterator, Mapping
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.event import Event
-from ofapp.controller.bridges.away import Away
 from ofapp.controller.bridges.datapath import Datapath
 from ofapp.controller.bridges.events import BRIDGE_NAME_GIVEN_UP
 
 
+class Away:
+    """Absent switches by datapath id, the longest away first; times are monotonic.
+
+    A deleted switch looks like one that is away: so its bridge is forgotten after a time, or on
+    request.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}
+
+    def __contains__(self, datapath_id: int) -> bool:
+        return datapath_id in self._since
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._since)
+
+    def left(self, datapath_id: int, now: float) -> None:
+        """Note that the switch has disconnected."""
+        self._since.pop(datapath_id, None)
+        self._since[datapath_id] = now
+
+    def back(self, datapath_id: int) -> None:
+        """Note that the switch is connected again, or that its bridge is forgotten."""
+        self._since.pop(datapath_id, None)
+
+    def seconds(self, datapath_id: int, now: float) -> float | None:
+        """Seconds since the switch disconnected; None when it is connected."""
+        since = self._since.get(datapath_id)
+        return None if since is None else now - since
+
+    def longest(self) -> int | None:
+        """The switch that has been away the longest; None when none is."""
+        return next(iter(self._since), None)
+
+    def overdue(self, patience: float, now: float) -> list[int]:
+        """Switches that have been away for `patience` seconds or more."""
+        return [known for known, since in self._since.items() if now - since >= patience]
+
+
 class Registry:
-    """Bridges, and sessions (their connected datapaths), by datapath id."""
+    """Bridges, and the datapaths of connected switches, by datapath id."""
 
     def __init__(self) -> None:
         self.bridges: dict[int, Bridge] = {}
-        self.sessions: dict[int, Datapath] = {}
+        self.datapaths: dict[int, Datapath] = {}
         self.away = Away()
 
     def find(self, name: str) -> Bridge | None:
@@ -35,9 +73,9 @@ class Registry:
         bridge = self.bridges.get(datapath_id)
         return {} if bridge is None else bridge.ports.numbers
 
-    def session(self, bridge: Bridge) -> Datapath | None:
+    def datapath(self, bridge: Bridge) -> Datapath | None:
         """The bridge's connection; None while its switch is away."""
-        return self.sessions.get(bridge.datapath_id)
+        return self.datapaths.get(bridge.datapath_id)
 
     def settle_names(self) -> Iterator[tuple[Bridge, Event]]:
         """Release the names of absent bridges that connected ones use; gives the events.

@@ -17,10 +17,10 @@ LATE = 0.1
 
 
 class Throttle:
-    """Rate adaptation of all sessions of a controller, by datapath id."""
+    """Rate adaptation of all datapaths of a controller, by datapath id."""
 
-    def __init__(self, sessions: Mapping[int, Datapath]) -> None:
-        self._sessions = sessions
+    def __init__(self, datapaths: Mapping[int, Datapath]) -> None:
+        self._datapaths = datapaths
 
     def run(self) -> None:
         """Adjust periodically; does not return."""
@@ -34,14 +34,14 @@ class Throttle:
     def adjust(self, seconds: float, now: float) -> None:
         """Adjust once, so many seconds after the last time."""
         review_portions(now)
-        for session in list(self._sessions.values()):
-            session.report_drops(now)
+        for datapath in list(self._datapaths.values()):
+            datapath.report_drops(now)
         loads = {
             key: load
-            for key, session in self._sessions.items()
-            if (load := session.load(seconds)) is not None
+            for key, datapath in self._datapaths.items()
+            if (load := datapath.load(seconds)) is not None
         }
         for key, capacity in share_controller(loads, seconds - INTERVAL > LATE).items():
-            session = self._sessions[key]
-            if effects := session.bridge.follow_load(loads[key], capacity, now):
-                session.apply(effects)
+            datapath = self._datapaths[key]
+            if effects := datapath.bridge.follow_load(loads[key], capacity, now):
+                datapath.apply(effects)

@@ -49,8 +49,8 @@ class Configurator:
 
     def preview(self, plan: BridgePlan) -> Changes | None:
         """Changes that a plan would make in the bridge's switch; None while it is away."""
-        session = self._registry.session(plan.bridge)
-        return None if session is None else session.plan(plan.new.params())
+        datapath = self._registry.datapath(plan.bridge)
+        return None if datapath is None else datapath.plan(plan.new.params())
 
     def set(self, plan: BridgePlan, event: Event | None = None) -> Applied:
         """Record, store and apply a plan.
@@ -64,9 +64,9 @@ class Configurator:
             self._dispatcher.emit(bridge, event)
         saved = self._running.set(bridge.datapath_id, plan.new)
         effects = _effects(plan) if plan.changes else []
-        session = self._registry.session(bridge)
-        if session is not None:
-            return Applied(saved, session.reconfigure(effects))
+        datapath = self._registry.datapath(bridge)
+        if datapath is not None:
+            return Applied(saved, datapath.reconfigure(effects))
         self._dispatcher.apply(bridge, effects)
         return Applied(saved, lambda: None)
 

@@ -67,26 +67,26 @@ class Confirms(Protocol):
 class _Requested(NamedTuple):
     """A revision whose switch was asked to confirm that all is carried out.
 
-    session: the connection over which it was asked; it may have ended long ago.
+    datapath: the connection over which it was asked; it may have ended long ago.
     """
 
     revision: Any
-    session: weakref.ref[Confirms]
+    datapath: weakref.ref[Confirms]
 
 
 class StateWriter:
-    """Writer of one protocol's state; `bridges` and `sessions` are the network's."""
+    """Writer of one protocol's state; `bridges` and `datapaths` are the network's."""
 
     def __init__(
         self,
         store: SnapshotStore,
         bridges: Mapping[int, Bridge],
-        sessions: Mapping[int, Confirms],
+        datapaths: Mapping[int, Confirms],
     ) -> None:
         self._document = store.document
         self._store = store
         self._bridges = bridges
-        self._sessions = sessions
+        self._datapaths = datapaths
         self._changed: dict[int, Any] = {}  # and the revision at the last check
         self._requested: dict[int, _Requested] = {}
         self._woken = hub.Event()
@@ -105,9 +105,9 @@ class StateWriter:
 
         Gives whether there is more to do: a bridge whose switch is away waits for it.
         """
-        for datapath_id, (revision, session) in list(self._requested.items()):
-            present = self._sessions.get(datapath_id)
-            if present is not None and present is not session():
+        for datapath_id, (revision, datapath) in list(self._requested.items()):
+            present = self._datapaths.get(datapath_id)
+            if present is not None and present is not datapath():
                 del self._requested[datapath_id]
                 self._changed[datapath_id] = revision
         for datapath_id, before in list(self._changed.items()):
@@ -119,7 +119,7 @@ class StateWriter:
                 self._store.save(datapath_id, self._dump(bridge, AT_ONCE))
             else:
                 self._confirm(bridge, before, self._document.revision.unsaved(bridge))
-        return any(known in self._sessions for known in chain(self._changed, self._requested))
+        return any(known in self._datapaths for known in chain(self._changed, self._requested))
 
     def _confirm(self, bridge: Bridge, before: Any, now: Any) -> None:
         """Ask for confirmation if the revision is the same as before."""
@@ -129,10 +129,10 @@ class StateWriter:
         elif before is None or before != now:
             self._changed[datapath_id] = now
         else:
-            session = self._sessions.get(datapath_id)
-            if session is not None and session.confirm(partial(self._confirmed, bridge, now)):
+            datapath = self._datapaths.get(datapath_id)
+            if datapath is not None and datapath.confirm(partial(self._confirmed, bridge, now)):
                 del self._changed[datapath_id]
-                self._requested[datapath_id] = _Requested(now, weakref.ref(session))
+                self._requested[datapath_id] = _Requested(now, weakref.ref(datapath))
 
     def _confirmed(self, bridge: Bridge, revision: Any) -> None:
         self._requested.pop(bridge.datapath_id, None)

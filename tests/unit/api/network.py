@@ -122,7 +122,7 @@ def stp_network() -> Network:
 def connected_stp_network() -> Network:
     """`stp_network`, whose switches are connected."""
     network = stp_network()
-    network.sessions.update({number: _session() for number in network.bridges})
+    network.datapaths.update({number: _session() for number in network.bridges})
     return network
 
 
@@ -202,7 +202,7 @@ def acl_network() -> Network:
     over = SimpleNamespace(packet_band_count=5, byte_band_count=500)
     meter = {"meter_id": rule_meter("guests", "arp"), "duration_sec": 60, "duration_nsec": 0}
     hits.see_meters([SimpleNamespace(**meter, band_stats=[over])], now)
-    network.sessions[1] = _session(acl=hits, ask_acl_counters=lambda: None)
+    network.datapaths[1] = _session(acl=hits, ask_acl_counters=lambda: None)
     return network
 
 
@@ -244,7 +244,7 @@ def remade_network() -> Network:
     add_bridge(network)
     network.away.left(1, time.monotonic() - 3700)
     network.bridges[1].former_name = "br0"
-    network.sessions[0xFF] = _session()
+    network.datapaths[0xFF] = _session()
     add_bridge(network, 0xFF, "br0")
     return network
 
@@ -259,7 +259,7 @@ def lag_network() -> Network:
     network = empty_network(bridges={DPID: {"lags": own}})
     add_bridge(network)
     add_bridge(network, 0xFF, "br1")
-    network.sessions[1] = session = _session()
+    network.datapaths[1] = session = _session()
     session.port_counters.latest[4095] = PortCount(*[2] * 7, None)
     return network
 
@@ -274,7 +274,7 @@ def cabled_network(now: float | None = None) -> Network:
     now = time.monotonic() if now is None else now
     for number in trees:
         add_bridge(network, number, f"br{number}", ago=time.monotonic() - now + 20)
-        network.sessions[number] = _session()
+        network.datapaths[number] = _session()
     cables = Cables(network, ((1, 1), (2, 1)), ((1, 2), (2, 2)))
     cables.settle(now - 20, now)
     first = network.bridges[1]
@@ -285,7 +285,7 @@ def cabled_network(now: float | None = None) -> Network:
 def half_network() -> Network:
     """`cabled_network`, whose br1 has been deleted."""
     network = cabled_network()
-    del network.sessions[1]
+    del network.datapaths[1]
     network.away.left(1, time.monotonic())
     return network
 

@@ -59,7 +59,7 @@ def test_since_when_and_where_copies_go(client: Any) -> None:
 
 
 def test_a_switch_that_is_away_tells_nothing(client: Any, network: Network) -> None:
-    del network.sessions[1]
+    del network.datapaths[1]
     told = acls(client)
     assert told.metered is None
     assert [rule.packets for rule in told.acls[0].rules] == [None] * 4

@@ -95,7 +95,7 @@ def test_a_bridge_tells_the_ports_that_guards_hold(clients: Clients) -> None:
 def test_a_connected_bridge_tells_its_peer_and_what_was_dropped(
     client: Any, network: Network
 ) -> None:
-    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(  # type: ignore[assignment]
         channel=SimpleNamespace(address=("192.0.2.7", 4711), counters={"malformed_messages": 3}),
         status=standing(drops={"reserved": 9}),
     )
@@ -165,7 +165,7 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
         ]
 
     assert held_back() == [{}, {}, {}, {}]
-    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(  # type: ignore[assignment]
         status=standing(held_back={"sighting": {2: 5}, "bpdu": {}, "snooped": {3: 7}})
     )
     assert held_back()[:3] == [
@@ -178,6 +178,6 @@ def test_what_is_held_back_from_the_controller_is_told_of_each_port(
 def test_every_kind_of_frames_that_a_meter_drops_is_told(client: Any, network: Network) -> None:
     kinds = [kind.name for kind in LIMITED]
     session = SimpleNamespace(status=standing(held_back={kind: {1: 5} for kind in kinds}))
-    network.sessions[1] = session  # type: ignore[assignment]
+    network.datapaths[1] = session  # type: ignore[assignment]
     (port, *_) = client.get(f"/v1/bridges/{DPID}/ports").json["ports"]
     assert port["held_back"] == dict.fromkeys(kinds, 5)

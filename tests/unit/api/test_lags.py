@@ -230,7 +230,7 @@ def test_a_reload_says_which_members_are_not_there(
 ) -> None:
     file = tmp_path / "ofapp.yaml"
     network.reloader.find = lambda: file
-    del network.sessions[1]  # away: nothing is compared with what the switch holds
+    del network.datapaths[1]  # away: nothing is compared with what the switch holds
     lags = "{lag0: {members: [eth1, eth7, eth8]}, lag1: {members: [eth3]}}"
     file.write_text(f"bridges: {{'{DPID}': {{lags: {lags}}}}}")
     told = client.post("/v1/config/reload?dry_run=true").json

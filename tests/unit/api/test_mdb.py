@@ -265,7 +265,7 @@ def test_a_member_has_sources_where_its_version_has_them(
 
 def test_it_is_answered_when_the_switch_has_carried_it_out(client: Any, network: Network) -> None:
     sent, answered = [], []
-    network.sessions[1] = SimpleNamespace(
+    network.datapaths[1] = SimpleNamespace(
         apply=sent.append, carried_out=lambda _patience: answered.append(len(sent)) or True
     )
     for kind in ("temp", "permanent"):

@@ -65,7 +65,7 @@ def test_events_by_kind(client: Any) -> None:
 
 
 def test_a_connection(client: Any, network: Network) -> None:
-    network.sessions[1] = SimpleNamespace(  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(  # type: ignore[assignment]
         channel=SimpleNamespace(
             address=("192.0.2.7", 4711), counters={"malformed_messages": 3}, round_trip=0.002
         ),

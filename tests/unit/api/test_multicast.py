@@ -220,7 +220,7 @@ def test_snooping_is_turned_off_and_on_and_the_switch_is_looked_at(
         asked.append("apply")
         asked.extend("look" for effect in effects if isinstance(effect, LookAgain))
 
-    network.sessions[1] = SimpleNamespace(apply=apply, reconfigure=apply)  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(apply=apply, reconfigure=apply)  # type: ignore[assignment]
     told = client.patch(MULTICAST, json={"mcast_snooping": False}).json
     assert (told["enabled"], told["vlans"]) == (False, [])
     assert bridge.multicast.running is None

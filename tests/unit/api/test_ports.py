@@ -50,7 +50,7 @@ def test_storm_control_is_taken_away_with_null(client: Any, bridge: Bridge) -> N
 
 def test_what_a_switch_has_counted_is_told_to_who_asks(client: Any, network: Network) -> None:
     assert client.get(f"{BRIDGE}/ports/eth1?counters=true").json["counters"] is None  # away
-    network.sessions[1] = SimpleNamespace(status=standing(), port_counters=told_counters())  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(status=standing(), port_counters=told_counters())  # type: ignore[assignment]
     assert client.get(f"{BRIDGE}/ports/eth1").json["counters"] is None  # not wanted
     told = PortDetail.model_validate(client.get(f"{BRIDGE}/ports/eth2?counters=true").json)
     assert told.counters is not None

@@ -52,7 +52,7 @@ def test_no_change_of_a_port_is_refused_for_good(client: Any) -> None:
 def test_a_controller_on_standby_answers_that_it_knows_nothing(
     network: Network, client: Any
 ) -> None:
-    network.sessions[1] = SimpleNamespace(status=lambda: SimpleNamespace(owner="another"))  # type: ignore[assignment]
+    network.datapaths[1] = SimpleNamespace(status=lambda: SimpleNamespace(owner="another"))  # type: ignore[assignment]
     assert client.get(f"{BRIDGE}/fdb").json["entries"] == []
 
 

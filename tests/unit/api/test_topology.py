@@ -88,7 +88,7 @@ def test_without_spanning_tree_there_are_bridges_alone() -> None:
 
 def test_what_a_switch_does_that_is_away_is_not_known(client: Any, network: Network) -> None:
     """Its bridge is no root of anything, and its ends of links do not forward."""
-    del network.sessions[1]
+    del network.datapaths[1]
     known = told(client)
     assert [(own.name, own.root, own.connected) for own in known.bridges] == [
         ("br1", None, False),

@@ -81,10 +81,10 @@ def blueprint(network: Network) -> APIBlueprint:
         when the switch restarts.
         """
         bridge = find_bridge(network, path.dpid)
-        session = network.sessions.get(bridge.datapath_id)
-        if session is not None:
-            session.ask_acl_counters()
-        status = None if session is None else session.status()
+        datapath = network.datapaths.get(bridge.datapath_id)
+        if datapath is not None:
+            datapath.ask_acl_counters()
+        status = None if datapath is None else datapath.status()
         counters = None if status is None else status.acl
         lists = sorted(bridge.params.policies.acls.items())
         return answer(

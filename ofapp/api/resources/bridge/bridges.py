@@ -114,22 +114,22 @@ class Forgotten(BaseModel):
 
 def bridge_view(network: Network, bridge: CoreBridge) -> Bridge:
     """State of a bridge at one moment: read without yielding."""
-    session = network.sessions.get(bridge.datapath_id)
-    status = None if session is None else session.status()
+    datapath = network.datapaths.get(bridge.datapath_id)
+    status = None if datapath is None else datapath.status()
     counts = fdb_counts(bridge)
     counters = dict(counts.counters)
-    if session is not None:
-        counters |= session.channel.counters
+    if datapath is not None:
+        counters |= datapath.channel.counters
     return Bridge(
         datapath_id=f"{bridge.datapath_id:016x}",
         name=bridge.name,
         former_name=bridge.former_name,
-        connected=session is not None,
+        connected=datapath is not None,
         away=network.away.seconds(bridge.datapath_id, time.monotonic()),
         in_line=status is not None and status.in_line,
         standby=None if status is None else status.owner,
         refused=[] if status is None else [*status.refused],
-        peer=None if session is None else _address(session.channel.address),
+        peer=None if datapath is None else _address(datapath.channel.address),
         guarded=[
             GuardedPort(port=port_ref(bridge, number), guards=[*guards])
             for number, guards in sorted(bridge.stp.guarded().items())
@@ -198,7 +198,7 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         forgotten = []
         for datapath_id, bridge in sorted(network.bridges.items()):
-            if datapath_id not in network.sessions and datapath_id in network.bridges:
+            if datapath_id not in network.datapaths and datapath_id in network.bridges:
                 forgotten.append((datapath_id, network.changes.forget(bridge)))
                 hub.sleep(0)
         wait_for_all(ticket for _, saved in forgotten for ticket in saved)

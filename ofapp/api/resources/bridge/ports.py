@@ -349,17 +349,17 @@ class PortViews:
 
     def __init__(self, network: Network, bridge: Bridge, counters: bool = False) -> None:
         self._bridge = bridge
-        session = network.sessions.get(bridge.datapath_id)
+        datapath = network.datapaths.get(bridge.datapath_id)
         self._held_back: Mapping[Any, Mapping[int, int]] = {}
-        if session is not None:
-            self._held_back = session.status().held_back
+        if datapath is not None:
+            self._held_back = datapath.status().held_back
         self._members = members(bridge)
         self._home = {
             member.number: logical for logical, own in self._members.items() for member in own
         }
         self._switch = None
-        if counters and session is not None:
-            self._switch = session.port_counters
+        if counters and datapath is not None:
+            self._switch = datapath.port_counters
             ask_all([self._switch], PATIENCE)
 
     def all(self) -> Iterator[Port]:

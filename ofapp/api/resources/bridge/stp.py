@@ -164,7 +164,7 @@ def bridge_view(network: Network, bridge: Bridge) -> StpBridgeStatus:
     return StpBridgeStatus(
         datapath_id=f"{bridge.datapath_id:016x}",
         bridge=bridge.name,
-        connected=bridge.datapath_id in network.sessions,
+        connected=bridge.datapath_id in network.datapaths,
         enabled=bridge.params.stp is not None,
         bridge_id=None if status is None else format_bridge_id(status.bridge_id),
         root_id=None if status is None else format_bridge_id(status.root),
