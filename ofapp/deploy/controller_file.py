@@ -40,7 +40,7 @@ def put(file: str, lag: Lag, api: str) -> None:
     if before is not None and not is_ours(before):
         raise LagFileError(f"{path} is there already, and `ofapp deploy` did not write it")
     whole = _text(base)
-    path.parent.mkdir(exist_ok=True)
+    _make_directory(path.parent, base.parent)
     _replace(path, drop_in(lag), base)
     _replace(base, without_lag(whole, lag.bridge, lag.name), base)
     problem = _reload(api)
@@ -72,6 +72,16 @@ def _drop_in(file: str, lag: Lag) -> Path:
 
 def _text(path: Path) -> str:
     return read_regular(path, MAX_BYTES).decode()
+
+
+def _make_directory(path: Path, like: Path) -> None:
+    """Make it with the owner and mode of `like`: under umask 077 the controller cannot read it."""
+    if path.exists():
+        return
+    path.mkdir()
+    shutil.copymode(like, path)
+    known = like.stat()
+    os.chown(path, known.st_uid, known.st_gid)
 
 
 def _restore(path: Path, text: str | None, like: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,20 @@ def test_the_drop_in_is_written_and_removed_and_the_file_is_not_touched(file: Pa
     controller_file.remove(str(file), STATIC, "")
     assert not written.exists()
     assert file.read_text() == OWN
+
+
+@pytest.mark.usefixtures("answers")
+def test_a_controller_of_another_user_reads_the_drop_in_under_any_umask(file: Path) -> None:
+    file.chmod(0o644)
+    file.parent.chmod(0o755)
+    umask = os.umask(0o077)
+    try:
+        controller_file.put(str(file), LAG, "")
+    finally:
+        os.umask(umask)
+    drop_ins = file.with_name("ofapp.yaml.d")
+    assert drop_ins.stat().st_mode & 0o777 == 0o755
+    assert (drop_ins / "br0.yaml").stat().st_mode & 0o777 == 0o644
 
 
 def test_what_the_controller_refuses_is_put_back(
