@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,60 @@ class TestAway:
         assert len(net.bridges[3].ports) > 50
         net.lifetime.make_room()
         assert set(net.bridges) == {2, 3}, "it has nothing to give"
+
+
+class TestEnd:
+    """The end of a session lets others run, and what they do then holds."""
+
+    @staticmethod
+    def meanwhile(monkeypatch: pytest.MonkeyPatch, do: Callable[[], object]) -> None:
+        """Do this while the first session that is stopped ends."""
+        due = [do]
+
+        def stop(_session: FakeSession) -> None:
+            if due:
+                due.pop()()
+
+        monkeypatch.setattr(FakeSession, "stop", stop)
+
+    @staticmethod
+    def connections(net: Network) -> list[str]:
+        wanted = "connected", "disconnected"
+        return [kind for known in kinds(net) if (kind := known.removeprefix("bridge.")) in wanted]
+
+    def test_a_switch_that_another_member_takes_is_forgotten(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        net = make()
+        channel = named(net, 1)
+        self.meanwhile(monkeypatch, lambda: net.connections.release(1))
+        net.connections.disconnected(channel)  # type: ignore[arg-type]
+        assert names(net) == {}
+        named(net, 2)
+        assert names(net) == {2: "br0"}
+        assert self.connections(net) == ["connected", "disconnected", "connected"]
+
+    def test_a_switch_that_is_back_is_connected(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        net = make()
+        channel = named(net, 1)
+        self.meanwhile(monkeypatch, lambda: connect(net, 1))
+        net.connections.disconnected(channel)  # type: ignore[arg-type]
+        assert 1 not in net.away
+        assert self.connections(net) == ["connected", "disconnected", "connected"]
+
+    def test_the_first_connection_after_it_is_the_only_one(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        net = make()
+        first = connect(net, 1)
+        first.dead = True  # not reported yet
+        began: list[FakeChannel] = []
+        self.meanwhile(monkeypatch, lambda: began.append(connect(net, 1)))
+        late: Any = FakeChannel(1)
+        net.connections.connected(late)
+        assert net.datapaths[1].channel is began[0]
+        assert late.closed
+        assert not began[0].closed
 
 
 class TestState:

@@ -66,7 +66,7 @@ class Connections:
             other = datapath.channel
         if other is not None and other.dead:
             self.disconnected(other)  # its end is known but not reported yet
-            other = None
+            return self.admit(channel, datapath_id)  # a third one may be there by now
         if other is None:
             return self._lifetime.has_room(datapath_id)
         if other is channel:
@@ -172,11 +172,12 @@ class Connections:
         datapath = self._datapaths.get(channel.id)
         if datapath is not None and datapath.channel is channel:
             del self._datapaths[channel.id]
-            # Before `stop`, which lets others run: a release meanwhile forgets the bridge.
+            # Before `stop`, which lets others run: the bridge may be released meanwhile, or the
+            # switch may connect again.
             self._lifetime.left(datapath.bridge, time.monotonic())
-            datapath.stop()
             self._dispatcher.emit(datapath.bridge, event)
             self._dispatcher.settle_names()
+            datapath.stop()
             if channel.id in self._others:
                 self.release(channel.id)
         self._owners.ended(channel)
