@@ -10,16 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
 
-from ofapp.cli.arguments import with_access
+from ofapp.cli.arguments import BridgeArgument, PortArgument, with_access
+from ofapp.cli.client import CONNECT, Client
 
 if TYPE_CHECKING:
     from ofapp.bridge.params.parameter import Parameter
-    from ofapp.cli.client import Client
 
 Given = dict[str, Any]
 """Values of the given options by parameter, as the API expects them."""
@@ -27,6 +28,7 @@ Command = Callable[..., None]
 
 _METAVARS = {int: "N", float: "N", str: "TEXT"}
 _HELP = ["-h", "--help"]
+_UNTIL = "They last until the file changes the same values, or `ofapp config reload --reset`."
 
 
 def setting(
@@ -67,7 +69,32 @@ def setting(
     return register
 
 
-def patch(client: Client, bridge: str, given: Given, *below: str) -> None:
+def add_protocol_settings(
+    app: typer.Typer, section: str, name: str, params: Callable[[], ModuleType]
+) -> None:
+    """Add the commands `set` and `set-port` of a protocol.
+
+    section: as in the file; name: as in a sentence; params: imports the parameters' module.
+    """
+    enabled = typer.Option(None, "--on/--off", help=f"Start or stop {name}.")
+
+    def set_bridge(
+        bridge: BridgeArgument, given: Given, on: bool | None = enabled, client: Client = CONNECT
+    ) -> None:
+        _patch(client, bridge, given if on is None else given | {"enabled": on}, section)
+
+    def set_port(
+        bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT
+    ) -> None:
+        _patch(client, bridge, given, section, "ports", port)
+
+    set_bridge.__doc__ = f"Set parameters of a bridge.\n\n{_UNTIL}"
+    set_port.__doc__ = f"Set parameters of a port or an aggregation.\n\n{_UNTIL}"
+    setting(app, "set", lambda: [params().BridgeParams])(set_bridge)
+    setting(app, "set-port", lambda: [params().PortParams], enabled="--on/--off")(set_port)
+
+
+def _patch(client: Client, bridge: str, given: Given, *below: str) -> None:
     """Set the given parameters of a bridge, or of something below it."""
     if not given:
         raise typer.BadParameter("nothing to set: give at least one option")

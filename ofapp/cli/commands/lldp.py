@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
-from ofapp.cli.arguments import (
-    AnyBridgeArgument,
-    BridgeArgument,
-    JsonOption,
-    PortArgument,
-    WatchOption,
-)
+from ofapp.cli.arguments import AnyBridgeArgument, JsonOption, WatchOption
 from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, print_json, repeat, say, show_table
-from ofapp.cli.parameters import Given, patch, setting
+from ofapp.cli.parameters import add_protocol_settings
 
 app = typer.Typer(help="Neighbours by LLDP (IEEE 802.1AB).", no_args_is_help=True)
 
@@ -68,41 +63,13 @@ def _show(client: Client, bridge: str | None, statistics: bool, json: bool) -> N
     show_table(_COLUMNS, [row for own in answers for port in _of(own) for row in _rows(port)])
 
 
-def _of_bridge() -> list[type]:
-    from ofapp.bridge.lldp.params import BridgeParams
+def _params() -> ModuleType:
+    from ofapp.bridge.lldp import params
 
-    return [BridgeParams]
-
-
-def _of_port() -> list[type]:
-    from ofapp.bridge.lldp.params import PortParams
-
-    return [PortParams]
+    return params
 
 
-@setting(app, "set", _of_bridge)
-def set_bridge(
-    bridge: BridgeArgument,
-    given: Given,
-    on: Annotated[bool | None, typer.Option("--on/--off", help="Start or stop LLDP.")] = None,
-    client: Client = CONNECT,
-) -> None:
-    """Set parameters of a bridge.
-
-    They last until the file changes the same values, or `ofapp config reload --reset`.
-    """
-    patch(client, bridge, given if on is None else given | {"enabled": on}, "lldp")
-
-
-@setting(app, "set-port", _of_port, enabled="--on/--off")
-def set_port(
-    bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT
-) -> None:
-    """Set parameters of a port, or of an aggregation for its members.
-
-    They last until the file changes the same values, or `ofapp config reload --reset`.
-    """
-    patch(client, bridge, given, "lldp", "ports", port)
+add_protocol_settings(app, "lldp", "LLDP", _params)
 
 
 def _of(own: Json) -> list[Json]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from ofapp.cli.arguments import (
 )
 from ofapp.cli.client import CONNECT, Client, Json, path_of
 from ofapp.cli.output import Column, age, print_json, repeat, say, show_table
-from ofapp.cli.parameters import Given, patch, setting
+from ofapp.cli.parameters import add_protocol_settings
 
 app = typer.Typer(help="Spanning tree (RSTP, STP).", no_args_is_help=True)
 
@@ -175,43 +176,13 @@ def _show_pairs(pairs: list[tuple[str, str]]) -> None:
 # Configure
 
 
-def _of_bridge() -> list[type]:
-    from ofapp.bridge.stp.params import BridgeParams
+def _params() -> ModuleType:
+    from ofapp.bridge.stp import params
 
-    return [BridgeParams]
-
-
-def _of_port() -> list[type]:
-    from ofapp.bridge.stp.params import PortParams
-
-    return [PortParams]
+    return params
 
 
-@setting(app, "set", _of_bridge)
-def set_bridge(
-    bridge: BridgeArgument,
-    given: Given,
-    on: Annotated[
-        bool | None, typer.Option("--on/--off", help="Start or stop spanning tree.")
-    ] = None,
-    client: Client = CONNECT,
-) -> None:
-    """Set parameters of a bridge.
-
-    They last until the file changes the same values, or `ofapp config reload --reset`.
-    """
-    patch(client, bridge, given if on is None else given | {"enabled": on}, "stp")
-
-
-@setting(app, "set-port", _of_port, enabled="--on/--off")
-def set_port(
-    bridge: BridgeArgument, port: PortArgument, given: Given, client: Client = CONNECT
-) -> None:
-    """Set parameters of a port.
-
-    They last until the file changes the same values, or `ofapp config reload --reset`.
-    """
-    patch(client, bridge, given, "stp", "ports", port)
+add_protocol_settings(app, "stp", "spanning tree", _params)
 
 
 @app.command()
