@@ -37,8 +37,8 @@ def describe() -> Machine:
     )
 
 
-def tells_kernel_time() -> bool:
-    """Whether /proc/stat tells the kernel's time from that of programs: not in user-mode Linux."""
+def separates_kernel_time() -> bool:
+    """Whether /proc/stat separates kernel time from user time: not in user-mode Linux."""
     return _virtual() != USER_MODE_LINUX
 
 

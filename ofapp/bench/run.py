@@ -44,8 +44,13 @@ def carry_out(plan: Plan, where: Where, title: str, out: Path) -> Results:
         else:
             beds = [stack.enter_context(Bed(where.tag, where.given))] * len(made)
         stack.enter_context(controlled(made, beds))
-        told = machine.tells_kernel_time()
-        runner = Runner(plan, made, beds, problems=list(left_out), processor_time=told)
+        runner = Runner(
+            plan,
+            made,
+            beds,
+            problems=list(left_out),
+            processor_time=machine.separates_kernel_time(),
+        )
         _with_progress(runner, console, lambda: runner.results(title, begun).write(out))
         return runner.results(title, begun)
 

@@ -80,7 +80,7 @@ def _page(title: str, command: Command, context: typer.Context, others: list[str
 
 def _manager_page() -> str:
     """The page of the launcher, whose options are registered with os-ken."""
-    from ofapp.launcher.options import told
+    from ofapp.launcher.options import described
 
     lines = [
         *_head(MANAGER, 8, "the controller: starts os-ken applications"),
@@ -90,7 +90,7 @@ def _manager_page() -> str:
         *_body(_ABOUT_MANAGER),
         ".SH OPTIONS",
     ]
-    for option, sentence in told():
+    for option, sentence in described():
         lines += [".TP", f".B {_text(option)}", _text(" ".join(sentence.split()))]
     return "\n".join([*lines, ".SH SEE ALSO", f".BR {_NAME} (1)"]) + "\n"
 

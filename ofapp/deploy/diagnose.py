@@ -20,8 +20,8 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the controller's REST API tells; `problem` when it does not answer."""
+class ControllerReport:
+    """Data of the controller's REST API; `problem` if it does not answer."""
 
     url: str
     problem: str | None = None
@@ -33,7 +33,9 @@ class Told:
     unsaved: str | None = None  # why what is set at run time cannot be saved
 
 
-def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding, ...]:
+def diagnose(
+    host: Host, report: ControllerReport, bridge: str | None = None
+) -> tuple[Finding, ...]:
     """Everything that is found, the errors first; of one bridge, or of all."""
     found: list[Finding] = []
     switch = host.switch
@@ -49,27 +51,27 @@ def diagnose(host: Host, told: Told, bridge: str | None = None) -> tuple[Finding
         if one.in_use_id is None:
             found.append(_not_created(host, one))
             continue
-        found += _controllers(one, told)
-        found += _known(one, told)
-        found += _tree(one, told)
-        found += aggregations(host, one, told.lags.get(one.in_use_id or "", ()))
+        found += _controllers(one, report)
+        found += _known(one, report)
+        found += _tree(one, report)
+        found += aggregations(host, one, report.lags.get(one.in_use_id or "", ()))
         for port in one.ports:
             found += _port(host, one, port)
         found += _local(host, one)
         found += _mtus(host, one)
     found += _twice(bridges)
-    found += _superseded(told, bridge)
-    found += _members(told.members)
-    for key in told.invalid:
+    found += _superseded(report, bridge)
+    found += _members(report.members)
+    for key in report.invalid:
         problem = f"{key['key']} is set aside: {key['why']}"
         found.append(Finding("etcd", problem, f"etcdctl del '{key['key']}'", fatal=False))
-    if told.unsaved is not None:
+    if report.unsaved is not None:
         problem = "what is set at run time cannot be saved, and a restart would lose it: "
         fix = "make room on that disk, or let it be written to; the controller goes on trying"
-        found.append(Finding("controller", problem + told.unsaved, fix))
-    if told.problem is not None:
+        found.append(Finding("controller", problem + report.unsaved, fix))
+    if report.problem is not None:
         fix = "start ofapp-manager, or say with --api where it is"
-        found.append(Finding("controller", told.problem, fix))
+        found.append(Finding("controller", report.problem, fix))
     return tuple(sorted(found, key=lambda finding: not finding.fatal))
 
 
@@ -132,7 +134,7 @@ def _settings(bridge: Bridge) -> Iterator[Finding]:
             )
 
 
-def _controllers(bridge: Bridge, told: Told) -> Iterator[Finding]:
+def _controllers(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
     name = bridge.name
     if not bridge.controllers:
         yield Finding(
@@ -140,7 +142,7 @@ def _controllers(bridge: Bridge, told: Told) -> Iterator[Finding]:
         )
         return
     # Open vSwitch writes it into its database only every five seconds.
-    known = told.bridges.get(bridge.in_use_id or "", {}).get("connected")
+    known = report.bridges.get(bridge.in_use_id or "", {}).get("connected")
     if not known and not any(controller.connected for controller in bridge.controllers):
         for controller in bridge.controllers:
             reason = controller.error or "no answer"
@@ -161,22 +163,22 @@ def _controllers(bridge: Bridge, told: Told) -> Iterator[Finding]:
         )
 
 
-def _known(bridge: Bridge, told: Told) -> Iterator[Finding]:
+def _known(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
     """What Open vSwitch and the controller say of the same bridge."""
-    if told.problem is not None or not bridge.controllers:
+    if report.problem is not None or not bridge.controllers:
         return
-    known = told.bridges.get(bridge.in_use_id or "")
+    known = report.bridges.get(bridge.in_use_id or "")
     if known is None:
         yield Finding(
             bridge.name,
-            f"the controller at {told.url} does not know it (datapath id {bridge.in_use_id})",
+            f"the controller at {report.url} does not know it (datapath id {bridge.in_use_id})",
             "is that the controller it is connected to?  Its log says which switches it refuses",
         )
         return
     if known.get("standby"):
         yield Finding(
             bridge.name,
-            f"{known['standby']} is master of the switch; the one at {told.url} is on standby",
+            f"{known['standby']} is master of the switch; the one at {report.url} is on standby",
             "let one controller have it: ovs-vsctl get-controller " + bridge.name,
             fatal=False,
         )
@@ -196,9 +198,9 @@ def _known(bridge: Bridge, told: Told) -> Iterator[Finding]:
         )
 
 
-def _tree(bridge: Bridge, told: Told) -> Iterator[Finding]:
+def _tree(bridge: Bridge, report: ControllerReport) -> Iterator[Finding]:
     """Ports that a guard holds, and uplinks of which none forwards."""
-    ports = told.trees.get(bridge.in_use_id or "", {}).get("ports", ())
+    ports = report.trees.get(bridge.in_use_id or "", {}).get("ports", ())
     uplinks = {port.name for port in bridge.ports if port.type in {"", "afxdp", "dpdk"}}
     for port in ports:
         for guard in port.get("guards", ()):
@@ -319,10 +321,10 @@ def _mtus(host: Host, bridge: Bridge) -> Iterator[Finding]:
     if local is not None and local.state.mtu:
         mtus[bridge.name] = local.state.mtu
     if len(set(mtus.values())) > 1:
-        told = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
+        sizes = ", ".join(f"{name} {mtu}" for name, mtu in mtus.items())
         yield Finding(
             bridge.name,
-            f"MTUs differ ({told}): a frame that is too long for a port is dropped without a word",
+            f"MTUs differ ({sizes}): a frame that is too long for a port is dropped without a word",
             f"ovs-vsctl set interface NAME mtu_request={min(mtus.values())}",
             fatal=False,
         )
@@ -342,9 +344,9 @@ def _twice(bridges: list[Bridge]) -> Iterator[Finding]:
             )
 
 
-def _superseded(told: Told, bridge: str | None) -> Iterator[Finding]:
+def _superseded(report: ControllerReport, bridge: str | None) -> Iterator[Finding]:
     """Bridges of the controller that were deleted and recreated, as it seems."""
-    for known, one in told.bridges.items():
+    for known, one in report.bridges.items():
         former = one.get("former_name")
         if former is not None and bridge in {None, former}:
             yield Finding(

@@ -1,6 +1,6 @@
-"""Programs that set addresses on a link, told by the files that they keep: a hint, no proof.
+"""Programs that set addresses on a link, found by their files: a hint, no proof.
 
-Nothing of theirs is changed: who manages the NIC has to be told to manage the bridge, in a
+Nothing of theirs is changed: the program that manages the NIC must manage the bridge instead, in a
 configuration that only the host's administrator knows.
 """
 

@@ -63,8 +63,8 @@ def await_controller(database: Database, step: AwaitController, api: str, second
         bridge = database.switch().bridge(step.bridge)
         if bridge is None:
             return False
-        told = _get(api, f"/v1/bridges/{bridge.in_use_id}")
-        if told.get("connected") and told.get("in_line"):
+        answer = _get(api, f"/v1/bridges/{bridge.in_use_id}")
+        if answer.get("connected") and answer.get("in_line"):
             return True
         steady = steady + 1 if any(one.connected for one in bridge.controllers) else 0
         return steady >= STEADY
@@ -72,9 +72,9 @@ def await_controller(database: Database, step: AwaitController, api: str, second
     if not _within(seconds, connected):
         bridge = database.switch().bridge(step.bridge)
         controllers = bridge.controllers if bridge else ()
-        told = "; ".join(f"{one.target}: {one.error or 'no answer'}" for one in controllers)
+        errors = "; ".join(f"{one.target}: {one.error or 'no answer'}" for one in controllers)
         raise ProofError(
-            f"no controller took {step.bridge} within {seconds:g} s ({told}); its log says why"
+            f"no controller took {step.bridge} within {seconds:g} s ({errors}); its log says why"
         )
     if step.lag is not None:
         _check_lag(database, step, api)
@@ -95,13 +95,13 @@ def _check_lag(database: Database, step: AwaitController, api: str) -> None:
 def _check_spanning_tree(database: Database, step: AwaitController, api: str) -> None:
     bridge = database.switch().bridge(step.bridge)
     path = f"/v1/bridges/{bridge.in_use_id if bridge else None}/stp"
-    told: dict[str, Any] = {}
+    answer: dict[str, Any] = {}
 
     def answered() -> bool:
-        told.update(_get(api, path))
-        return "enabled" in told
+        answer.update(_get(api, path))
+        return "enabled" in answer
 
-    if not _within(TRY_SECONDS, answered) or not told["enabled"]:
+    if not _within(TRY_SECONDS, answered) or not answer["enabled"]:
         raise ProofError(
             f"the controller runs no spanning tree on {step.bridge}, and two uplinks can be a"
             " loop: turn it on (stp: {enabled: true}), or give --no-stp-guard"
@@ -132,7 +132,7 @@ def unanswered(
         if time.monotonic() - asked > 0.5:
             asked = time.monotonic()
             for link, address in left:
-                _knock(kernel, link, address)
+                _probe(kernel, link, address)
         left = {pair: None for pair in left if not kernel.neighbour(*pair)}
         return not left
 
@@ -166,7 +166,7 @@ def _silent_gateways(kernel: Netlink, host: Host, goal: Layout) -> frozenset[str
     return silent | (frozenset(gateways) - placed)
 
 
-def _knock(kernel: Netlink, link: str, address: str) -> None:
+def _probe(kernel: Netlink, link: str, address: str) -> None:
     """Send something to a neighbour, so that the kernel has to find it."""
     six = ":" in address
     with socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -175,7 +175,7 @@ def _knock(kernel: Netlink, link: str, address: str) -> None:
             scope = (0, socket.if_nametoindex(link)) if six else ()
             sender.sendto(b"", (address, DISCARD, *scope))
         except OSError:
-            return  # no route yet, no rights: asked again, and told as unanswered in the end
+            return  # no route yet, no rights: asked again, and reported as unanswered in the end
 
 
 def _refusal(target: str) -> str | None:

@@ -147,7 +147,7 @@ class Controller:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """An interface of Open vSwitch as a link: bit/s, None where it is not told."""
+    """An interface of Open vSwitch as a link: bit/s, None if unknown."""
 
     name: str
     speed: int | None = None

@@ -193,8 +193,8 @@ def take_addresses(config: Config, directory: Path) -> None:
             CONF.set_default(option, value)
 
 
-def told() -> Iterator[tuple[str, str]]:
-    """What --help tells of each option: how it is written, and its sentence."""
+def described() -> Iterator[tuple[str, str]]:
+    """Options in --help: each with its spelling and its description."""
     for option, group in sorted(CONF._all_cli_opts(), key=lambda own: own[0].name):
         if group is None and option.help and not option.positional:
             flag = f"--{option.name}"

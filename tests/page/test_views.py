@@ -82,7 +82,7 @@ def test_ports_with_live_rates_and_one_in_full(page: Browser, site: Site) -> Non
         ("fdb", (frames.host(HOST), "VLAN 10", "br1p1", "learned")),
         ("stp", ("bridge id", "this switch", "designated", "edge port", "the neighbour agreed")),
         ("vlans", ("office", "access", "transparent", "VLAN 10")),
-        ("mdb", ("there is no querier", "Nobody has joined a group")),
+        ("mdb", ("there is no querier", "No host has joined a group")),
         ("acls", ("guests", "no-rogue-dhcp", "udp_src=67", "drop", "allow")),
         ("lags", ("has no aggregations",)),
         ("limits", ("VLAN 10", "50", "the bridge")),

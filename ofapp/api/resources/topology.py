@@ -274,7 +274,7 @@ def blueprint(network: Network) -> APIBlueprint:
 
     @api.get("/around", doc_ui=False)  # internal: between members of a cluster
     @viewer
-    def told(query: NoQuery) -> Response:
+    def surroundings(query: NoQuery) -> Response:
         """The surroundings of each bridge of this controller, for one map of all."""
         return answer(Around(bridges=around(network)))
 

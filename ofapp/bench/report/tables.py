@@ -192,7 +192,7 @@ def _compare(results: Results, ours: str, theirs: str) -> list[tuple[Row, str]]:
     for rank, metric in enumerate(COMPARED):
         own, other = (by_point(results, metric, device) for device in (ours, theirs))
         shared = [at for at in own if at in other]
-        for at in _telling(metric, shared):
+        for at in _representative(metric, shared):
             each = ratios(own[at], other[at])
             if each:
                 middle = summary(each)
@@ -203,8 +203,8 @@ def _compare(results: Results, ours: str, theirs: str) -> list[tuple[Row, str]]:
     return found
 
 
-def _telling(metric: Metric, points: list[Point]) -> list[Point]:
-    """All sizes and addresses; of a row of loads one in its middle."""
+def _representative(metric: Metric, points: list[Point]) -> list[Point]:
+    """All sizes and addresses; of a series of loads, one in the middle."""
     if metric.column != "rate":
         return points
     return [at for at in points if dict(at)["rate"] == 10_000]

@@ -13,7 +13,7 @@ from ofapp.cli.commands.deploy.options import DatabaseOption
 from ofapp.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from ofapp.deploy.diagnose import Told
+    from ofapp.deploy.diagnose import ControllerReport
     from ofapp.deploy.finding import Finding
 
 
@@ -54,15 +54,15 @@ def doctor(
         raise typer.Exit(1 if any(finding.fatal for finding in found) else WARNINGS)
 
 
-def _ask(url: str) -> Told:
+def _ask(url: str) -> ControllerReport:
     """Ask the controller for what the diagnosis needs."""
-    from ofapp.deploy.diagnose import Told
+    from ofapp.deploy.diagnose import ControllerReport
 
     client = Client(url)
     try:
         bridges = {known["datapath_id"]: known for known in client.bridges()}
     except ApiError as error:
-        return Told(url, problem=str(error).partition(" (")[0])
+        return ControllerReport(url, problem=str(error).partition(" (")[0])
     trees, lags = {}, {}
     for known in bridges:
         with suppress(ApiError):
@@ -77,7 +77,7 @@ def _ask(url: str) -> Told:
         cluster = client.get("/v1/cluster")
     members, unsaved = config.get("members", []), config.get("unsaved")
     invalid = cluster.get("invalid", [])
-    return Told(url, None, bridges, trees, lags, members, invalid, unsaved)
+    return ControllerReport(url, None, bridges, trees, lags, members, invalid, unsaved)
 
 
 def _show(found: tuple[Finding, ...]) -> None:

@@ -32,7 +32,7 @@ _RULES = (
         "metadata",
         Feature.MARK,
         "Which snapshot of spanning tree counts, in the cookie: where several controllers "
-        "share their state it is replaced before the tree moves, in one stream with the move.",
+        "share their state it is replaced before the tree moves, on the same connection.",
     ),
 )
 

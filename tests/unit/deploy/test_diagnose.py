@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.deploy.diagnose import Told, diagnose
+from ofapp.deploy.diagnose import ControllerReport, diagnose
 from ofapp.deploy.finding import Finding, grouped
 from ofapp.deploy.model import DeployConfig
 from ofapp.deploy.state import Bridge, BridgePort, Controller, Host, Link, Switch
@@ -16,7 +16,7 @@ from tests.unit.deploy.hosts import FIRST, host, nic, ours
 
 ID = "0000525400000001"
 URL = "http://127.0.0.1:8080"
-GOOD = Told(URL, bridges={ID: {"connected": True, "in_line": True}})
+GOOD = ControllerReport(URL, bridges={ID: {"connected": True, "in_line": True}})
 SETTINGS = tuple(USERSPACE_UPLINK.items())
 
 
@@ -36,7 +36,9 @@ def healthy(link: Link | None = None, port: BridgePort | None = None, **bridge: 
     return host(link or uplink(), local(), bridges=(ours("br0", port, **bridge),))
 
 
-def found(seen: Host, told: Told = GOOD, bridge: str | None = None) -> tuple[Finding, ...]:
+def found(
+    seen: Host, told: ControllerReport = GOOD, bridge: str | None = None
+) -> tuple[Finding, ...]:
     return diagnose(seen, told, bridge)
 
 
@@ -44,7 +46,7 @@ def test_nothing_is_wrong_with_a_healthy_host() -> None:
     assert found(healthy()) == ()
 
 
-def tree(**port: Any) -> Told:
+def tree(**port: Any) -> ControllerReport:
     """The controller's view of spanning tree on eth0."""
     values = {"name": "eth0", "up": True, "state": "forwarding", "role": "root", "reason": ""}
     return replace(GOOD, trees={ID: {"ports": [{**values, "guards": (), **port}]}})
@@ -53,7 +55,7 @@ def tree(**port: Any) -> Told:
 AWAY = (Controller("tcp:127.0.0.1:6653", error="Connection refused"),)
 IN_BAND = (Controller("tcp:127.0.0.1:6653", out_of_band=False, connected=True),)
 
-ILL: dict[str, tuple[Host, Told, str, str]] = {
+ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
     "no ovs": (
         Host((uplink(),), Switch(problem="No such file")),
         GOOD,
@@ -69,20 +71,20 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
                 kernel_module=False,
             ),
         ),
-        Told(URL),
+        ControllerReport(URL),
         "kernel module openvswitch, which is not loaded",
         "datapath_type=netdev",
     ),
     "not created": (
         healthy(in_use_id=None, datapath="netdev"),
-        Told(URL),
+        ControllerReport(URL),
         "did not create it on datapath type netdev",
         "ovs-vswitchd.log",
     ),
     "no controller": (healthy(controllers=()), GOOD, "has no controller", "set-controller br0"),
     "not connected": (
         healthy(controllers=AWAY),
-        Told(URL, bridges={ID: {"connected": False}}),
+        ControllerReport(URL, bridges={ID: {"connected": False}}),
         "Connection refused",
         "start",
     ),
@@ -155,29 +157,40 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
         "eth0 9000, br0 1500",
         "mtu_request=1500",
     ),
-    "no rest": (healthy(), Told(URL, problem="no answer from it"), "no answer", "--api"),
+    "no rest": (
+        healthy(),
+        ControllerReport(URL, problem="no answer from it"),
+        "no answer",
+        "--api",
+    ),
     "full disk": (
         healthy(),
-        Told(URL, bridges=GOOD.bridges, unsaved="/var/lib/ofapp: No space left on device"),
+        ControllerReport(
+            URL, bridges=GOOD.bridges, unsaved="/var/lib/ofapp: No space left on device"
+        ),
         "cannot be saved, and a restart would lose it: /var/lib/ofapp: No space left",
         "make room",
     ),
-    "unknown": (healthy(), Told(URL), "does not know it", "which switches it refuses"),
+    "unknown": (healthy(), ControllerReport(URL), "does not know it", "which switches it refuses"),
     "standby": (
         healthy(),
-        Told(URL, bridges={ID: {"connected": True, "standby": "another controller at 192.0.2.9"}}),
+        ControllerReport(
+            URL, bridges={ID: {"connected": True, "standby": "another controller at 192.0.2.9"}}
+        ),
         "another controller at 192.0.2.9 is master of the switch",
         "get-controller",
     ),
     "refused": (
         healthy(),
-        Told(URL, bridges={ID: {"connected": True, "refused": ["a flow: the table is full"]}}),
+        ControllerReport(
+            URL, bridges={ID: {"connected": True, "refused": ["a flow: the table is full"]}}
+        ),
         "refuses a flow: the table is full",
         "Flow_Table",
     ),
     "no flows": (
         healthy(),
-        Told(URL, bridges={ID: {"connected": True, "in_line": False}}),
+        ControllerReport(URL, bridges={ID: {"connected": True, "in_line": False}}),
         "not set its flows",
         "ofapp events",
     ),

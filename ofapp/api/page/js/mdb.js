@@ -21,7 +21,7 @@ export async function tab(place, { id, signal }) {
       { name: "hosts", title: "Members", width: 24, kind: "code", cell: (entry) => entry.hosts.join(" ") },
     ],
     more: () => entries.more(),
-    empty: "Nobody has joined a group.",
+    empty: "No host has joined a group.",
   });
   const entries = new Entries(["bridges", id, "mdb"], () => table.set(entries.rows, { whole: entries.whole, total: entries.whole ? entries.rows.length : null }), signal);
   async function update() {
