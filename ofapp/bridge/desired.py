@@ -46,6 +46,7 @@ class DesiredPort:
     learns: frames of unknown sources go to the controller, `rate` a second.
     full: its limit is reached, and frames of further hosts are dropped; full_vlans: the VLANs on
     the port for which the same is true.
+    protocols: what protocols want of it, by their names: see `wanted`.
     """
 
     number: int
@@ -60,6 +61,11 @@ class DesiredPort:
     rate: int
     full: bool
     full_vlans: tuple[int, ...]
+    protocols: tuple[tuple[str, object], ...] = ()
+
+    def wanted(self, protocol: str) -> Any:
+        """What a protocol wants of the port (`Protocol.desired_port`); None for nothing."""
+        return next((value for name, value in self.protocols if name == protocol), None)
 
     @property
     def forwards(self) -> bool:
@@ -157,6 +163,8 @@ class Asked:
         )
         self._snoops = self._params.multicast is not None and parts.multicast.runs
         stp = self._params.stp
+        plain = BridgeProtocol.desired_port
+        self._asked = [one for one in parts.protocols if type(one).desired_port is not plain]
         self._hello_time = 0.0 if stp is None else stp.hello_time
 
     def whole(self) -> Desired:
@@ -217,7 +225,15 @@ class Asked:
             self._parts.rates.of(number, self._params.packet_in_rate),
             full,
             full_vlans,
+            self._wanted_by_protocols(number),
         )
+
+    def _wanted_by_protocols(self, number: int) -> tuple[tuple[str, object], ...]:
+        port = self._ports.get(number) if self._asked else None
+        if port is None:
+            return ()
+        wanted = ((each.name, each.desired_port(port, self._params)) for each in self._asked)
+        return tuple((name, value) for name, value in wanted if value is not None)
 
     def trapping(self) -> Iterator[tuple[int, float]]:
         """The ports whose BPDUs are for the spanning tree, and its hello time in seconds."""

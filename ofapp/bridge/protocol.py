@@ -134,6 +134,10 @@ class Protocol(Generic[Section_co]):
         """
         return None
 
+    def desired_port(self, port: Port, params: BridgeParams) -> object:
+        """What its table builder needs of one port, as a hashable value; None for nothing."""
+        return None
+
     def dump(self, portions: Portions = AT_ONCE) -> dict[str, Any] | None:
         """The state as JSON-serialisable data, for the next process; None for nothing."""
         return None

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ofapp.openflow.model.traps import BROADCAST, MULTICAST, UNKNOWN_UNICAST, MeterKind
+from ofapp.openflow.model.trap import MeterKind
+from ofapp.openflow.model.traps import BROADCAST, MULTICAST, UNKNOWN_UNICAST
 from ofapp.openflow.pipeline.meters import meter_id
 from tests.support import frames
 from tests.support.controller import Controller

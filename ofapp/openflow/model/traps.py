@@ -8,16 +8,13 @@ What follows from a declaration: the flow that sends the frames and its rule in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterator
 
-from ofapp.bridge.desired import Desired, DesiredPort
+from ofapp.bridge.desired import DesiredPort
 from ofapp.bridge.lag.desired import DesiredLag
-from ofapp.openflow.model.flow import NEAREST_BRIDGE, SLOW_PROTOCOLS, TO_BRIDGES, Match
+from ofapp.openflow.model.flow import NEAREST_BRIDGE, SLOW_PROTOCOLS, TO_BRIDGES
 from ofapp.openflow.model.rule import Rule, TableId
-
-WHOLE_FRAME = 0xFFFF  # OFPCML_NO_BUFFER
+from ofapp.openflow.model.trap import Lane, MeterKind, Place, Trap, TrapRule
 
 TRAP_HELLOS = 2
 """Hello times without a controller until BPDUs pass.  A neighbour's patience lasts three
@@ -27,82 +24,6 @@ time by a second, and a neighbour speaks every two: three would be too many [mea
 
 TRAP_RENEWAL = 0.5
 """Hello times between renewals of the flows that trap BPDUs: a quarter of their lifetime."""
-
-
-class Lane(Enum):
-    """How urgent frames are, see `wire.inbox`.
-
-    FRAMES: only echoes overtake them.  PROMPT: in the order of the stream.
-    BULK: behind all else, and no more of them are read than `wire.ip_sampling` allows.
-    """
-
-    FRAMES = 1
-    PROMPT = 2
-    BULK = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A port of the switch where a trap has a flow.
-
-    serial: in the flow's cookie; seconds: until the flow ends unless it is renewed, 0 for never.
-    """
-
-    port: int
-    serial: int = 0
-    seconds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TrapRule:
-    """The rule of a trap's flows, which match `in_port` and `match` and lead nowhere else."""
-
-    table: TableId
-    name: str
-    priority: int
-    about: str
-    match: tuple[Match, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MeterKind:
-    """Frames that a meter of each port limits.
-
-    name: in the API and in metrics.
-    meter: the upper half of the numbers of its meters, which are in switches: it never changes.
-    event: `<event>.limited` is emitted when frames are held back; "" for no event.
-    what, fate: the frames and what happened to them, in words; remedy: what to do about it.
-    """
-
-    name: str
-    meter: int
-    event: str
-    what: str = ""
-    fate: str = "were too fast for the controller and held back"
-    remedy: str = "`ofapp port show BRIDGE -s --watch 2` shows the port's rate."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trap(MeterKind):
-    """One kind of frames for the controller.
-
-    feature: in the cookies of its flows, which are in switches: it never changes.
-    rate: frames a second that a meter lets through; None for the port's `packet_in_rate`.
-    octets: how much of a frame is sent.
-    lane: see `Lane`.
-    rule: of its flows; None where a table's builder makes these.
-    of_port: where the flow is that a port of the bridge has while it is up.
-    of_bridge: where flows are that do not come and go with ports of the bridge, but by effects
-    (`SetTrap`): on ports of the switch, such as members of aggregations.
-    """
-
-    feature: int
-    rate: int | None = None
-    octets: int = WHOLE_FRAME
-    lane: Lane = Lane.FRAMES
-    rule: TrapRule | None = None
-    of_port: Callable[[DesiredPort], Place | None] | None = None
-    of_bridge: Callable[[Desired], Iterable[Place]] | None = None
 
 
 def trap_seconds(hello_time: float) -> int:

@@ -20,7 +20,8 @@ from ofapp.bridge.ports.policies import PortPolicies
 from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.flow import Action, Flow, Output, in_port
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.traps import LACP, TRAPS, Place, Trap, lacp_places
+from ofapp.openflow.model.trap import Place, Trap
+from ofapp.openflow.model.traps import LACP, TRAPS, lacp_places
 from ofapp.openflow.pipeline import destination, multicast, source
 from ofapp.openflow.pipeline import lag as lags
 from ofapp.openflow.pipeline.entries import Key

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from ofapp.bridge.desired import Desired, DesiredPort
 from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.openflow.model.flow import Flow, Meter, ToController
+from ofapp.openflow.model.trap import MeterKind, Place, Trap
 from ofapp.openflow.model.traps import (
     ADDRESS,
     BROADCAST,
@@ -19,9 +20,6 @@ from ofapp.openflow.model.traps import (
     SIGHTING,
     TRAPS,
     UNKNOWN_UNICAST,
-    MeterKind,
-    Place,
-    Trap,
 )
 from ofapp.openflow.pipeline.acl import acl_meters
 

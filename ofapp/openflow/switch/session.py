@@ -26,7 +26,8 @@ from ofapp.bridge.fdb.rates import Load
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.common import hub
 from ofapp.common.portions import Portions
-from ofapp.openflow.model.traps import SIGHTING, TRAP_RENEWAL, TRAPS, Trap
+from ofapp.openflow.model.trap import Trap
+from ofapp.openflow.model.traps import SIGHTING, TRAP_RENEWAL, TRAPS
 from ofapp.openflow.switch.audit.upkeep import Upkeep
 from ofapp.openflow.switch.connected import ConnectedSwitch
 from ofapp.openflow.switch.counters.acl import AclCounters

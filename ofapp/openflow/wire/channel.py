@@ -27,7 +27,7 @@ from os_ken.ofproto import ofproto_parser
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.common import hub
-from ofapp.openflow.model.traps import Trap
+from ofapp.openflow.model.trap import Trap
 from ofapp.openflow.wire.echoes import Unreplied
 from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Message
 from ofapp.openflow.wire.ip_sampling import IP_SAMPLING

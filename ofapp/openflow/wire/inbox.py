@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from ofapp.openflow.model.traps import TRAPS, Lane, Trap
+from ofapp.openflow.model.trap import Lane, Trap
+from ofapp.openflow.model.traps import TRAPS
 from ofapp.openflow.wire.ip_sampling import IP_SAMPLING
 from ofapp.openflow.wire.messages.flow_removed import Expired, is_learned_notice, read_flow_removed
 from ofapp.openflow.wire.messages.packet_in import (

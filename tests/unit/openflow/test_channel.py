@@ -28,7 +28,8 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.openflow.model.cookie import make_cookie
-from ofapp.openflow.model.traps import BPDU, SIGHTING, Trap
+from ofapp.openflow.model.trap import Trap
+from ofapp.openflow.model.traps import BPDU, SIGHTING
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.wire import channel as channel_module
 from ofapp.openflow.wire.channel import (

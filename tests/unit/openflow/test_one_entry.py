@@ -55,6 +55,8 @@ def test_a_kind_of_frames_is_one_entry() -> None:
             "ofapp.openflow.model.traps",
             "TRAPS = (SIGHTING,",
             '''
+        from ofapp.openflow.model.flow import Match
+
         DHCP = Trap(
             name="dhcp",
             feature=0x40,

@@ -25,7 +25,8 @@ from ofapp.bridge.stp import PortState
 from ofapp.openflow.model.cookie import EXACT, Feature, make_cookie, parse_cookie
 from ofapp.openflow.model.flow import Flow, Group, Match, Meter, Output
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.traps import BPDU, LIMITED, SNOOPED, TRAPS, Place, trap_seconds
+from ofapp.openflow.model.trap import Place
+from ofapp.openflow.model.traps import BPDU, LIMITED, SNOOPED, TRAPS, trap_seconds
 from ofapp.openflow.pipeline import flows
 from ofapp.openflow.pipeline.entries import Key, key_of
 from ofapp.openflow.pipeline.group_numbers import ENTRY_GROUPS

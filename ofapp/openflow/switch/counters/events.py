@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ofapp.bridge.event import INFO, WARNING, EventKind
-from ofapp.openflow.model.traps import LIMITED, MeterKind
+from ofapp.openflow.model.trap import MeterKind
+from ofapp.openflow.model.traps import LIMITED
 
 
 class Limited(NamedTuple):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from ofapp.bridge.event import Event, PortNumber, Severity
-from ofapp.openflow.model.traps import LIMITED, SIGHTING, MeterKind
+from ofapp.openflow.model.trap import MeterKind
+from ofapp.openflow.model.traps import LIMITED, SIGHTING
 from ofapp.openflow.pipeline.meters import metered
 from ofapp.openflow.switch.counters.events import HELD_BACK, LEARNING, Limited
 

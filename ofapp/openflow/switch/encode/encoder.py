@@ -44,15 +44,8 @@ from ofapp.common.portions import AT_ONCE, PORTION, Portions
 from ofapp.openflow.model.cookie import Feature
 from ofapp.openflow.model.flow import Flow, Match, vlan
 from ofapp.openflow.model.rule import TableId
-from ofapp.openflow.model.traps import (
-    BPDU,
-    LACP,
-    OF_PORTS,
-    TRAPS,
-    Place,
-    lacp_places,
-    trap_seconds,
-)
+from ofapp.openflow.model.trap import Place
+from ofapp.openflow.model.traps import BPDU, LACP, OF_PORTS, TRAPS, lacp_places, trap_seconds
 from ofapp.openflow.pipeline import flows, meters
 from ofapp.openflow.pipeline.egress import entry_groups
 from ofapp.openflow.pipeline.entries import Key, entry_of, key_of

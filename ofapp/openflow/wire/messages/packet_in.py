@@ -6,7 +6,8 @@ import struct
 
 from ofapp.openflow.model.cookie import make_cookie
 from ofapp.openflow.model.flow import VID_MASK
-from ofapp.openflow.model.traps import SIGHTING, TRAPS, Trap
+from ofapp.openflow.model.trap import Trap
+from ofapp.openflow.model.traps import SIGHTING, TRAPS
 from ofapp.openflow.wire.messages.oxm import IN_PORT, oxms
 
 _MISS_COOKIE = make_cookie(SIGHTING.feature).to_bytes(8, "big")
