@@ -119,3 +119,44 @@ def test_the_owner_goes(bonded: Bonded, figure: Callable[[str], None], fault: st
             lost.append(max(there.lost(), back.lost()))
     figure(f"owner {fault}: frames lost of 400 a second, turn by turn: {lost}")
     assert max(lost) < LEAST_SENT / 2
+
+
+@pytest.mark.thorough
+def test_the_owner_is_killed_during_an_outage_of_etcd(
+    bonded: Bonded, figure: Callable[[str], None]
+) -> None:
+    """No member can take the switch over then; the bond is in use again soon after etcd is back."""
+    site = bonded.site
+    assert site.etcd is not None
+    wait_for(lambda: site.served(bonded.switch) and bonded.used(), "both in use", seconds=60)
+    owner = site.owner(bonded.switch)
+    there, back = bonded.streams()
+    with there, back:
+        there.more(400)
+        site.etcd.kill()
+        there.more(2400)  # six seconds: longer than the lease, and than the partner's timeout
+        outage = there.lost(), back.lost()
+    there, back = bonded.streams()
+    with there, back:
+        owner.kill9()
+        there.more(2800)  # seven seconds
+        site.etcd.start()
+        returned = time.monotonic()
+        wait_for(lambda: site.served(bonded.switch), "an owner in line", seconds=60)
+        served = time.monotonic() - returned
+        wait_for(bonded.used, "both in use", seconds=60)
+        used = time.monotonic() - returned
+        killed = there.lost(), back.lost()
+        sent = there.sent
+    there, back = bonded.streams()
+    with there, back:
+        owner.start()
+        there.more(2000)
+        after = there.lost(), back.lost()
+    figure(
+        f"frames lost there and back without etcd for 6 s: {outage}; then the owner killed, and "
+        f"etcd back 7 s later: {killed} of {sent}; then an owner in line after {served:.1f} s, "
+        f"both members in use after {used:.1f} s, lost after that: {after}"
+    )
+    assert outage == after == (0, 0)
+    assert max(killed) < sent
