@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from ofapp.bridge.effects import SendFrame
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.lag.lacp import Actor
-from ofapp.bridge.lag.negotiated_status import negotiated
 from ofapp.bridge.lag.negotiation import Negotiation
 from ofapp.bridge.lag.params import LagParams
-from ofapp.bridge.lag.status import LagStatus, MemberStatus
+from ofapp.bridge.lag.status import LagStatus, MemberStatus, negotiated
 from ofapp.bridge.pausable import PausableTime
 from ofapp.bridge.ports.port import Port
 

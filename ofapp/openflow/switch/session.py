@@ -43,8 +43,7 @@ from ofapp.openflow.switch.events import (
 )
 from ofapp.openflow.switch.installed import Installed
 from ofapp.openflow.switch.mastership.marks import write_mark
-from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership
-from ofapp.openflow.switch.mastership.standby import Standby
+from ofapp.openflow.switch.mastership.ownership import RENEWAL, Ownership, Standby
 from ofapp.openflow.switch.phase import Phase, Transition, after
 from ofapp.openflow.switch.port_status import handle_port_news
 from ofapp.openflow.switch.program import Changes, Program, difference

@@ -1,4 +1,4 @@
-"""Flow-stats requests that cost a switch little time.
+"""Reading what a switch holds, by requests that cost it little time.
 
 Open vSwitch does nothing else while it collects an answer: 100,000 flows at once made a hello 0.4 s
 late [measured].  Asked for a part of a table by a match or a masked cookie, it walks through all
@@ -23,11 +23,13 @@ from ofapp.openflow.model.cookie import (
     Feature,
     make_cookie,
 )
+from ofapp.openflow.model.flow import Group, Meter
 from ofapp.openflow.model.rule import TableId
 from ofapp.openflow.pipeline.tables import PIPELINE
 from ofapp.openflow.wire.channel import Channel
+from ofapp.openflow.wire.messages import codec
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_flow_stats
-from ofapp.openflow.wire.requests import bodies
+from ofapp.openflow.wire.requests import bodies, parsed
 
 OURS = APP << 48
 LEARNED = OURS | LEARNED_BIT
@@ -85,3 +87,27 @@ def flow_count(channel: Channel) -> int:
         for table, flows, _, _ in _TABLE_STATS.iter_unpack(body[:whole]):
             count += flows if table in LARGE else 0
     return count
+
+
+def ask_groups(channel: Channel) -> dict[int, Group]:
+    """All groups by number, ours or not; RequestError."""
+    request = parser.OFPGroupDescStatsRequest(channel)
+    return {
+        entry.group_id: Group(entry.group_id, codec.read_buckets(entry))
+        for entry in parsed(channel, request)
+    }
+
+
+def ask_meters(channel: Channel) -> dict[int, Meter]:
+    """All meters by number, ours or not; RequestError."""
+    request = parser.OFPMeterConfigStatsRequest(channel)
+    return {
+        entry.meter_id: Meter(entry.meter_id, entry.bands[0].rate if entry.bands else 0)
+        for entry in parsed(channel, request)
+    }
+
+
+def has_meters(channel: Channel) -> bool:
+    """Whether the switch has any; RequestError where it does not even know what meters are."""
+    features = parsed(channel, parser.OFPMeterFeaturesStatsRequest(channel))
+    return bool(features and features[0].max_meter)

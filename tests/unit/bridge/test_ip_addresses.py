@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ofapp.bridge.event import Event
 from ofapp.bridge.fdb.fdb import Entry, EntryType, Fdb
-from ofapp.bridge.fdb.ip_addresses import ADDRESSES, IpAddresses
-from ofapp.bridge.fdb.ip_source import own_address
+from ofapp.bridge.fdb.ip_addresses import ADDRESSES, IpAddresses, own_address
 
 MAC = bytes.fromhex("525400000001")
 BROADCAST = b"\xff" * 6

@@ -19,9 +19,8 @@ from os_ken.ofproto import ofproto_v1_3 as ofp
 
 from ofapp.bridge.ports.count import PortCount
 from ofapp.openflow.switch.counters import ports as port_counters
-from ofapp.openflow.switch.counters.ports import AT_ONCE, SLICE, PortCounters
+from ofapp.openflow.switch.counters.ports import AT_ONCE, SLICE, PortCounters, read_port_stats
 from ofapp.openflow.wire.echoes import Unreplied
-from ofapp.openflow.wire.messages.port_stats import read_port_stats
 from tests.support.waiting import wait_for
 from tests.unit.openflow.test_channel import channel
 from tests.unit.openflow.test_requests import part, say

@@ -6,7 +6,7 @@ from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.effects import InstallEntry, RemoveDestination
 from ofapp.bridge.params.params import BridgeParams
 from ofapp.bridge.ports.port import Port
-from ofapp.openflow.switch.queue.deferred_deletes import DeferredDeletes
+from ofapp.openflow.switch.queue.delivery import DeferredDeletes
 
 A, B = 0x02000000000A, 0x02000000000B
 

@@ -38,9 +38,8 @@ from ofapp.openflow.switch.port_status import arrive
 from ofapp.openflow.switch.program import difference, program
 from ofapp.openflow.switch.queue.delivery import State
 from ofapp.openflow.wire.messages.flow_stats import FlowStats, read_entry, read_flow_stats
-from ofapp.openflow.wire.messages.groups import ask_groups, ask_meters, has_meters
 from ofapp.openflow.wire.messages.portdesc import ask_ports
-from ofapp.openflow.wire.questions import fixed_requests
+from ofapp.openflow.wire.questions import ask_groups, ask_meters, fixed_requests, has_meters
 from ofapp.openflow.wire.requests import RequestError, bodies
 
 LOG = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""A switch's port counters, which are polled when a client asks for them.
+"""A switch's port counters (OpenFlow 1.3.5, 7.3.5.6), polled when a client asks for them.
 
 A switch is polled only then, and at most once a second.  Open vSwitch does nothing else while
 it collects an answer, which takes some time for every port: on a bridge with many they are
@@ -9,16 +9,19 @@ that takes some seconds, for which a client is not kept waiting when the last an
 from __future__ import annotations
 
 import logging
+import struct
 import time
 from collections.abc import Iterable, Mapping
 from functools import reduce
+
+from os_ken.ofproto import ofproto_v1_3 as ofp
+from os_ken.ofproto import ofproto_v1_3_parser as parser
 
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.count import PortCount
 from ofapp.common import hub
 from ofapp.openflow.switch.counters.pace import Pace
 from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.messages.port_stats import port_stats_request, read_port_stats
 from ofapp.openflow.wire.requests import RequestError, bodies
 
 LOG = logging.getLogger(__name__)
@@ -33,6 +36,9 @@ RECENT = 15.0
 """Seconds for which an answer serves those who need not wait for a newer one."""
 SOON = 0.3
 """Seconds that they wait for a newer one all the same."""
+
+_STATS = struct.Struct("!I4x8Q32x8x")
+_UNKNOWN = (1 << 64) - 1
 
 
 class PortCounters:
@@ -77,12 +83,12 @@ class PortCounters:
     def _counts(self) -> dict[int, PortCount]:
         numbers = [port.number for port in self._bridge.lags.physical(self._bridge.ports)]
         if len(numbers) <= AT_ONCE:
-            return self._answer([port_stats_request(self._channel)])
+            return self._answer([ofp.OFPP_ANY])
         found: dict[int, PortCount] = {}
         for at in range(0, len(numbers), SLICE):
             some = numbers[at : at + SLICE]
             with self._pace.resting():
-                found |= self._answer([port_stats_request(self._channel, one) for one in some])
+                found |= self._answer(some)
         return found
 
     def _with_lags(self, found: dict[int, PortCount]) -> dict[int, PortCount]:
@@ -93,8 +99,20 @@ class PortCounters:
                 found[lag] = reduce(PortCount.plus, counts)
         return found
 
-    def _answer(self, requests: Iterable[object]) -> dict[int, PortCount]:
+    def _answer(self, ports: Iterable[int]) -> dict[int, PortCount]:
+        requests = [parser.OFPPortStatsRequest(self._channel, 0, port) for port in ports]
         found: dict[int, PortCount] = {}
         for body in bodies(self._channel, *requests):
             found |= read_port_stats(body)
         return found
+
+
+def read_port_stats(data: bytes) -> dict[int, PortCount]:
+    """Counters by port number; ValueError when the last are cut short."""
+    if len(data) % _STATS.size:
+        raise ValueError(f"{len(data)} octets of port counters of {_STATS.size} each")
+    found = {}
+    for number, *counts in _STATS.iter_unpack(data):
+        known = (None if count == _UNKNOWN else count for count in counts)
+        found[number] = PortCount(*known)
+    return found

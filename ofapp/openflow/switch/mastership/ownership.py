@@ -15,19 +15,25 @@ Members of a cluster do know each other: there a claim in etcd comes first (`mas
 from __future__ import annotations
 
 import hashlib
+import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
+from ofapp.bridge.event import Event
+from ofapp.common import hub
+from ofapp.openflow.switch.events import BRIDGE_STANDBY, BRIDGE_TAKEOVER
 from ofapp.openflow.switch.mastership.reservation import SwitchReservation
 from ofapp.openflow.switch.mastership.roles import NO_GENERATION, Role
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.messages.role import read_role, role_request
 from ofapp.openflow.wire.requests import RequestError, ask_once, replies
+
+LOG = logging.getLogger(__name__)
 
 RENEWAL = 1.0
 """Seconds between two renewals of a reservation, which lasts `pipeline.owner.LEASE`."""
@@ -111,3 +117,35 @@ def _after(reply: bytes) -> int:
     """The generation after that of the last role that the switch granted; RequestError."""
     _role, generation = read_role(reply)
     return 1 if generation == NO_GENERATION else (generation + 1) & NO_GENERATION
+
+
+class Standby:
+    """Standby of one connection.
+
+    owner: the other controller that is the switch's master, in words; None for none.
+    """
+
+    def __init__(self, ownership: Ownership) -> None:
+        self.owner: str | None = None
+        self._ownership = ownership
+
+    def wait(self, name: str) -> Iterator[Event]:
+        """Wait until the switch is ours, and give the events meanwhile; `name` is the bridge's."""
+        while (other := self._other(name)) is not None:
+            if self.owner is None:
+                message = f"{other} is master of the switch: this one is on standby until it goes"
+                data = {"owner": other}
+                yield BRIDGE_STANDBY.event(message, data=data)
+            self.owner = other
+            hub.sleep(RENEWAL)
+        if self.owner is not None:
+            message = f"{self.owner} has gone: this one is master of the switch now"
+            yield BRIDGE_TAKEOVER.event(message, data={"owner": self.owner})
+            self.owner = None
+
+    def _other(self, name: str) -> str | None:
+        try:
+            return self._ownership.acquire()
+        except (RequestError, ValueError) as error:
+            LOG.warning("bridge %s: the switch's master is not known: %s", name, error)
+            return self.owner or "the switch does not say"

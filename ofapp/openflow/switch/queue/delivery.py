@@ -20,11 +20,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple
 
 from ofapp.bridge.bridge import Bridge
-from ofapp.bridge.effects import Barrier, Effect, Reprogram, SendFrame
-from ofapp.openflow.switch.queue.deferred_deletes import DeferredDeletes
+from ofapp.bridge.effects import Barrier, Effect, RemoveDestination, Reprogram, SendFrame
+from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 from ofapp.openflow.wire.flow_control import FlowControl
 
 MOST_WAITING = 1 << 16
@@ -65,6 +66,43 @@ class Batch(NamedTuple):
 
     effects: list[Effect]
     then: State
+
+
+class DeferredDeletes:
+    """Deletes of destination halves, deferred while a switch is busy.
+
+    When a hundred thousand hosts fall silent together their source halves expire together, and so
+    many deletes at once would keep a switch from sending a hello for seconds.  A destination half
+    without its source half is harmless, so it may wait.
+
+    Of two deletes for one address only the later can match its flow.
+    """
+
+    def __init__(self, addresses: LearnedAddresses) -> None:
+        self._addresses = addresses
+        self._waiting: dict[tuple[int, int], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put_off(self, effects: list[Effect]) -> list[Effect]:
+        """Keep the removals among them for later; gives the others."""
+        others = []
+        for effect in effects:
+            if type(effect) is RemoveDestination:
+                self._waiting[effect.vid, effect.mac] = effect.serial
+            else:
+                others.append(effect)
+        return others
+
+    def take(self, count: int) -> list[Effect]:
+        """The first `count` of them, except those of addresses learned again since."""
+        effects: list[Effect] = []
+        for vid, mac in list(islice(self._waiting, count)):
+            serial = self._waiting.pop((vid, mac))
+            if not self._addresses.installed(vid, mac):
+                effects.append(RemoveDestination(vid, mac, serial))
+        return effects
 
 
 class DeliveryQueue:
