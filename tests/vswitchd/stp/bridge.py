@@ -12,6 +12,8 @@ from tests.support.waiting import wait_for
 from tests.vswitchd.stp.neighbour import alongside
 
 FORWARD_DELAY = 4
+RECOVERY = 5
+"""Seconds for which BPDU guard shuts a port: a busy machine has to look at it meanwhile."""
 
 
 def status(controller: Controller, bridge: Bridge, port: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import yaml
 
 from tests.support.controller import Controller
 from tests.support.ovs import Bridge, VSwitchd
-from tests.vswitchd.stp.bridge import FORWARD_DELAY
+from tests.vswitchd.stp.bridge import FORWARD_DELAY, RECOVERY
 
 EDGE = {"admin_edge": True}
 SLOW = {"auto_edge": False}
@@ -46,7 +46,7 @@ def _config() -> str:
     bridges: dict[str, Any] = {}
     for profile, ports in PROFILES.items():
         own = {port_name(profile, number): {"stp": stp} for number, stp in ports.items()}
-        recovery = 0 if profile == "bpdu-guard-by-hand" else 2
+        recovery = 0 if profile == "bpdu-guard-by-hand" else RECOVERY
         bridges[f"{_dpids[profile]:016x}"] = {
             "ports": own,
             "stp": {"bpdu_guard_recovery": recovery},
