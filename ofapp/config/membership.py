@@ -1,7 +1,7 @@
-"""A port joins a VLAN, or leaves one, as `bridge vlan add` and `del` do it.
+"""Adding a port to a VLAN and removing it, as `bridge vlan add` and `del` do.
 
-What comes of it must be something the file can say, since that is how it is shown: so of a port's
-VLANs one at most leaves without a tag, and that is where its untagged frames belong.
+The result must have a form in the file, as it is shown in that form.  So at most one VLAN of a port
+is sent untagged, and untagged frames belong to the same one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ofapp.bridge.ports.vlan import ALL_VIDS, NO_VLAN, PortVlans, spoken
 from ofapp.config.port import PortVlan
 
 
-def joined(vlans: PortVlans, vid: int, pvid: bool, untagged: bool) -> PortVlans:
-    """With a VLAN more.  A port for hosts becomes a trunk, its VLAN the native one.
+def with_vlan(vlans: PortVlans, vid: int, pvid: bool, untagged: bool) -> PortVlans:
+    """Add a VLAN.  An access port becomes a trunk, with its VLAN as the native one.
 
-    pvid: untagged frames belong there from now on; the VLAN where they did stays, tagged.
-    InputError when the VLAN shall leave untagged that untagged frames do not belong to.
+    pvid: untagged frames belong to this VLAN from now on; the former one stays, tagged.
+    InputError if the VLAN is to be sent untagged, but is not the one of untagged frames.
     """
     if untagged and not pvid:
         why = "a VLAN leaves without a tag only where untagged frames belong to it: give pvid too"
@@ -32,8 +32,8 @@ def joined(vlans: PortVlans, vid: int, pvid: bool, untagged: bool) -> PortVlans:
     return replace(own, pvid=vlans.pvid)
 
 
-def left(vlans: PortVlans, vid: int) -> PortVlans:
-    """Without a VLAN; InputError when it is the last, or the port is transparent."""
+def without_vlan(vlans: PortVlans, vid: int) -> PortVlans:
+    """Remove a VLAN; InputError if it is the last, or if the port is transparent."""
     if vlans.vids is None:
         why = "the port is transparent, and in every VLAN: give it those that it shall be in"
         raise InputError("vlan", why)
@@ -47,8 +47,8 @@ def left(vlans: PortVlans, vid: int) -> PortVlans:
     return PortVlans(vids, vlans.untagged - {vid}, pvid)
 
 
-def said(vlans: PortVlans) -> PortVlan:
-    """As the file says it."""
+def vlan_section(vlans: PortVlans) -> PortVlan:
+    """The `vlan` section of a port with these VLANs."""
     if vlans.vids is None:
         return PortVlan()
     if not vlans.tagged:

@@ -221,3 +221,14 @@ class Config(Model):
             own = Bridge() if key is None else self.bridges[key]
             self._effective[key] = Bridge.effective(self.defaults, own)
         return self._effective[key]
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the file, for editors; keys are text, also numbers."""
+    schema = Config.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "ofapp.yaml"
+    for section in (schema, *schema.get("$defs", {}).values()):
+        for field in section.get("properties", {}).values():
+            field.pop("title", None)
+    return schema

@@ -38,7 +38,6 @@ from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.bridges.throttle import Throttle
 from ofapp.controller.configuration.changes import RequestedChanges
 from ofapp.controller.configuration.configurator import Configurator
-from ofapp.controller.configuration.file_watch import watch_file
 from ofapp.controller.configuration.pushed import Pushed
 from ofapp.controller.configuration.reload import Reloader
 from ofapp.controller.configuration.run_time_entries import SavedEntries
@@ -118,7 +117,7 @@ class Network:
             self.heartbeat.run,
             Throttle(self.datapaths).run,
             self.lifetime.run,
-            self._watch_file,
+            lambda: self.reloader.watch_file(lambda: self.reload("the file's watch")),
             self._save_uses,
         ):
             hub.keep(self.events.fault, loop)
@@ -132,12 +131,6 @@ class Network:
     def unsaved(self) -> str | None:
         """Why stored state cannot be saved now; None while all is saved."""
         return self._state.unsaved
-
-    def _watch_file(self) -> None:
-        reloader = self.reloader
-        watch_file(
-            reloader.find, lambda: reloader.file_changed(lambda: self.reload("the file's watch"))
-        )
 
     def apply_pushed(self, pushed: Pushed) -> None:
         """Apply a configuration that was pushed to all members; ConfigError."""

@@ -1,4 +1,4 @@
-"""What others on the network can reach of this controller, told once at the start."""
+"""Warnings at the start: addresses where other hosts reach this controller unprotected."""
 
 from __future__ import annotations
 

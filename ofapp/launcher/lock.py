@@ -1,8 +1,7 @@
-"""One controller on one state directory.
+"""Lock of the state directory: two controllers would overwrite each other's entries and snapshots.
 
-Two of them would write over each other's entries and snapshots.  The lock is the kernel's, on an
-open file, so that one who was killed leaves none behind; the file itself stays, as two
-processes that create it at the same time would each have one.
+The kernel holds the lock for an open file, so a killed process leaves none behind.  The file itself
+stays: if it were removed, two processes could each create and lock one.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from typing import IO
 LOG = logging.getLogger(__name__)
 
 NAME = "lock"
-"""The file in the directory; in it the number of the process that holds the lock."""
+"""Name of the file; it contains the process id of the holder."""
 
 
 class LockedError(Exception):
-    """Another process has the directory."""
+    """Another process uses the directory."""
 
 
 def lock(directory: Path) -> IO[str] | None:
-    """The directory is this process's while what this gives is open; LockedError.
+    """Lock the directory while the returned file is open; LockedError.
 
-    None, and a warning, where there can be none: the file system knows no locks, or is read-only.
+    Returns None and logs a warning if the file system has no locks, or is read-only.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)

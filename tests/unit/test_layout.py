@@ -118,9 +118,7 @@ def test_no_modules_import_in_circles() -> None:
 
 
 OPENFLOW_USERS = {
-    "controller.bridges.openflow_datapath",  # where a connection becomes a session
-    "controller.cluster.cluster",  # where a member of a cluster becomes a switch's master
-    "controller.cluster.election.election",
+    "controller.bridges.openflow_datapath",  # sessions and roles
     "api.event_kinds",  # the catalogue of all events
     "api.resources.bridge.ports",  # the kinds of frames whose rate is limited
 }

@@ -44,7 +44,7 @@ def check(
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of the file, for editors that complete and check while one types."""
-    from ofapp.config.schema import json_schema
+    from ofapp.config.model import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=2))
 

@@ -79,7 +79,7 @@ class Lifetime:
 
     def knows_entries(self, datapath_id: int) -> bool:
         """Whether the bridge's static entries are stored, so that the switch need not be asked."""
-        return self._entries.knows(datapath_id)
+        return self._entries.has_entry(datapath_id)
 
     def back(self, datapath_id: int) -> Bridge:
         """The bridge of a switch that has connected, again or for the first time."""

@@ -1,7 +1,4 @@
-"""OpenFlow switches as datapaths: the one place where the controller meets OpenFlow.
-
-A cluster's member meets it as well, where it becomes master of a switch (`cluster/election`).
-"""
+"""OpenFlow switches as datapaths: the one place where the controller meets OpenFlow."""
 
 from __future__ import annotations
 
@@ -9,7 +6,17 @@ from collections.abc import Iterable
 
 from ofapp.bridge.effects import SendFrame
 from ofapp.openflow.model.traps import TRAP_HELLOS
-from ofapp.openflow.switch.mastership.ownership import Ownership, ReservedOwnership
+from ofapp.openflow.switch.events import BRIDGE_LOST, BRIDGE_STANDBY
+from ofapp.openflow.switch.mastership.marks import read_mark
+from ofapp.openflow.switch.mastership.mastership import Mastership
+from ofapp.openflow.switch.mastership.ownership import (
+    RENEWAL,
+    Ownership,
+    ReservedOwnership,
+    number,
+)
+from ofapp.openflow.switch.mastership.reservation import SwitchReservation
+from ofapp.openflow.switch.mastership.roles import StaleError
 from ofapp.openflow.switch.session import Session
 from ofapp.openflow.wire.channel import Channel
 from ofapp.openflow.wire.echoes import GIVEN_UP
@@ -19,15 +26,23 @@ from ofapp.openflow.wire.messages.portdesc import local_name
 from ofapp.openflow.wire.requests import answers
 
 __all__ = [
+    "BRIDGE_LOST",
+    "BRIDGE_STANDBY",
     "GIVEN_UP",
+    "RENEWAL",
     "TRAP_HELLOS",
     "Channel",
+    "Mastership",
     "Ownership",
     "ReservedOwnership",
     "Session",
+    "StaleError",
+    "SwitchReservation",
     "answers",
     "local_name",
     "messages",
+    "number",
+    "read_mark",
     "review_portions",
 ]
 

@@ -85,10 +85,10 @@ class Registry:
         absent = [self.bridges[known] for known in self.away]
         if not absent:  # a thousand switches that connect at once: no search for each
             return
-        there = {bridge.name for known, bridge in self.bridges.items() if known not in self.away}
+        used = {bridge.name for known, bridge in self.bridges.items() if known not in self.away}
         for bridge in absent:
             name = bridge.name
-            if name in there:
+            if name in used:
                 bridge.former_name = name
                 what = f"is away, and another bridge is called {name} now"
                 yield bridge, BRIDGE_NAME_GIVEN_UP.event(what)

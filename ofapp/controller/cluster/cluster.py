@@ -23,6 +23,16 @@ from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.common.request_error import RequestError
 from ofapp.controller.bridges.datapath import Connection
+from ofapp.controller.bridges.openflow_datapath import (
+    BRIDGE_LOST,
+    Channel,
+    Mastership,
+    Ownership,
+    StaleError,
+    answers,
+    number,
+    read_mark,
+)
 from ofapp.controller.bridges.owners import SwitchService
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.election import Campaign, Election
@@ -40,13 +50,6 @@ from ofapp.controller.cluster.sharing.state import SharedState
 from ofapp.controller.events import SERVICE_FAULT
 from ofapp.controller.member_events import CLUSTER_LOST, CLUSTER_LOST_CLEARED, CLUSTER_OWNER
 from ofapp.controller.state.saving import Emit
-from ofapp.openflow.switch.events import BRIDGE_LOST
-from ofapp.openflow.switch.mastership.marks import read_mark
-from ofapp.openflow.switch.mastership.mastership import Mastership
-from ofapp.openflow.switch.mastership.ownership import Ownership, number
-from ofapp.openflow.switch.mastership.roles import StaleError
-from ofapp.openflow.wire.channel import Channel
-from ofapp.openflow.wire.requests import answers
 
 LOG = rate_limited(__name__)
 

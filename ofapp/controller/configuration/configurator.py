@@ -124,12 +124,12 @@ def _static(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[
 
 def _permanent(bridge: Bridge, filed: Settings, new: Settings, now: float) -> list[Effect]:
     before, after = permanent_entries(filed), permanent_entries(new)
-    kept, there = {entry.key for entry in after}, {*answers.permanent_entries(bridge)}
+    kept, present = {entry.key for entry in after}, {*answers.permanent_entries(bridge)}
     done: list[Effect] = []
     for entry in before:
-        if entry.key not in kept and entry in there:
+        if entry.key not in kept and entry in present:
             done += bridge.remove_permanent(entry, now)
     for entry in after:
-        if entry not in there:
+        if entry not in present:
             done += bridge.add_permanent(entry, now)
     return done

@@ -107,11 +107,11 @@ def _taken_names(plan: BridgePlan, config: Config) -> Iterator[Fault]:
 
 
 def _lag_warnings(plan: BridgePlan) -> Iterator[str]:
-    there = {port.name for port in switch_ports(plan.bridge)}
+    present = {port.name for port in switch_ports(plan.bridge)}
     for name, lag in plan.new.lags.items():
         about = f"{plan.bridge.name}: lags.{name}"
-        absent = [member for member in lag.members if member not in there]
-        if there and absent:
+        absent = [member for member in lag.members if member not in present]
+        if present and absent:
             what = f"members that are no ports of the switch are waited for: {', '.join(absent)}"
             yield f"{about}: {what}"
         before = plan.old.lags.get(name)

@@ -33,7 +33,7 @@ class Pushed:
         return parse_config(self.data, self.file)
 
 
-class Member(NamedTuple):
+class MemberReport(NamedTuple):
     """The configuration of a member, as it reports it.
 
     revision: the one that it runs, None: its local file; error: why it does not run the last one,
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
     """revision: None of a dry run."""
 
     revision: int | None
-    members: tuple[Member, ...]
+    members: tuple[MemberReport, ...]
 
 
 class PushError(Exception):
@@ -70,5 +70,5 @@ class Sharing(Protocol):
         force: also when it looks truncated, or a member cannot run it.
         """
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberReport, ...]:
         """The report of each member, by name."""

@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
+from ofapp.common import hub
 from ofapp.config import Config, ConfigError, load_config
+from ofapp.config.load import signature
 from ofapp.controller.bridges.datapath import Changes
 from ofapp.controller.bridges.shared import Shared
 from ofapp.controller.configuration.configurator import Configurator
@@ -30,6 +32,9 @@ from ofapp.controller.configuration.plan import BridgePlan, Plan, plan_config
 from ofapp.controller.configuration.pushed import Pushed, Sharing
 from ofapp.controller.state import AcceptedFile
 from ofapp.controller.state.saving import Ticket
+
+POLL = 1.0
+"""Seconds between two checks whether the file has changed."""
 
 SHOWN = 1000
 """Most lines of a bridge's flow changes that are reported."""
@@ -174,10 +179,21 @@ class Reloader:
         self._reloaded(outcome)
         return outcome
 
-    def file_changed(self, reload: Callable[[], None]) -> None:
-        """Handle a change of the file: reload if it says so itself and counts."""
-        if self.config.watch and self.pushed is None:
-            reload()
+    def watch_file(self, reload: Callable[[], None]) -> None:
+        """Reload whenever the file or a drop-in has changed, if it says `watch`; does not return.
+
+        A file that is still being written changes between two checks: it is read when it has been
+        the same twice.  A file that is briefly missing, as with some editors, is waited for.
+        """
+        known = before = signature(self.find())
+        while True:
+            hub.sleep(POLL)
+            now = signature(self.find())
+            settled, before = now == before, now
+            if now is not None and now != known and settled:
+                known = now
+                if self.config.watch and self.pushed is None:
+                    reload()
 
     def try_reload(self) -> None:
         """Reload without raising: mistakes are logged."""

@@ -27,7 +27,7 @@ class SavedEntries:
         self._running = running
         self._store = store
 
-    def knows(self, datapath_id: int) -> bool:
+    def has_entry(self, datapath_id: int) -> bool:
         """Whether it is stored which entries a bridge has, even if it has none."""
         return self._store.load(datapath_id) is not None
 

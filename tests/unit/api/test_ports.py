@@ -11,7 +11,7 @@ import pytest
 from ofapp.api.resources.bridge.ports import LimitedKind, PortDetail, VlanStatus
 from ofapp.bridge.bridge import Bridge
 from ofapp.bridge.ports.vlan import TRANSPARENT, PortVlans, access, trunk
-from ofapp.config.membership import joined, left, said
+from ofapp.config.membership import vlan_section, with_vlan, without_vlan
 from ofapp.controller.network import Network
 from tests.unit.api.network import DPID, mcast_network, standing, told_counters
 
@@ -137,17 +137,17 @@ class TestMembership:
         ],
     )
     def test_joining(self, before: PortVlans, after: PortVlans) -> None:
-        assert joined(before, 7, pvid=False, untagged=False) == after
+        assert with_vlan(before, 7, pvid=False, untagged=False) == after
 
     def test_another_native_vlan(self) -> None:
-        after = joined(access(5), 7, pvid=True, untagged=True)
+        after = with_vlan(access(5), 7, pvid=True, untagged=True)
         assert after == trunk(frozenset({5, 7}), native=7)
 
     @pytest.mark.parametrize(
         "vlans", [TRANSPARENT, access(5), trunk(), trunk(frozenset({1, 2, 9}), 2, True)]
     )
     def test_what_is_said_is_what_is_meant(self, vlans: PortVlans) -> None:
-        assert said(vlans).params(int) == vlans
+        assert vlan_section(vlans).params(int) == vlans
 
     def test_leaving(self) -> None:
-        assert left(trunk(frozenset({5, 7}), native=7), 7) == trunk(frozenset({5}))
+        assert without_vlan(trunk(frozenset({5, 7}), native=7), 7) == trunk(frozenset({5}))

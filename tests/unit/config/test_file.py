@@ -17,7 +17,7 @@ from ofapp.bridge.ports.vlan import ALL_VIDS, TRANSPARENT, PortVlans, access, tr
 from ofapp.config import Config, ConfigError, Fault, load_config, parse_config
 from ofapp.config.compare import differences
 from ofapp.config.document import NotYamlError, read
-from ofapp.config.schema import json_schema
+from ofapp.config.model import json_schema
 from tests.unit.config.configs import bridges
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking such examples takes minutes

@@ -13,7 +13,7 @@ from ofapp.config import Config, ConfigError, parse_config
 from ofapp.config.bridge import Bridge
 from ofapp.config.compare import carried, differences
 from ofapp.config.loss import extent, missing
-from ofapp.config.schema import json_schema
+from ofapp.config.model import json_schema
 
 BOTH = ("eth0", "eth1")
 

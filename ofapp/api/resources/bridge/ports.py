@@ -32,7 +32,7 @@ from ofapp.bridge.ports.port import LOCAL_PORT
 from ofapp.bridge.ports.port import Port as CorePort
 from ofapp.bridge.ports.vlan import NO_VLAN, spoken
 from ofapp.config.base import MAX_VID
-from ofapp.config.membership import joined, left, said
+from ofapp.config.membership import vlan_section, with_vlan, without_vlan
 from ofapp.config.port import PortSection, PortVlan, Storm
 from ofapp.controller.bridges.datapath import ask_all
 from ofapp.controller.network import Network
@@ -321,10 +321,10 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge, port = find(path)
         with refused(409):
-            new = joined(
+            new = with_vlan(
                 bridge.port_policies.port(port.number).vlans, path.vlan, body.pvid, body.untagged
             )
-        return change(bridge, port, {"vlan": said(new)})
+        return change(bridge, port, {"vlan": vlan_section(new)})
 
     @api.delete(
         "/ports/<port>/vlans/<vlan>",
@@ -338,8 +338,8 @@ def blueprint(network: Network) -> APIBlueprint:
         """
         bridge, port = find(path)
         with refused(409):
-            new = left(bridge.port_policies.port(port.number).vlans, path.vlan)
-        return change(bridge, port, {"vlan": said(new)})
+            new = without_vlan(bridge.port_policies.port(port.number).vlans, path.vlan)
+        return change(bridge, port, {"vlan": vlan_section(new)})
 
     return api
 

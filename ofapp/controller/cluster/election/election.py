@@ -23,6 +23,14 @@ from typing import NamedTuple
 from ofapp.common import hub
 from ofapp.common.rate_limited import rate_limited
 from ofapp.common.request_error import RequestError
+from ofapp.controller.bridges.openflow_datapath import (
+    BRIDGE_STANDBY,
+    RENEWAL,
+    Channel,
+    Mastership,
+    StaleError,
+    SwitchReservation,
+)
 from ofapp.controller.cluster.election.claims import Claim, Claims
 from ofapp.controller.cluster.election.generation_base import GenerationBases
 from ofapp.controller.cluster.election.lease_deadline import clock
@@ -33,12 +41,6 @@ from ofapp.controller.cluster.etcd.etcd import EtcdError
 from ofapp.controller.cluster.etcd.history import History
 from ofapp.controller.cluster.peers.members import Members
 from ofapp.controller.state.saving import Emit
-from ofapp.openflow.switch.events import BRIDGE_STANDBY
-from ofapp.openflow.switch.mastership.mastership import Mastership
-from ofapp.openflow.switch.mastership.ownership import RENEWAL
-from ofapp.openflow.switch.mastership.reservation import SwitchReservation
-from ofapp.openflow.switch.mastership.roles import StaleError
-from ofapp.openflow.wire.channel import Channel
 
 LOG = rate_limited(__name__)
 

@@ -201,24 +201,24 @@ class History:
         """
         written = 0
         while True:
-            there = _There(self._etcd.inner.range(self._keys.root), self._keys, began)
+            contents = _Contents(self._etcd.inner.range(self._keys.root), self._keys, began)
             copies = self._etcd.copies
-            due = [key for key, copy in copies.items() if there.is_older(key, copy)]
+            due = [key for key, copy in copies.items() if contents.is_older(key, copy)]
             if not due:
-                return written, {key: there.copy(key) for key in copies}
+                return written, {key: contents.copy(key) for key in copies}
             for at in range(0, len(due), AT_ONCE):
                 some = due[at : at + AT_ONCE]
-                done = hub.at_once(partial(self._write, there), some, PATIENCE)
+                done = hub.at_once(partial(self._write, contents), some, PATIENCE)
                 if len(done) < len(some) or None in done.values():
                     raise EtcdError("etcd does not answer")
                 written += sum(map(bool, done.values()))
 
-    def _write(self, there: _There, key: str) -> bool | None:
+    def _write(self, contents: _Contents, key: str) -> bool | None:
         """Write a copy back; False if the key changed meanwhile, None if etcd did not answer."""
         copy = self._etcd.copies[key]
         put = Delete(key) if copy.value is None else Put(key, copy.value)
         age = Put(self._keys.copied(key), _Age(copy.revision, copy.value is None).encoded())
-        conditions = [modified(each, there.modified(each)) for each in there.conditions(key)]
+        conditions = [modified(each, contents.modified(each)) for each in contents.conditions(key)]
         try:
             return self._etcd.inner.transact(conditions, [put, age]).done
         except EtcdError as error:
@@ -226,7 +226,7 @@ class History:
             return None
 
 
-class _There:
+class _Contents:
     """Contents of a new history.  began: the revision at which it was numbered."""
 
     def __init__(self, found: Found, keys: Keys, began: int) -> None:

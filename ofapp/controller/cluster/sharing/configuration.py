@@ -34,7 +34,13 @@ from ofapp.controller.cluster.etcd.etcd import (
 )
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.etcd.values import moment
-from ofapp.controller.configuration.pushed import Member, Outcome, Pushed, PushError, UncertainError
+from ofapp.controller.configuration.pushed import (
+    MemberReport,
+    Outcome,
+    Pushed,
+    PushError,
+    UncertainError,
+)
 from ofapp.controller.member_events import CONFIG_BEHIND, CONFIG_DIFFERS
 from ofapp.controller.state.document import loads
 from ofapp.controller.state.saving import Emit
@@ -60,7 +66,7 @@ class _Status:
     offered: the revision of the last offer that it has checked; wrong: the faults of that.
     """
 
-    member: Member
+    member: MemberReport
     offered: int = 0
     wrong: str = ""
 
@@ -86,7 +92,7 @@ class SharedConfiguration:
         self._etcd = etcd
         self._keys = keys
         self._emit = emit
-        self._status = _Status(Member(own, None))
+        self._status = _Status(MemberReport(own, None))
         self._published: tuple[_Status, int] | None = None
         self._others: dict[str, _Status] = {}
         self._local: LocalConfiguration | None = None
@@ -116,7 +122,7 @@ class SharedConfiguration:
         self._etcd.watch(self._keys.running, self._read_statuses)
         hub.keep(lambda _error: None, self._repeat)  # the error has been logged
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberReport, ...]:
         """See `Sharing`."""
         return tuple(status.member for _, status in sorted(self._others.items()))
 
@@ -359,7 +365,7 @@ class SharedConfiguration:
         try:
             status = loads(change.record.value)
             revision = None if status["revision"] is None else int(status["revision"])
-            member = Member(name, revision, str(status["error"]), bool(status["differs"]))
+            member = MemberReport(name, revision, str(status["error"]), bool(status["differs"]))
             self._others[name] = _Status(member, int(status["offered"]), str(status["wrong"]))
         except (ValueError, TypeError, KeyError, OverflowError) as error:
             LOG.warning("the record of member %s in etcd is not valid: %r", name, error)
