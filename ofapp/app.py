@@ -53,10 +53,10 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         member = cluster.settings(config.cluster, file.parent if file is not None else Path())
         surface = None
         if member is None:
-            state, owners = State(directory, events.tell), Alone(identity(conf.state_dir))
+            state, owners = State(directory, events.emit), Alone(identity(conf.state_dir))
             self.network = Network(config, state, events, owners, config_file)
         else:
-            joined = cluster.join(member, directory, events.tell)
+            joined = cluster.join(member, directory, events.emit)
             config = joined.configuration.begin() or config
             self.network = Network(config, joined.state, events, joined.owners, config_file)
             joined.share(self.network)
@@ -68,7 +68,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         """Accept switches and API requests; gives the API's greenlet, whose end is fatal."""
         super().start()
         self.network.start()
-        handshakes = Handshakes(self.network.events.tell)
+        handshakes = Handshakes(self.network.events.emit)
         self._keep(handshakes.watch)
         serve_with(self.network.connections.admit, handshakes)
         calm = Calm()
@@ -76,7 +76,7 @@ class OfApp(OSKenApp):  # type: ignore[misc]
         self._keep(calm.run)
         serving = self._api.start()
         for event in exposures(self.network.access):
-            self.network.events.tell(None, event)
+            self.network.events.emit(None, event)
         return serving
 
     def _keep(self, loop: Callable[[], None]) -> None:

@@ -148,7 +148,7 @@ class EventLog:
             interest.covers(bridge, kind, severity) for _queue, interest in self._listeners
         )
 
-    def tell(
+    def emit(
         self,
         bridge: int | None,
         event: Event,
@@ -163,7 +163,7 @@ class EventLog:
         remembered = event.severity is not Severity.DEBUG
         if remembered:
             self._counts[event.kind] += 1
-            if not self._is_told(bridge, event):
+            if not self._is_allowed(bridge, event):
                 self._hold_back(bridge, event, find)
                 return
         event = event.worded(find)
@@ -186,7 +186,7 @@ class EventLog:
                     queue.get_nowait()
                 queue.put(record)
 
-    def _is_told(self, bridge: int | None, event: Event) -> bool:
+    def _is_allowed(self, bridge: int | None, event: Event) -> bool:
         now = time.monotonic()
         source = event.kind, bridge, event.port
         return self._sources.take(source, now) and self._kinds.take(event.kind, now)
@@ -200,7 +200,7 @@ class EventLog:
         message = f"there are too many events {kind}: some are only counted from now on"
         data = {"kind": kind, "last": printable(event.worded(find).message)}
         told = EVENTS_LIMITED.event(message, event.port, data)
-        self.tell(bridge, told)
+        self.emit(bridge, told)
         if len(self._limited) == 1:
             hub.keep(self.fault, self._watch_limits)
 
@@ -215,12 +215,12 @@ class EventLog:
                 del self._limited[kind]
                 message = f"every event {kind} is logged again; {count} were not since the start"
                 data = {"kind": kind, "held_back": count}
-                self.tell(None, EVENTS_LIMITED_CLEARED.event(message, data=data))
+                self.emit(None, EVENTS_LIMITED_CLEARED.event(message, data=data))
 
     def fault(self, error: Exception) -> None:
         """Log an unexpected exception that ended an activity."""
         message = f"a defect of ofapp: {error!r}; the activity was aborted, or starts again"
-        self.tell(None, SERVICE_FAULT.event(message))
+        self.emit(None, SERVICE_FAULT.event(message))
 
     def since(self, number: int, interest: Interest = EVERYTHING) -> list[Record]:
         """The remembered events with a higher number, oldest first."""

@@ -90,8 +90,8 @@ class Network:
         self.reloader = Reloader(shared, configurator, state.accepted, find)
         self.connections = Connections(shared, lifetime, self.owners, state.connected)
         self.changes = RequestedChanges(shared, configurator, entries, lifetime, self.reloader)
-        self.audit = Audit(events.tell, state.trail)
-        self.access = Access(Tokens(state.storage, events.tell), events.tell)
+        self.audit = Audit(events.emit, state.trail)
+        self.access = Access(Tokens(state.storage, events.emit), events.emit)
         self._state = state
         state.watch(TOKENS, self.access.tokens.reload)
         state.write_marks(self._mark)

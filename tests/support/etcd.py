@@ -214,7 +214,7 @@ class FakeClient:
         self._ask()
         for watch in [*self.etcd.watches]:
             if watch.client is self:
-                watch.begin_anew()
+                watch.restart()
 
     def nodes(self) -> tuple[Node, ...]:
         if self.cut or self.deaf:
@@ -264,27 +264,27 @@ class FakeWatch:
         self._prefix = prefix
         self._handle = handle
         self._since = since
-        self._telling = False
+        self._delivering = False
 
     def cancel(self) -> None:
         if self in self.client.etcd.watches:
             self.client.etcd.watches.remove(self)
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Tell all there is."""
         self._since = None
         self.catch_up()
 
     def catch_up(self) -> None:
         """Tell what is new, where the client can hear it."""
-        if self._telling:
+        if self._delivering:
             return  # what it does about a change is told when it is back
-        self._telling = True
+        self._delivering = True
         try:
             while (told := self._next()) is not None:
                 self._handle(told)
         finally:
-            self._telling = False
+            self._delivering = False
 
     def _next(self) -> Changes | None:
         etcd = self.client.etcd

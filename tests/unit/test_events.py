@@ -48,7 +48,7 @@ class TestEventLog:
     def test_only_the_last_are_remembered_and_all_are_counted(self) -> None:
         log = EventLog(size=3)
         for number in range(5):
-            log.tell(1, made_event("x", str(number)))
+            log.emit(1, made_event("x", str(number)))
         assert [record.number for record in log.since(0)] == [3, 4, 5]
         assert [record.event.message for record in log.since(4)] == ["4"]
         assert log.counts["x"] == 5
@@ -63,7 +63,7 @@ class TestEventLog:
 
         log, names = EventLog(), Names()
         for number in range(1000):
-            log.tell(1, made_event("x", (PortNumber(number), " is up")), find=names.get)
+            log.emit(1, made_event("x", (PortNumber(number), " is up")), find=names.get)
         told = len(log.since(0)) - 1  # the last says that there are more
         assert len(worded) == told + 1 < log.counts["x"] == 1000
 
@@ -72,13 +72,13 @@ class TestEventLog:
     ) -> None:
         caplog.set_level("INFO", "ofapp")
         log = EventLog()
-        log.tell(2, made_event("config.reloaded", "the file was read"))
+        log.emit(2, made_event("config.reloaded", "the file was read"))
         for second in range(60):
             clock.now = 1000.0 + second
             for _ in range(1000):
-                log.tell(1, made_event("port.up", "port 3 is up", port=3))
-                log.tell(1, made_event("port.down", "port 3 is down", port=3))
-        log.tell(1, made_event("port.up", "port 4 is up", port=4))
+                log.emit(1, made_event("port.up", "port 3 is up", port=3))
+                log.emit(1, made_event("port.down", "port 3 is down", port=3))
+        log.emit(1, made_event("port.up", "port 4 is up", port=4))
         assert log.counts["port.up"] == 60_001
         told = 60_001 - log.held_back["port.up"]
         assert told == module.SOURCE_BURST + 59 + 1
@@ -89,10 +89,10 @@ class TestEventLog:
 
     def test_invented_sources_are_bounded_together(self, clock: Clock) -> None:
         log = EventLog()
-        log.tell(None, made_event("state.unsaved", "the disk is full", Severity.ERROR))
+        log.emit(None, made_event("state.unsaved", "the disk is full", Severity.ERROR))
         for datapath_id in range(20_000):
             clock.now += 0.001
-            log.tell(datapath_id, made_event("bridge.limit", "there is no room"))
+            log.emit(datapath_id, made_event("bridge.limit", "there is no room"))
         assert log.last < module.KIND_BURST + 20 * module.KIND_RATE + 10
         assert kinds(log)["state.unsaved"] == 1
 
@@ -100,7 +100,7 @@ class TestEventLog:
         monkeypatch.setattr(module, "CALM", 0.01)
         log = EventLog()
         for _ in range(module.SOURCE_BURST + 50):
-            log.tell(1, made_event("x", "again"))
+            log.emit(1, made_event("x", "again"))
         wait_for(lambda: kinds(log)["events.limited.cleared"], "calm", sleep=hub.sleep)
         over = log.since(0)[-1].event
         held_back = log.held_back["x"]
@@ -110,7 +110,7 @@ class TestEventLog:
     def test_a_trace_is_not_limited(self) -> None:
         log = EventLog()
         for _ in range(10_000):
-            log.tell(1, made_event("stp.bpdu", "a BPDU", Severity.DEBUG, port=1))
+            log.emit(1, made_event("stp.bpdu", "a BPDU", Severity.DEBUG, port=1))
         assert log.last == 10_000
         assert not log.held_back
 

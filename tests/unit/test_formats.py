@@ -48,7 +48,7 @@ def told(handler: logging.Handler) -> None:
     handler.addFilter(Tidy())
     LOG.addHandler(handler)
     try:
-        EventLog().tell(0x2A, EVENT, "br0")
+        EventLog().emit(0x2A, EVENT, "br0")
         LOG.warning("a line of a library: %s", "x\x1b[2J")
     finally:
         LOG.removeHandler(handler)

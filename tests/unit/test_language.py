@@ -1,7 +1,8 @@
-"""Docstrings, comments, help and messages are in a network engineer's words."""
+"""Code, help, messages and documents are in a network engineer's words."""
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "ofapp"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "ofapp"
 
 WORDS = {
     "nobody|somebody|whoever|whatever|whom": "name the host, user, process or value that is meant",
@@ -24,21 +26,54 @@ WORDS = {
 }
 
 
-def texts(source: str) -> Iterator[tuple[int, str]]:
-    """Comments and string literals, each with its first line."""
+_WORDS = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
+NAMES = re.compile(
+    "anew|curiosity|desk|farewell|heeds?|knock|lessee|(no|some)body|tells?|telling|tenure"
+    "|(un)?told|unheard|whoever|whom|whose",
+    re.IGNORECASE,
+)
+"""Words that names of classes and functions must not have."""
+
+
+def in_text(text: str) -> Iterator[tuple[int, str]]:
+    """Words to avoid, each with its line (from 0) and what to write instead."""
+    for match in _WORDS.finditer(text.replace("\n", " ")):
+        better = next(WORDS[word] for word in WORDS if re.fullmatch(word, match[0], re.IGNORECASE))
+        yield text.count("\n", 0, match.start()), f"{match[0]!r}: {better}"
+
+
+def in_code(source: str) -> Iterator[tuple[int, str]]:
+    """The same for comments and string literals of Python."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type in (tokenize.COMMENT, tokenize.STRING):
-            yield token.start[0], token.string
+        if token.type not in (tokenize.COMMENT, tokenize.STRING):
+            continue
+        if _WORDS.fullmatch(token.string, 1, len(token.string) - 1):
+            continue  # a value that others know, as a metric's label
+        for line, problem in in_text(token.string):
+            yield token.start[0] - 1 + line, problem
 
 
-def found(path: Path) -> Iterator[str]:
-    for first, text in texts(path.read_text()):
-        for word, better in WORDS.items():
-            if re.fullmatch(f'"({word})"', text):
-                continue  # a value that others know, as a metric's label
-            for match in re.finditer(rf"\b({word})\b", text, re.IGNORECASE):
-                line = first + text.count("\n", 0, match.start())
-                yield f"{path}:{line}: {match[0]!r}: {better}"
+def in_names(source: str) -> Iterator[tuple[int, str]]:
+    """Classes and functions with a word to avoid in their names."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            words = re.findall(r"[A-Z]?[a-z]+", node.name)
+            if any(map(NAMES.fullmatch, words)):
+                yield node.lineno - 1, f"name {node.name}"
+
+
+def newest(changelog: str) -> str:
+    """The changelog up to the end of its newest section."""
+    return "\n## ".join(changelog.split("\n## ")[:2])
+
+
+def problems(path: Path) -> Iterator[str]:
+    text = path.read_text()
+    if path.name == "CHANGELOG.md":
+        text = newest(text)
+    found = [*in_code(text), *in_names(text)] if path.suffix == ".py" else in_text(text)
+    for line, problem in found:
+        yield f"{path}:{line + 1}: {problem}"
 
 
 def parts() -> list[Path]:
@@ -46,7 +81,15 @@ def parts() -> list[Path]:
 
 
 @pytest.mark.parametrize("part", parts(), ids=lambda part: part.name)
-def test_it_has_no_words_that_need_a_translation(part: Path) -> None:
+def test_code_has_no_words_that_need_a_translation(part: Path) -> None:
     files = sorted(part.rglob("*.py")) if part.is_dir() else [part]
-    lines = [line for path in files for line in found(path)]
+    lines = [line for path in files for line in problems(path)]
+    assert not lines, "\n".join(lines)
+
+
+def test_documents_and_the_page_have_no_words_that_need_a_translation() -> None:
+    files = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    files += [*PACKAGE.rglob("*.md"), *(ROOT / "deploy").rglob("*.md")]
+    files += (PACKAGE / "api" / "page" / "js").glob("*.js")
+    lines = [line for path in sorted(files) for line in problems(path)]
     assert not lines, "\n".join(lines)

@@ -417,7 +417,7 @@ class TestState:
 
     def test_settings_that_no_bridge_can_have_are_set_aside(self, tmp_path: Path) -> None:
         events = EventLog()
-        state = State(tmp_path, events.tell)
+        state = State(tmp_path, events.emit)
         state.settings.save(1, RunTimeSettings({}, {"ageing_time": "soon"}, {})).wait()
         net = Network(Config(), state, events)
         connect(net, 1)
@@ -440,7 +440,7 @@ class TestState:
 
     def test_a_snapshot_that_is_none_lets_the_bridge_begin_anew(self, tmp_path: Path) -> None:
         events = EventLog()
-        state = State(tmp_path, events.tell)
+        state = State(tmp_path, events.emit)
         state.snapshots["stp"].save(1, {"names": 7})
         net = Network(Config(), state, events)
         connect(net, 1)

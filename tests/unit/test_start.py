@@ -25,7 +25,7 @@ class Life:
         self.file = directory / "ofapp.yaml"
         self.file.write_text(text)
         self.events = EventLog()
-        self.state = State(directory / "state", self.events.tell)
+        self.state = State(directory / "state", self.events.emit)
         config = load_config(self.file)
         self.network = Network(config, self.state, self.events, find=lambda: self.file)
         self.network.reloader.start()

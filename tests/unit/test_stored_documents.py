@@ -85,7 +85,7 @@ class Controller:
 def test_a_state_directory_of_0_2(tmp_path: Path) -> None:
     shutil.copytree(RELEASE / "state", tmp_path / "state")
     events = EventLog()
-    controller = Controller(State(tmp_path / "state", events.tell), events)
+    controller = Controller(State(tmp_path / "state", events.emit), events)
     controller.check_bridge()
     controller.check_token((RELEASE / "token").read_text().strip())
     accepted = controller.state.accepted.load()
@@ -103,8 +103,8 @@ def test_documents_of_0_2_in_etcd() -> None:
     for key, value in stored["documents"].items():
         client.put(key, base64.b64decode(value))
     term = client.transact([absent(KEYS.owner(1))], [Put(KEYS.owner(1), b"")]).revision
-    guarded = GuardedEtcd(etcd.client(), KEYS, events.tell)
-    state = SharedState(None, events.tell, guarded, KEYS)
+    guarded = GuardedEtcd(etcd.client(), KEYS, events.emit)
+    state = SharedState(None, events.emit, guarded, KEYS)
     assert state.take_over(1, term, stored["mark"])
     taps = tuple(Port(at, f"tap{at}", 0x020000000100 + at, True, 1000) for at in range(10, 60))
     controller = Controller(state, events, taps)
@@ -193,7 +193,7 @@ class TestANewDocument:
         def member() -> SharedState:
             client.delete(KEYS.owner(1))
             claim = client.transact([absent(KEYS.owner(1))], [Put(KEYS.owner(1), b"")])
-            state = SharedState(None, EventLog().tell, etcd.client(), KEYS)
+            state = SharedState(None, EventLog().emit, etcd.client(), KEYS)
             state.take_over(1, claim.revision, None)
             return state
 

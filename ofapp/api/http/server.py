@@ -59,7 +59,7 @@ class ApiServer:
         self._ended: Counter[str] = Counter()
         local_only = is_loopback(place.host)
         self._app = create_app(network, local_only, self._streams, self._ended, surface)
-        self._emit = network.events.tell
+        self._emit = network.events.emit
         self._sockets: list[Any] = []
         self._threads: list[Any] = []
         self._tls: Tls | None = None

@@ -92,7 +92,7 @@ class Streams:
                 self._reported.add(what)
                 message = f"{what}: more are refused until one ends"
                 data = {"bound": bound, "follower": own.name, "peer": own.peer}
-                events.tell(None, API_STREAMS_FULL.event(message, data=data))
+                events.emit(None, API_STREAMS_FULL.event(message, data=data))
             raise ProblemError(503, what, headers=AGAIN)
 
     def follow(
@@ -127,7 +127,7 @@ class Streams:
             for what in self._reported.intersection(reached):
                 self._reported.remove(what)
                 message = f"no longer: {what}"
-                events.tell(None, API_STREAMS_FULL_CLEARED.event(message))
+                events.emit(None, API_STREAMS_FULL_CLEARED.event(message))
 
     def _reached(self, own: Follower) -> Iterator[tuple[str, str]]:
         """The limits that are reached, each with a description."""

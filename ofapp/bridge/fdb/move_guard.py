@@ -180,7 +180,7 @@ class MoveGuard:
             else f"moved more than {params.moves} times in {params.window:g} s"
         )
         seconds = held.effect.seconds
-        effects: list[Effect] = [held.effect, _told(held, why, f"held down for {seconds} s")]
+        effects: list[Effect] = [held.effect, _held_event(held, why, f"held down for {seconds} s")]
         if track is not None and {entry.port, elsewhere} == {*track.ports}:
             effects += self._unnamed.heard(held.two, _spoken(address))
         return effects
@@ -201,7 +201,7 @@ class MoveGuard:
         held.sent = now
         self._add(held)
         why = "is sticky" if sticky else "moved too often"
-        return [_told(held, why, f"held down for {math.ceil(left)} s more")]
+        return [_held_event(held, why, f"held down for {math.ceil(left)} s more")]
 
     def seen(self, held: HeldAddress, port: int, now: float) -> list[Effect]:
         """Handle a held address on another port: its flow came too late, or is lost."""
@@ -271,7 +271,7 @@ def _spoken(address: Address) -> str:
     return f"{format_mac(mac)} in VLAN {vid}" if vid else format_mac(mac)
 
 
-def _told(held: HeldAddress, why: str, how_long: str) -> Event:
+def _held_event(held: HeldAddress, why: str, how_long: str) -> Event:
     text = (
         f"{_spoken((held.vid, held.mac))} {why} on ",
         PortNumber(held.port),

@@ -34,24 +34,24 @@ class Pace:
         return True
 
 
-class Telling(Pace):
-    """A rate limit of events; untold: how many were suppressed."""
+class EventPace(Pace):
+    """A rate limit of events, with the number of suppressed ones."""
 
-    __slots__ = ("untold",)
+    __slots__ = ("suppressed",)
 
     def __init__(self, most: int, period: float) -> None:
         super().__init__(most, period)
-        self.untold = 0
+        self.suppressed = 0
 
     def take(self, now: float) -> bool:
         """Whether one more event is allowed now; otherwise it is counted."""
         allowed = super().take(now)
-        self.untold += not allowed
+        self.suppressed += not allowed
         return allowed
 
     def left_out(self, now: float) -> int:
         """Return and reset the number of suppressed events, once some are allowed again."""
-        if not self.untold or now < self.free_at:
+        if not self.suppressed or now < self.free_at:
             return 0
-        count, self.untold = self.untold, 0
+        count, self.suppressed = self.suppressed, 0
         return count

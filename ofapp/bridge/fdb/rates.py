@@ -122,7 +122,7 @@ class Rates:
     def _fall_back(self, load: Load, sure: int, now: float) -> None:
         for port in list(self.raised):
             needs = load.seen.get(port, 0) >= USED * sure * load.seconds
-            if needs and _tells_news(load, port):
+            if needs and _has_new_hosts(load, port):
                 self._news[port] = now
             elif now - self._news.setdefault(port, now) > (STALE if needs else QUIET):
                 self._set(port, 0, sure)
@@ -141,7 +141,7 @@ class Rates:
         factor = 1.5 if careful else 4.0
         for port, count in load.seen.items():
             rate = self.of(port, sure)
-            if count >= USED * rate * load.seconds and _tells_news(load, port):
+            if count >= USED * rate * load.seconds and _has_new_hosts(load, port):
                 self._set(port, int(rate * factor) + 1, sure)
                 self._raised_at = now
 
@@ -153,7 +153,7 @@ class Rates:
             self._news.pop(port, None)
 
 
-def _tells_news(load: Load, port: int) -> bool:
+def _has_new_hosts(load: Load, port: int) -> bool:
     return load.learned.get(port, 0) >= load.seen.get(port, 0) * NEWS > 0
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from ofapp.bridge.effects import Effect, SendFrame
 from ofapp.bridge.event import Event, EventKind
-from ofapp.bridge.fdb.pace import Telling
+from ofapp.bridge.fdb.pace import EventPace
 from ofapp.bridge.lldp import pdu
 from ofapp.bridge.lldp.events import (
     LLDP_FORGED,
@@ -27,7 +27,7 @@ from ofapp.bridge.lldp.own import OUI, Doubt, OwnAgents, Sender
 from ofapp.bridge.lldp.receive import Neighbour, Receiver
 from ofapp.bridge.lldp.transmit import Transmitter
 
-TOLD, TOLD_PERIOD = 10, 60.0
+MAX_EVENTS, EVENT_PERIOD = 10, 60.0
 """Most events of one port about its neighbours, in so many seconds; the others are counted."""
 COUNTED = (
     *("sent", "received", "discarded", "errors", "tlvs_discarded", "tlvs_unrecognized"),
@@ -44,11 +44,11 @@ class Agent:
     """
 
     __slots__ = (
+        "_event_pace",
         "_own",
         "_pdu",
         "_receiver",
         "_system",
-        "_telling",
         "_transmitter",
         "counted",
         "counters",
@@ -66,7 +66,7 @@ class Agent:
         self._own = own
         self._receiver = Receiver()
         self._transmitter = Transmitter(system.interval, local.number, begin)
-        self._telling = Telling(TOLD, TOLD_PERIOD)
+        self._event_pace = EventPace(MAX_EVENTS, EVENT_PERIOD)
         self._pdu = b""
 
     @property
@@ -219,7 +219,7 @@ class Agent:
         return kind.event(f"port {name} ({number}): {text}", number, {"name": name, **data})
 
     def _limited(self, event: Event, now: float) -> list[Effect]:
-        if self._telling.take(now):
+        if self._event_pace.take(now):
             return [event]
         self.counters["untold"] += 1
         return []

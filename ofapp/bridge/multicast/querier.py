@@ -159,7 +159,7 @@ class Querier(Timed):
         if changed:
             who = text(source)
             told = f"querier is {who} at ", PortNumber(port)
-            scope.tell(MCAST_QUERIER, told, port, querier=who)
+            scope.emit(MCAST_QUERIER, told, port, querier=who)
         return not proxy
 
     def hold(self, scope: Scope, query: Query) -> float:
@@ -275,7 +275,7 @@ class Querier(Timed):
             message = "querier went silent; multicast floods"
             self.next_query = self.active_at = inf
             self.active = False
-        scope.tell(MCAST_QUERIER, message, None, querier=None)
+        scope.emit(MCAST_QUERIER, message, None, querier=None)
 
     def _query(self, scope: Scope, now: float) -> None:
         params, ports = scope.params, scope.live

@@ -64,7 +64,7 @@ class Scope:
         """Whether the configured version has no source lists."""
         return self.version < self.newest
 
-    def tell(self, kind: EventKind, text: Text, port: int | None, **data: object) -> None:
+    def emit(self, kind: EventKind, text: Text, port: int | None, **data: object) -> None:
         """Emit an event of this VLAN and family."""
         self.shared.event(
             kind,

@@ -319,7 +319,7 @@ class SnoopedVlan:
         if port.number not in self.routers:
             self.routers[port.number] = RouterPort(self.scope.place, port.number)
             told = f"router {text(router)} heard at ", PortNumber(port.number)
-            self.scope.tell(MCAST_ROUTER, told, port.number)
+            self.scope.emit(MCAST_ROUTER, told, port.number)
         self._hear_at(port.number, kind, router, until)
         doubt, timers = self._doubt, self._shared.timers
         if self.scope.uncertain:
@@ -412,7 +412,7 @@ class SnoopedVlan:
                 if timed.expire(now):
                     del self.routers[timed.port]
                     told = "no router at ", PortNumber(timed.port), " any more"
-                    self.scope.tell(MCAST_ROUTER, told, timed.port)
+                    self.scope.emit(MCAST_ROUTER, told, timed.port)
                     self.refresh()
             case Doubt():
                 self._set_doubt(-inf)

@@ -237,7 +237,7 @@ class Core:
 
     # -- events and effects --------------------------------------------------------------------
 
-    def tell(
+    def emit(
         self,
         kind: EventKind,
         text: Text,
@@ -254,7 +254,7 @@ class Core:
         if port.state is state:
             return
         self.before.setdefault(port.port_no, port.state)
-        self.tell(
+        self.emit(
             STP_STATE,
             (
                 PortNumber(port.port_no),
@@ -282,7 +282,7 @@ class Core:
     def guard(self, port: TreePort, guard: Guard, message: str) -> None:
         """Count a guard that has just triggered, and emit an event."""
         port.guard_counts[guard] += 1
-        self.tell(
+        self.emit(
             _GUARD_EVENTS[guard],
             (PortNumber(port.port_no), f": {message}"),
             port,

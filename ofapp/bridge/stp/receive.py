@@ -46,7 +46,7 @@ def protocol_migration(core: Core, port: TreePort) -> None:
         port.send_rstp = False
         port.migration = Migration.SELECTING_STP
         port.mdelay_while = core.now + MIGRATE_TIME
-        core.tell(
+        core.emit(
             STP_MIGRATION,
             (PortNumber(port.port_no), ": the neighbour sends STP, this port does now, too"),
             port,
@@ -54,7 +54,7 @@ def protocol_migration(core: Core, port: TreePort) -> None:
         )
     elif core.params.rstp and not port.send_rstp and port.rcvd_rstp:
         _check_rstp(core, port)
-        core.tell(
+        core.emit(
             STP_MIGRATION,
             (PortNumber(port.port_no), ": the neighbour sends RSTP, this port does now, too"),
             port,
@@ -83,4 +83,4 @@ def bridge_detection(core: Core, port: TreePort) -> None:
     ):
         port.oper_edge = True
         told = PortNumber(port.port_no), ": no bridge heard, taken for an edge"
-        core.tell(STP_EDGE, told, port)
+        core.emit(STP_EDGE, told, port)

@@ -110,7 +110,7 @@ def _set_root(core: Core, vector: PriorityVector, root_port: TreePort | None) ->
             told: Text = "this bridge is the root"
         else:
             told = "new root, through ", PortNumber(root_port.port_no)
-        core.tell(
+        core.emit(
             STP_ROOT,
             told,
             None,

@@ -93,7 +93,7 @@ def account(core: Core) -> None:
     active = any(True for _ in core.changing)
     if active and not core.tc_active:
         core.tc_count += 1
-        core.tell(
+        core.emit(
             STP_TOPOLOGY_CHANGE,
             f"topology change, the bridge's number {core.tc_count}",
             None,

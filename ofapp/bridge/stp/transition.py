@@ -81,7 +81,7 @@ def _enter(core: Core, port: TreePort) -> None:
         case _:
             port.transition = Transition.DISABLE
             port.learn = port.forward = False
-    core.tell(
+    core.emit(
         STP_ROLE,
         (PortNumber(port.port_no), f": {old.value} -> {port.role.value} ({reason})"),
         port,

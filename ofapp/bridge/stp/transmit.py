@@ -133,7 +133,7 @@ def _frame(core: Core, port: TreePort) -> bytes | None:
     port.says, port.said = says, (kind, frame)
     port.sent[kind] += 1
     if core.trace:
-        core.tell(STP_BPDU_SENT, (PortNumber(port.port_no), f" > {bpdu}"), port, **bpdu.describe())
+        core.emit(STP_BPDU_SENT, (PortNumber(port.port_no), f" > {bpdu}"), port, **bpdu.describe())
     return frame
 
 

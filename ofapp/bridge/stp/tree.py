@@ -395,7 +395,7 @@ class SpanningTree:
             know_neighbour(core, port, bpdu.vector.bridge)
         port.received[bpdu.type.name.lower()] += 1
         if core.trace:
-            core.tell(
+            core.emit(
                 STP_BPDU_RECEIVED, (PortNumber(port.port_no), f" < {bpdu}"), port, **bpdu.describe()
             )
         guards.hear_bpdu(core, port)
@@ -412,7 +412,7 @@ class SpanningTree:
         if reason not in port.drops_told:
             # Once for each reason until the port recovers: a host can send a million of these.
             port.drops_told.add(reason)
-            self._core.tell(
+            self._core.emit(
                 STP_BPDU_DROPPED,
                 (PortNumber(port.port_no), f": BPDU dropped: {reason}"),
                 port,

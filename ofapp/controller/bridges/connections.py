@@ -71,7 +71,7 @@ class Connections:
             return self._lifetime.has_room(datapath_id)
         if other is channel:
             return True
-        self._events.tell(
+        self._events.emit(
             datapath_id,
             BRIDGE_DUPLICATE.event(
                 f"refused a second switch with this datapath id, from {_address(channel)}: "

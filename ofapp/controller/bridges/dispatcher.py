@@ -60,7 +60,7 @@ class Dispatcher:
 
     def emit(self, bridge: Bridge, event: Event) -> None:
         """Log an event with the names of the bridge and of its ports."""
-        self.events.tell(bridge.datapath_id, event, bridge.name, bridge.port_at)
+        self.events.emit(bridge.datapath_id, event, bridge.name, bridge.port_at)
 
     def settle_names(self) -> None:
         """Log the bridges that give their names up to others: see `Registry`."""

@@ -63,6 +63,6 @@ class Heartbeat:
                 message = f"the controller stalled for {seconds} s; protocol timers were paused"
                 data = {"seconds": seconds}
                 event = CONTROLLER_STALLED.event(message, data=data)
-                self._events.tell(None, event)
+                self._events.emit(None, event)
             last = now
             hub.sleep(BEAT)

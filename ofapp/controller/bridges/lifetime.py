@@ -72,7 +72,7 @@ class Lifetime:
         full = f"there are {MAX_BRIDGES} bridges, the most there can be"
         if away is None:
             event = BRIDGE_LIMIT.event(f"refused a switch: {full}")
-            self._events.tell(datapath_id, event)
+            self._events.emit(datapath_id, event)
             return False
         self._forget(away, f"its switch is away, and {full}")
         return True
@@ -174,14 +174,14 @@ class Lifetime:
         self._running.forget(datapath_id)
         self._absentees.forget(datapath_id)
         self._state.forget_protocols(datapath_id)
-        self._events.tell(datapath_id, BRIDGE_FORGOTTEN.event(f"is forgotten: {why}"), name)
+        self._events.emit(datapath_id, BRIDGE_FORGOTTEN.event(f"is forgotten: {why}"), name)
 
     def _make(self, datapath_id: int) -> Bridge:
         if restored := self._running.restore(datapath_id):
             message = f"restored what was set at run time: {'; '.join(restored[:MAX_LISTED])}"
             more = f", and {len(restored) - MAX_LISTED} more" if len(restored) > MAX_LISTED else ""
             event = CONFIG_RESTORED.event(message + more, data={"settings": restored})
-            self._events.tell(datapath_id, event)
+            self._events.emit(datapath_id, event)
         configuration = self._running.of(datapath_id)
         bridge = Bridge(datapath_id, self._running.params(datapath_id), self._shared_state)
         self._absentees.greet(bridge)

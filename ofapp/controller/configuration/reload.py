@@ -126,7 +126,7 @@ class Reloader:
         doubt = self._guard.start()
         if doubt is not None:
             message = f"{self._file}: {doubt}; it is in force meanwhile"
-            self.shared.events.tell(None, CONFIG_INCOMPLETE.event(message))
+            self.shared.events.emit(None, CONFIG_INCOMPLETE.event(message))
 
     def apply_pushed(self, pushed: Pushed) -> Reload:
         """Apply a pushed configuration instead of the file.
@@ -258,14 +258,14 @@ class Reloader:
             "milliseconds": outcome.milliseconds,
         }
         message = f"the configuration was read: {outcome.message}"
-        self.shared.events.tell(None, CONFIG_RELOADED.event(message, data=data))
+        self.shared.events.emit(None, CONFIG_RELOADED.event(message, data=data))
 
     def _refused(self, error: ConfigError) -> None:
         self.valid = False
         message = f"the configuration stays as it was: {'; '.join(map(str, error.faults))}"
         data = {"errors": [str(fault) for fault in error.faults]}
         event = CONFIG_REFUSED.event(message, data=data)
-        self.shared.events.tell(None, event)
+        self.shared.events.emit(None, event)
 
 
 def _of_bridge(plan: BridgePlan, changes: Changes | None, listed: bool = False) -> BridgeReload:

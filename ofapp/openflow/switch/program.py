@@ -1,7 +1,7 @@
 """What a switch should hold, whole, and the difference between two such programs.
 
-Learned addresses are not part of it: they come and go by the thousand, each by an effect of its
-own.  Of multicast entries only the groups are: their flows never change.
+Learned addresses are not part of it: they come and go by the thousand, each by a separate
+effect.  Of multicast entries only the groups are: their flows never change.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from ofapp.openflow.wire.inbox import Batch, BrokenStreamError, Frame, Inbox, Me
 from ofapp.openflow.wire.ip_sampling import IP_SAMPLING
 from ofapp.openflow.wire.messages.bundle import is_reply
 from ofapp.openflow.wire.messages.flow_removed import Expired, is_deletion
-from ofapp.openflow.wire.messages.multipart import has_more, tells_ports
+from ofapp.openflow.wire.messages.multipart import describes_ports, has_more
 from ofapp.openflow.wire.messages.parse import EndlessError, parse
 from ofapp.openflow.wire.outbox import FencedError, Outbox
 from ofapp.openflow.wire.refusals import Refusal, read_refusal
@@ -481,7 +481,7 @@ class Channel(controller.Datapath):  # type: ignore[misc]
         if self._others_listen():
             self._dispatch(type_, message)
         elif not self.introduced:
-            if self.id is not None and tells_ports(message):
+            if self.id is not None and describes_ports(message):
                 self._end_handshake(message)
             else:
                 self._dispatch(type_, message)

@@ -317,7 +317,7 @@ def test_a_listener_that_is_closed_ends() -> None:
 
     listening: Any = SimpleNamespace(accept=accept)
     with pytest.raises(OSError, match="closed"):
-        ConnectionLimiter(listening, EventLog().tell, Counter()).accept()
+        ConnectionLimiter(listening, EventLog().emit, Counter()).accept()
 
 
 def test_who_was_served_leaves_next_to_nothing_to_the_garbage_collector(server: Server) -> None:

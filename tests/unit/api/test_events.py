@@ -32,7 +32,7 @@ from tests.unit.made_event import made_event
 
 
 def test_events_are_listed_oldest_first(client: Any, network: Network) -> None:
-    network.events.tell(
+    network.events.emit(
         1, made_event("fdb.limit", "full", Severity.WARNING, port=2, data={"limit": 5}), "br0"
     )
     answer = routes_events.EventList.model_validate(client.get("/v1/events").json)
@@ -66,9 +66,9 @@ def test_only_later_events(client: Any) -> None:
     ],
 )
 def test_events_are_selected(client: Any, network: Network, query: str, kinds: list[str]) -> None:
-    network.events.tell(1, made_event("test.one", "a"))
-    network.events.tell(1, made_event("test.two", "b", Severity.WARNING))
-    network.events.tell(0xFF, made_event("test", "c", Severity.ERROR))
+    network.events.emit(1, made_event("test.one", "a"))
+    network.events.emit(1, made_event("test.two", "b", Severity.WARNING))
+    network.events.emit(0xFF, made_event("test", "c", Severity.ERROR))
     told = client.get(f"/v1/events?{query}").json["events"]
     assert [event["kind"] for event in told] == kinds
 
@@ -101,7 +101,7 @@ def test_events_since_a_time(
     noon = datetime(2030, 1, 1, 12, tzinfo=UTC).timestamp()
     for ago, message in ((3600, "a"), (300, "b"), (10, "c")):
         monkeypatch.setattr(time, "time", lambda ago=ago: noon - ago)
-        network.events.tell(1, made_event("test.one", message))
+        network.events.emit(1, made_event("test.one", message))
     monkeypatch.setattr(time, "time", lambda: noon)
     answer = client.get(f"/v1/events?kind=test&since={since}").json
     assert [event["message"] for event in answer["events"]] == told
@@ -111,8 +111,8 @@ def test_who_asks_for_what_is_forgotten_is_told(clients: Clients, network: Netwo
     network.events = EventLog(5)
     client = clients(network)
     for number in range(7):
-        network.events.tell(number, made_event("test.one", "x"))
-    network.events.tell(1, made_event("rare", "x"))
+        network.events.emit(number, made_event("test.one", "x"))
+    network.events.emit(1, made_event("rare", "x"))
     life = network.events.life
 
     def begins(last: str, query: str = "") -> str:
@@ -135,7 +135,7 @@ def test_who_asks_for_what_is_forgotten_is_told(clients: Clients, network: Netwo
 def test_a_trace_pushes_nothing_out(client: Any, network: Network) -> None:
     before = client.get("/v1/events").json
     for _ in range(2000):
-        network.events.tell(1, made_event("test.trace", "x", Severity.DEBUG))
+        network.events.emit(1, made_event("test.trace", "x", Severity.DEBUG))
     after = client.get("/v1/events").json
     assert after["events"] == before["events"]
     assert after["last"] == before["last"] + 2000
@@ -146,16 +146,16 @@ def test_a_trace_is_logged_when_asked_for(
     network: Network, caplog: pytest.LogCaptureFixture
 ) -> None:
     event = made_event("test.trace", "x", Severity.DEBUG)
-    network.events.tell(1, event, "br0")
+    network.events.emit(1, event, "br0")
     assert not network.events.wanted(1, "test.trace", Severity.DEBUG)
     with caplog.at_level(logging.DEBUG, "ofapp"):
         assert network.events.wanted(1, "test.trace", Severity.DEBUG)
-        network.events.tell(1, event, "br0")
+        network.events.emit(1, event, "br0")
     assert caplog.messages == ["bridge br0: x [test.trace]"]
 
 
 def test_an_event_of_no_bridge(client: Any, network: Network) -> None:
-    network.events.tell(None, made_event("test.only", "none"))
+    network.events.emit(None, made_event("test.only", "none"))
     assert client.get("/v1/events").json["events"][-1]["datapath_id"] is None
 
 

@@ -8,7 +8,7 @@ from ofapp.bridge.event import Event
 from ofapp.controller.cluster.election.claims import Claims
 from ofapp.controller.cluster.etcd.etcd import Changes
 from ofapp.controller.cluster.etcd.guard import GuardedEtcd
-from ofapp.controller.cluster.etcd.invalid import MOST, TOLD
+from ofapp.controller.cluster.etcd.invalid import MAX_EVENTS, MOST
 from ofapp.controller.cluster.etcd.keys import Keys
 from ofapp.controller.cluster.peers.members import SECRET_OCTETS, Members
 from tests.support.etcd import FakeEtcd
@@ -102,7 +102,7 @@ def test_many_are_counted_and_few_told_one_by_one(etcd: FakeEtcd, member: Member
     for number in range(MOST + 1):
         client.put(f"{KEYS.root}x{number}", b"")
     assert len(member.etcd.invalid) == MOST
-    assert len(member.told) == TOLD
+    assert len(member.told) == MAX_EVENTS
 
 
 def test_what_members_put_is_valid(etcd: FakeEtcd, member: Member) -> None:

@@ -98,7 +98,7 @@ def site() -> Iterator[Site]:
             bridge = add_bridge(network, datapath_id, f"br{datapath_id}")
             learn(network, bridge, *((1, 0, mac(n + 10 * datapath_id)) for n in range(5)))
             client = etcd.client()
-            members = Members(client, KEYS.root, name, network.events.tell)
+            members = Members(client, KEYS.root, name, network.events.emit)
             claims = Claims(client, KEYS)
             cluster = SimpleNamespace(
                 cluster="lab",

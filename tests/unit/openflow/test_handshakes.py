@@ -30,10 +30,10 @@ def told() -> list[str]:
 
 @pytest.fixture
 def pending(told: list[str]) -> Handshakes:
-    def tell(_bridge: int | None, event: Event) -> None:
+    def emit(_bridge: int | None, event: Event) -> None:
         told.append(event.kind)
 
-    return Handshakes(tell)
+    return Handshakes(emit)
 
 
 def test_a_peer_without_handshake_is_closed_in_time(pending: Handshakes, told: list[str]) -> None:

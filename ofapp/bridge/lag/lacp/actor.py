@@ -220,7 +220,7 @@ class Actor:
             # Once a reason until the link goes down: any host can send a million of these.
             port.drops_told.add(reason)
             told = f"Slow Protocols frame dropped: {reason}"
-            self._core.tell(LACP_DROPPED, told, port, reason=reason)
+            self._core.emit(LACP_DROPPED, told, port, reason=reason)
 
     def _start(self, now: float) -> None:
         """Bring the actor to `now`."""
@@ -240,7 +240,7 @@ class Actor:
             port = core.ports[number]
             churn_machines(core, port)
             transmit_machine(core, port)
-            core.tell_left_out(port)
+            core.report_suppressed(port)
             core.note(port)
             port.wake = core.next_of(port)
         effects, core.effects = core.effects, []

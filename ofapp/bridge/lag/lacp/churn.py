@@ -21,10 +21,10 @@ from ofapp.bridge.lag.lacp.port import (
 def churn_machines(core: Core, port: AggregationPort) -> None:
     """Run both machines until they rest."""
     if churn_machine(core, port, port.actor_churn, port.synchronization):
-        _tell(core, port, "actor", "this system has not taken the member into use for a minute")
+        _report(core, port, "actor", "this system has not taken the member into use for a minute")
     in_sync = port.partner_says(State.SYNCHRONIZATION)
     if churn_machine(core, port, port.partner_churn, in_sync):
-        _tell(core, port, "partner", "the partner has not taken the member into use for a minute")
+        _report(core, port, "partner", "the partner has not taken the member into use for a minute")
 
 
 def churn_machine(
@@ -46,7 +46,7 @@ def churn_machine(
     return False
 
 
-def _tell(core: Core, port: AggregationPort, side: str, text: str) -> None:
+def _report(core: Core, port: AggregationPort, side: str, text: str) -> None:
     """Report churn, but not on a standby member, nor where no partner speaks LACP."""
     if port.selected is not Selected.STANDBY and core.heard(port):
-        core.tell(LACP_CHURN, text, port, side=side)
+        core.emit(LACP_CHURN, text, port, side=side)

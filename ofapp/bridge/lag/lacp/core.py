@@ -135,7 +135,7 @@ class Core:
 
     # -- events --------------------------------------------------------------------------------
 
-    def tell(
+    def emit(
         self,
         kind: EventKind,
         text: str,
@@ -144,12 +144,12 @@ class Core:
         **data: object,
     ) -> None:
         """Emit an event about a member, unless there were too many."""
-        if port.told.take(self.now):
+        if port.event_pace.take(self.now):
             self._emit(kind, text, port, data)
 
-    def tell_left_out(self, port: AggregationPort) -> None:
+    def report_suppressed(self, port: AggregationPort) -> None:
         """Report how many events were suppressed, once some are allowed again."""
-        if count := port.told.left_out(self.now):
+        if count := port.event_pace.left_out(self.now):
             text = f"{count} more events were suppressed"
             self._emit(LACP_UNTOLD, text, port, {"count": count})
 
@@ -189,8 +189,8 @@ class Core:
             timers += [port.wait_while, port.wait_while + AGGREGATE_WAIT_TIME]
         if port.mux is Mux.COLLECTING:
             timers.append(port.grace)
-        if port.told.untold:
-            timers.append(port.told.free_at)
+        if port.event_pace.suppressed:
+            timers.append(port.event_pace.free_at)
         if port.ntt:
             timers.append(port.sending.free_at)
         return min((timer for timer in timers if timer > self.now), default=PAUSED)

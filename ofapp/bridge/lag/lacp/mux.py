@@ -94,7 +94,7 @@ def _may_enter(core: Core, port: AggregationPort, state: Mux) -> bool:
     if not is_held_back(core, port):
         port.held_until = port.openings.free_at
         port.held_back += 1
-        core.tell(
+        core.emit(
             LACP_HELD_BACK,
             f"the partner has changed its mind {MAX_OPENINGS} times in {OPENINGS_PERIOD:g} s;"
             " the member waits until that is over",

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from enum import Enum
 
-from ofapp.bridge.fdb.pace import EXPIRED, Pace, Telling
+from ofapp.bridge.fdb.pace import EXPIRED, EventPace, Pace
 from ofapp.bridge.lag.lacp.information import NO_PARTNER, NO_STATE, State
 from ofapp.bridge.lag.lacp.slow import Lacpdu
 from ofapp.bridge.stp.params import Link
@@ -46,9 +46,9 @@ MAX_OPENINGS = 10
 OPENINGS_PERIOD = 10.0
 """Not in 802.1AX: how often a member may begin to collect or to distribute in OPENINGS_PERIOD
 seconds. Otherwise a partner with alternating state would change the switch with each frame."""
-MAX_TOLD = 20
-TOLD_PERIOD = 60.0
-"""Most events of a member in TOLD_PERIOD seconds; an event reports how many more there were."""
+MAX_EVENTS = 20
+EVENT_PERIOD = 60.0
+"""Most events of a member in EVENT_PERIOD seconds; an event reports how many more there were."""
 
 
 class Receive(Enum):
@@ -117,6 +117,7 @@ class AggregationPort:
         "defaulted",
         "drops",
         "drops_told",
+        "event_pace",
         "flaps",
         "grace",
         "heard_from",
@@ -142,7 +143,6 @@ class AggregationPort:
         "sent",
         "silent",
         "stance",
-        "told",
         "wait_while",
         "wake",
     )
@@ -181,7 +181,7 @@ class AggregationPort:
         self.partner_churn = ChurnDetection()
         # 6.5, and counters
         self.markers = Pace(MAX_MARKERS, 1.0)
-        self.told = Telling(MAX_TOLD, TOLD_PERIOD)
+        self.event_pace = EventPace(MAX_EVENTS, EVENT_PERIOD)
         self.flaps = 0
         self.sent: Counter[str] = Counter()
         self.received: Counter[str] = Counter()

@@ -86,7 +86,7 @@ def _waits_for_partner(core: Core, port: AggregationPort) -> bool:
             f"the partner has been silent on all members for {core.timeout:g} s; this one stays in"
             f" use for {LONG_TIMEOUT_TIME - core.timeout:g} s more"
         )
-        core.tell(LACP_SILENT, text, port, seconds=core.timeout)
+        core.emit(LACP_SILENT, text, port, seconds=core.timeout)
     return True
 
 
@@ -112,14 +112,14 @@ def _enter(core: Core, port: AggregationPort, state: Receive) -> None:
                 port.ntt = True  # the partner need not wait a second for the first one
             elif before is Receive.CURRENT:
                 silence = f"the partner has been silent for {core.timeout:g} s"
-                core.tell(LACP_EXPIRED, silence, port, seconds=core.timeout)
+                core.emit(LACP_EXPIRED, silence, port, seconds=core.timeout)
         case Receive.LACP_DISABLED:
             _unselect(core, port)
             _record_default(port)
         case Receive.DEFAULTED:
             port.current_while = PAUSED
             if not port.defaulted:
-                core.tell(LACP_DEFAULTED, "the partner no longer speaks LACP", port)
+                core.emit(LACP_DEFAULTED, "the partner no longer speaks LACP", port)
             if port.partner.identity != NO_PARTNER.identity:  # update_Default_Selected
                 _unselect(core, port)
             _record_default(port)
@@ -131,7 +131,7 @@ def _enter(core: Core, port: AggregationPort, state: Receive) -> None:
                 core.reselect = True
             if port.silent:
                 port.silent, port.heard_from = False, core.now
-                core.tell(LACP_SILENT_CLEARED, "the partner is heard again", port)
+                core.emit(LACP_SILENT_CLEARED, "the partner is heard again", port)
             port.asks = False
             _update_selected(core, port, pdu)
             own = core.actor(port)
@@ -169,11 +169,11 @@ def _update_selected(core: Core, port: AggregationPort, pdu: Lacpdu) -> None:
         "partner_port": new.port,
     }
     if new.system == core.system:
-        core.tell(LACP_LOOP, f"hears this same system, port {new.port}", port)
+        core.emit(LACP_LOOP, f"hears this same system, port {new.port}", port)
     elif port.defaulted:
-        core.tell(LACP_PARTNER, f"the partner is {partner}", port, **data)
+        core.emit(LACP_PARTNER, f"the partner is {partner}", port, **data)
     else:
-        core.tell(LACP_PARTNER, f"the partner is another one: {partner}", port, **data)
+        core.emit(LACP_PARTNER, f"the partner is another one: {partner}", port, **data)
 
 
 def _moved(core: Core, port: AggregationPort, new: Information) -> None:

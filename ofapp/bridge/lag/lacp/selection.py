@@ -43,7 +43,7 @@ def select(core: Core) -> None:
         if decided is not port.selected:
             port.selected = decided
             core.mark(port)
-    _tell_strangers(core, groups)
+    _report_strangers(core, groups)
 
 
 def _groups(core: Core) -> _Groups:
@@ -111,7 +111,7 @@ def _fallback(core: Core) -> AggregationPort | None:
     return silent[min(silent)] if silent else None
 
 
-def _tell_strangers(core: Core, others: _Groups) -> None:
+def _report_strangers(core: Core, others: _Groups) -> None:
     strangers = frozenset(
         port.port_no
         for ports in others.values()
@@ -120,7 +120,7 @@ def _tell_strangers(core: Core, others: _Groups) -> None:
     )
     for number in sorted(strangers - core.strangers):
         port = core.ports[number]
-        core.tell(
+        core.emit(
             LACP_STRANGER,
             f"is not used: {stranger_reason(core, port)}",
             port,

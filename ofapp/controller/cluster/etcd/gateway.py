@@ -160,7 +160,7 @@ class Gateway:
     def catch_up(self) -> None:
         self._watches = [watch for watch in self._watches if not watch.ended]
         for watch in self._watches:
-            watch.begin_anew()
+            watch.restart()
         end = time.monotonic() + self._access.patience
         if not all(watch.has_read_all(end - time.monotonic()) for watch in self._watches):
             raise UnreachableError("not all watched keys could be read")

@@ -161,7 +161,7 @@ class GuardedEtcd:
         self.copies = copies
         self.doubted.clear()
         for watch in self._watches:
-            watch.begin_anew()
+            watch.restart()
 
     def keep(self, changes: Changes, prefix: str) -> None:
         """Update the copies of lasting keys below a prefix, and the invalid keys."""
@@ -217,7 +217,7 @@ class _GuardedWatch:
     def begin(self, since: int | None) -> None:
         self._watch = self._etcd.inner.watch(self._prefix, self._deliver, since)
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Start again in another history, with all existing records."""
         if self._watch is not None:
             self._watch.cancel()

@@ -24,7 +24,7 @@ LOOK = 10.0
 MOST = 1000
 """Invalid keys that are remembered."""
 
-TOLD = 20
+MAX_EVENTS = 20
 """Invalid keys that are reported as events; the metric counts all that are remembered."""
 
 NO_LEASE = "it has no lease, so no member has put it there"
@@ -95,7 +95,7 @@ class InvalidKeys:
             return
         new = key not in self._why
         self._why[key] = why
-        if new and len(self._why) <= TOLD:
+        if new and len(self._why) <= MAX_EVENTS:
             message = f"{key!r} in etcd is set aside: {why}; correct it, or delete it"
             data = {"key": key, "why": why}
             self._emit(None, CLUSTER_INVALID.event(message, data=data))

@@ -24,7 +24,7 @@ RETRY = 0.3
 Stream = AbstractContextManager[Iterator[dict[str, Any]]]
 
 
-class _AnewError(Exception):
+class _RestartError(Exception):
     """The watch has to start again."""
 
 
@@ -44,7 +44,7 @@ class GatewayWatch:
         self._handle = handle
         self._since = since
         self._ended = False
-        self._telling = False
+        self._delivering = False
         self._anew = False
         self._found_all = hub.Event()
         self._greenlet = hub.spawn(self._run)
@@ -57,13 +57,13 @@ class GatewayWatch:
     def cancel(self) -> None:
         """Stop calling the handler; a running call is completed."""
         self._ended = True
-        if not self._telling:
+        if not self._delivering:
             hub.kill(self._greenlet)
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Read all records and open a new stream: the old one may be dead, or late."""
         self._found_all.clear()
-        if self._telling:  # a handler is not stopped half way
+        if self._delivering:  # a handler is not stopped half way
             self._anew = True
         else:
             hub.kill(self._greenlet)
@@ -78,9 +78,9 @@ class GatewayWatch:
         while not self._ended:
             try:
                 if self._since is None:
-                    self._tell_all()
+                    self._report_all()
                 self._listen()
-            except (CompactedError, _AnewError):
+            except (CompactedError, _RestartError):
                 self._since = None
             except (EtcdError, UnansweredError) as error:
                 LOG.info("watching %s of etcd: %s; trying again", self._prefix, error)
@@ -92,7 +92,7 @@ class GatewayWatch:
                 self._since = None
                 hub.sleep(RETRY)
 
-    def _tell_all(self) -> None:
+    def _report_all(self) -> None:
         records, at, _ = self._source.found(self._prefix)
         found = tuple(Change(record.key, record, record.modified) for record in records)
         self._since = at
@@ -118,11 +118,11 @@ class GatewayWatch:
     def _deliver(self, changes: Changes) -> None:
         if self._ended:
             return
-        self._telling = True
+        self._delivering = True
         try:
             self._handle(changes)
         finally:
-            self._telling = False
+            self._delivering = False
         if self._anew:
             self._anew = False
-            raise _AnewError
+            raise _RestartError

@@ -55,7 +55,7 @@ class OneSided:
                 frames, seconds = new.others - quiet.others, now - quiet.since
                 if member not in self._told and frames >= ENOUGH and seconds >= LONG:
                     self._told.add(member)
-                    yield _told(lag.number, member, frames, seconds)
+                    yield _event(lag.number, member, frames, seconds)
         for member in [*self._told]:
             if member not in seen or seen[member].since == now:
                 self._told.discard(member)
@@ -64,7 +64,7 @@ class OneSided:
         self._quiet = seen
 
 
-def _told(lag: int, member: int, frames: int, seconds: float) -> Event:
+def _event(lag: int, member: int, frames: int, seconds: float) -> Event:
     text = (
         PortNumber(member),
         f" has received no frame for {seconds:.0f} s, and the other members of ",

@@ -20,7 +20,7 @@ def has_more(reply: bytes) -> bool:
     return bool(flags & ofp.OFPMPF_REPLY_MORE)
 
 
-def tells_ports(message: bytes) -> bool:
+def describes_ports(message: bytes) -> bool:
     """Whether it is a list of ports, or a part of one."""
     if message[1] != ofp.OFPT_MULTIPART_REPLY or len(message) < BODY:
         return False
