@@ -1,0 +1,1 @@
+"""Beacons: a protocol that a test adds to ofapp."""
