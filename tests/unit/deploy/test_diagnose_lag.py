@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ofapp.deploy.diagnose import Told, diagnose
+from ofapp.deploy.diagnose import ControllerReport, diagnose
 from ofapp.deploy.finding import Finding
 from ofapp.deploy.state import Bond, BridgePort, End, Host
 from tests.unit.deploy.test_diagnose import GOOD, ID, healthy, uplink
@@ -30,7 +30,7 @@ def member(name: str, **values: Any) -> dict[str, Any]:
     return told | values
 
 
-def lag(*members: dict[str, Any], **values: Any) -> Told:
+def lag(*members: dict[str, Any], **values: Any) -> ControllerReport:
     """The controller's view of lag0."""
     told = {"name": "lag0", "lacp": "active", "up": True, "min_links": 1, "members": members}
     return replace(GOOD, lags={ID: [told | values]})
@@ -74,7 +74,7 @@ BOND0 = BridgePort(
     "bond0", number=5, bond=Bond(("m1", "m2"), "balance-slb"), ends=(End("m1"), End("m2"))
 )
 
-ILL: dict[str, tuple[Host, Told, str, str]] = {
+ILL: dict[str, tuple[Host, ControllerReport, str, str]] = {
     "another switch": (
         bonded(),
         lag(ETH0, member("eth1", partner=partner(system=OTHER))),
@@ -175,7 +175,9 @@ ILL: dict[str, tuple[Host, Told, str, str]] = {
 
 
 @pytest.mark.parametrize(("seen", "controller", "problem", "fix"), ILL.values(), ids=ILL)
-def test_each_mismatch_is_found(seen: Host, controller: Told, problem: str, fix: str) -> None:
+def test_each_mismatch_is_found(
+    seen: Host, controller: ControllerReport, problem: str, fix: str
+) -> None:
     found = told(diagnose(seen, controller))
     assert [one for one in found if one.startswith(problem) and fix in one], found
 
