@@ -97,7 +97,7 @@ def site(package: Path) -> Iterator[Site]:
     """All that the page has one type up to `cluster show`."""
     with ExitStack() as stack:
         site = Site(stack, package)
-        site.type("a", BLOCKS["Somewhere safe"])
+        site.type("a", BLOCKS["On a safe machine"])
 
         def node(name: str) -> None:
             site.give(name, f"nodes/{name}")
@@ -144,14 +144,14 @@ def test_members_answer_for_each_other(site: Site) -> None:
 
 
 def test_the_commands_for_a_full_database_work(site: Site) -> None:
-    site.type("a", BLOCKS["as root of etcd"] + BLOCKS["Full"])
-    keys = site.type("a", BLOCKS["as root of etcd"] + BLOCKS["What is in etcd"])
+    site.type("a", BLOCKS["as etcd's root user"] + BLOCKS["The database is full"])
+    keys = site.type("a", BLOCKS["as etcd's root user"] + BLOCKS["To list the keys in etcd"])
     assert "/ofapp/default/members/ctl1" in keys
 
 
 def test_it_is_restored_from_a_snapshot(site: Site) -> None:
     """And no member is restarted."""
-    site.type("a", BLOCKS["as root of etcd"] + BLOCKS["Save a snapshot"])
+    site.type("a", BLOCKS["as etcd's root user"] + BLOCKS["Save a snapshot"])
     for name in site.machines:
         site.give(name, "etcd.db", "/root")
         site.machines[name].run("systemctl", "stop", "etcd")
@@ -168,27 +168,27 @@ def test_it_is_restored_from_a_snapshot(site: Site) -> None:
 
 def test_a_lost_node_is_replaced(site: Site) -> None:
     site.machines["c"].run("systemctl", "stop", "etcd")
-    site.type("a", BLOCKS["as root of etcd"] + BLOCKS["A node is lost for good"])
+    site.type("a", BLOCKS["as etcd's root user"] + BLOCKS["A node is lost for good"])
     steps = BLOCKS["On each node"]
     assert steps[-1] == START
     new = [*steps[:-1], *BLOCKS["On the new node"], START]
     site.type("c", new, "/root/nodes/c")
-    listed = site.type("a", [*BLOCKS["as root of etcd"], "etcdctl endpoint health"])
+    listed = site.type("a", [*BLOCKS["as etcd's root user"], "etcdctl endpoint health"])
     assert "unhealthy" not in listed, listed
 
 
 def test_every_command_of_the_page_is_typed_here() -> None:
     assert BLOCKS.keys() == {
-        "Somewhere safe",
+        "On a safe machine",
         "On each node",
         "from the machine with the folder",
         "On each controller",
         "On each switch",
-        "as root of etcd",
-        "Full",
+        "as etcd's root user",
+        "The database is full",
         "A node is lost for good",
         "On the new node",
         "Save a snapshot",
         "to restore it on each node",
-        "What is in etcd",
+        "To list the keys in etcd",
     }

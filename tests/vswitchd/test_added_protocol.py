@@ -153,6 +153,8 @@ def test_a_protocol_is_its_own_files_and_one_entry_in_each_list(
     assert heard(controller, bridge) == {name: 2}
 
     # The stored document, and the setting, outlive the process.
+    stored = controller.dir / "state" / f"beacon-{bridge.dpid16}.json"
+    wait_for(lambda: f'"{name}": 2' in stored.read_text(), "the count to be stored")
     controller.restart()
     controller.wait_ready(bridge)
     assert heard(controller, bridge) == {name: 2}
