@@ -127,7 +127,7 @@ def _by_reload(setup: Setup) -> None:
 
 
 def _by_signal_or_watch(setup: Setup) -> None:
-    setup.network.reloader.file_changed(lambda: setup.network.reload("SIGHUP"))
+    setup.network.reload("SIGHUP")
 
 
 def _by_push(setup: Setup) -> None:
