@@ -25,6 +25,7 @@ from ofapp.bridge.fdb.learned_addresses import LearnedAddresses
 from ofapp.bridge.fdb.rates import Load, Rates
 from ofapp.bridge.fdb.relearned import relearned
 from ofapp.bridge.fdb.static_entries import StaticEntries
+from ofapp.bridge.first_hop.on_bridge import FirstHop
 from ofapp.bridge.input_error import InputError
 from ofapp.bridge.lag.on_bridge import Aggregations
 from ofapp.bridge.lldp.on_bridge import LldpOnBridge
@@ -48,6 +49,7 @@ PROTOCOLS: tuple[type[Protocol[object]], ...] = (
     SnoopingOnBridge,
     SpanningTreeOnBridge,
     LldpOnBridge,
+    FirstHop,
 )
 """All protocols of a bridge.
 
@@ -65,7 +67,7 @@ P = TypeVar("P", bound=Protocol[object])
 class Bridge:
     """The bridge on one datapath.  Times are of the core, in seconds.
 
-    lags, multicast, stp, lldp: its protocols; others are found by `protocol`.
+    lags, multicast, stp, lldp, first_hop: its protocols; others are found by `protocol`.
     addresses: its learned addresses, for the code that programs its switch.
     ip_addresses: the last IP addresses of its hosts.
     rates: how many sightings a second its ports may send.
@@ -93,6 +95,7 @@ class Bridge:
         self.multicast = self._the(SnoopingOnBridge)
         self.stp = self._the(SpanningTreeOnBridge)
         self.lldp = self._the(LldpOnBridge)
+        self.first_hop = self._the(FirstHop)
         self.flooding = Flooding(self._on_bridge, self.stp.is_edge)
 
     def _the(self, kind: type[P]) -> P:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from ofapp.bridge.event import Event
+from ofapp.bridge.first_hop.binding import BoundHost
 from ofapp.bridge.lag.desired import DesiredLag
 from ofapp.bridge.multicast.effects import RemoveGroup, SetGroup, SetUnregistered
 from ofapp.bridge.ports.port import Port
@@ -102,6 +103,17 @@ class SendFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class ForwardFrame:
+    """Forward a frame that a trap has held, as if it had passed the trap's table just now.
+
+    port: of the bridge, by which it came in; frame: as the trap gave it, so with its VLAN's tag.
+    """
+
+    port: int
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Barrier:
     """Later effects wait until the switch has carried out the earlier ones and forwards by them."""
 
@@ -166,6 +178,13 @@ class SetTrap:
     kind: str
     port: int
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetBoundHost:
+    """Let a host on a guarded port use these addresses and no others; without any it is unknown."""
+
+    host: BoundHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +284,7 @@ Effect = (
     | SetPortState
     | ClosePort
     | SendFrame
+    | ForwardFrame
     | Barrier
     | SetGroup
     | RemoveGroup
@@ -272,6 +292,7 @@ Effect = (
     | SetFlood
     | SetLag
     | SetTrap
+    | SetBoundHost
     | Reprogram
     | Flush
     | SetGate

@@ -150,7 +150,7 @@ PARTS = {
 }
 """Private parts of a `Bridge`."""
 
-PROTOCOLS = {"lags", "lldp", "multicast", "stp"}
+PROTOCOLS = {"first_hop", "lags", "lldp", "multicast", "stp"}
 """Its protocols: other packages use their queries, and nothing else of them."""
 
 BRIDGES = {"bridge", "_bridge", "each", "other", "one"}

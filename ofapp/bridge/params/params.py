@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Annotated
+from typing import Annotated, Literal
 
 from annotated_types import Interval, Unit
 from typing_extensions import Doc
@@ -16,6 +16,7 @@ from typing_extensions import Doc
 from ofapp.bridge import lldp as discovery
 from ofapp.bridge import multicast as snooping
 from ofapp.bridge import stp as spanning_tree
+from ofapp.bridge.first_hop import params as first_hop_params
 from ofapp.bridge.lag.params import LagParams
 from ofapp.bridge.params.parameter import Section
 from ofapp.bridge.params.policy import Limit, Policies, PortPolicy, Rate
@@ -31,10 +32,22 @@ class PortParams:
     fdb_max_learned: Annotated[
         int | None, Limit, Doc("Most addresses learned here; without it no limit per port.")
     ] = None
+    trust: Annotated[
+        Literal["none", "guest", "uplink", "learn"],
+        Doc(
+            "guest: hosts here may be hostile, so they cannot forge addresses, act as router, DHCP"
+            " server or bridge, or flood; learn: report for a time what guest would refuse, and"
+            " forward it; uplink: routers, servers and other bridges are here. Each part can be"
+            " set otherwise."
+        ),
+    ] = "none"
     stp: spanning_tree.PortParams = field(default_factory=spanning_tree.PortParams)
     multicast: snooping.PortParams = field(default_factory=snooping.PortParams)
     lldp: Annotated[discovery.PortParams, Section("LLDP")] = field(
         default_factory=discovery.PortParams
+    )
+    first_hop: Annotated[first_hop_params.PortParams, Section("First-hop security")] = field(
+        default_factory=first_hop_params.PortParams
     )
     vlans: PortVlans = TRANSPARENT
     policy: PortPolicy = field(default_factory=PortPolicy)
@@ -83,6 +96,9 @@ class BridgeParams:
             "Tell the neighbours of each port about this bridge, and hear what they say.",
         ),
     ] = None
+    first_hop: Annotated[first_hop_params.BridgeParams, Section("First-hop security")] = field(
+        default_factory=first_hop_params.BridgeParams
+    )
     ports: Mapping[str, PortParams] = field(default_factory=dict)
     multicast_vlans: Mapping[int, snooping.VlanParams] = field(default_factory=dict)
     numbered: Mapping[int, PortParams] = field(default_factory=dict)
