@@ -105,3 +105,33 @@ class Refused:
     first: float
     last: float
     passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DhcpRequest:
+    """The DHCP requests that a host has sent since a server last answered it.
+
+    port: its name; kind: of the last one, as discover or request; count: how many; first, last:
+    when, in the core's time.
+    """
+
+    port: str
+    vid: int
+    mac: int
+    kind: str
+    count: int
+    first: float
+    last: float
+
+
+@dataclass(frozen=True, slots=True)
+class FullLimit:
+    """A limit of dynamic bindings that is reached.
+
+    where: "port NAME", "VLAN 7" or "the bridge"; refused: bindings that were not made because of
+    it.
+    """
+
+    where: str
+    most: int
+    refused: int

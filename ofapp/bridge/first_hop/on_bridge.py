@@ -9,6 +9,8 @@ from ofapp.bridge.first_hop.binding import (
     Binding,
     BoundAddress,
     BoundHost,
+    DhcpRequest,
+    FullLimit,
     GuardedPort,
     Origin,
     Refused,
@@ -48,6 +50,18 @@ class FirstHop(Protocol[BridgeParams]):
 
     def refused(self) -> Iterable[Refused]:
         """What was refused last, the latest first."""
+        return ()
+
+    def unanswered(self, mac: int) -> Iterable[DhcpRequest]:
+        """The DHCP requests of a host that no server has answered, one for each port and VLAN."""
+        return ()
+
+    def ended(self, mac: int) -> Iterable[Binding]:
+        """Bindings of a host whose lease or lifetime ended, the latest first; the last few."""
+        return ()
+
+    def full(self, port: str, vid: int) -> Iterable[FullLimit]:
+        """The limits of bindings that are reached on a port and in a VLAN."""
         return ()
 
     # Changes
