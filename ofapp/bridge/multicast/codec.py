@@ -1,22 +1,6 @@
-"""Checksums and the floating-point codes of IGMPv3 and MLDv2."""
+"""The floating-point codes of IGMPv3 and MLDv2."""
 
 from __future__ import annotations
-
-
-def checksum_ok(data: bytes) -> bool:
-    """Whether one's-complement 16-bit words, checksum included, add up to all ones.
-
-    65536 is 1 modulo 65535, so the data read as one big number is congruent to the sum of its
-    words: one division in C in place of a loop in Python. All-zero data does not pass.
-    """
-    number = int.from_bytes(data, "big") << (8 if len(data) & 1 else 0)
-    return number != 0 and number % 0xFFFF == 0
-
-
-def checksum(data: bytes) -> int:
-    """Internet checksum (RFC 1071) of data whose checksum field is zero."""
-    number = int.from_bytes(data, "big") << (8 if len(data) & 1 else 0)
-    return 0xFFFF - number % 0xFFFF
 
 
 def _decode(code: int, mantissa_bits: int) -> int:

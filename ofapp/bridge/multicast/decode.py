@@ -10,11 +10,12 @@ come from an address of the link.
 from __future__ import annotations
 
 from ofapp.bridge.multicast.address import Family, is_host
-from ofapp.bridge.multicast.codec import checksum_ok
 from ofapp.bridge.multicast.igmp import decode_igmp
-from ofapp.bridge.multicast.message import Malformed, Message, Other
+from ofapp.bridge.multicast.message import Message, Other
 from ofapp.bridge.multicast.mld import decode_mld
 from ofapp.bridge.multicast.pim import decode_pim
+from ofapp.bridge.packet.checksum import checksum_ok
+from ofapp.bridge.packet.malformed import Malformed
 
 _TAGS = (b"\x81\x00", b"\x88\xa8", b"\x91\x00")
 _ALERT4 = 0x94

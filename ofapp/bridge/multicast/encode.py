@@ -6,9 +6,9 @@ from struct import pack
 from typing import NamedTuple
 
 from ofapp.bridge.multicast.address import ALL_NODES, ALL_SYSTEMS, Family, group_mac
-from ofapp.bridge.multicast.codec import checksum
 from ofapp.bridge.multicast.igmp import encode_igmp_query
 from ofapp.bridge.multicast.mld import encode_mld_query
+from ofapp.bridge.packet.checksum import checksum
 
 # Internetwork control precedence, as RFC 3376 4 asks; id and fragment fields 0; TTL 1; IGMP.
 _ALERT4 = b"\x94\x04\x00\x00"

@@ -15,9 +15,8 @@ from ofapp.bridge.multicast.address import (
     Family,
     is_multicast,
 )
-from ofapp.bridge.multicast.codec import checksum, checksum_ok, decode8, encode8
+from ofapp.bridge.multicast.codec import decode8, encode8
 from ofapp.bridge.multicast.message import (
-    Malformed,
     Message,
     Other,
     Query,
@@ -27,6 +26,8 @@ from ofapp.bridge.multicast.message import (
     RouterHello,
 )
 from ofapp.bridge.multicast.records import parse_records
+from ofapp.bridge.packet.checksum import checksum, checksum_ok
+from ofapp.bridge.packet.malformed import Malformed
 
 QUERY, V1_REPORT, V2_REPORT, V2_LEAVE, V3_REPORT = 0x11, 0x12, 0x16, 0x17, 0x22
 MRD_ADVERTISEMENT, MRD_TERMINATION = 0x30, 0x32

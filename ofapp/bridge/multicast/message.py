@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ofapp.bridge.multicast.address import Family
+from ofapp.bridge.packet.malformed import Malformed
 
 
 class RecordType(IntEnum):
@@ -86,12 +87,6 @@ class Other(NamedTuple):
     """Valid, but not interpreted here: forwarded as any multicast (RFC 4541 2.1.1(3))."""
 
     kind: str = "other"
-
-
-class Malformed(NamedTuple):
-    """Invalid, not to be forwarded (RFC 4541 2.1.1(5)); `reason` names its drop counter."""
-
-    reason: str
 
 
 Message = Report | Query | RouterHello | Other | Malformed

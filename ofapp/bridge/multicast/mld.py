@@ -17,10 +17,9 @@ from ofapp.bridge.multicast.address import (
     is_link_local6,
     is_multicast,
 )
-from ofapp.bridge.multicast.codec import checksum, checksum_ok, decode8, decode16, encode8, encode16
+from ofapp.bridge.multicast.codec import decode8, decode16, encode8, encode16
 from ofapp.bridge.multicast.igmp import Headers, decode_mrd
 from ofapp.bridge.multicast.message import (
-    Malformed,
     Message,
     Other,
     Query,
@@ -29,6 +28,8 @@ from ofapp.bridge.multicast.message import (
     Report,
 )
 from ofapp.bridge.multicast.records import parse_records
+from ofapp.bridge.packet.checksum import checksum, checksum_ok, pseudo_header
+from ofapp.bridge.packet.malformed import Malformed
 
 QUERY, V1_REPORT, V1_DONE, V2_REPORT = 130, 131, 132, 143
 MRD_ADVERTISEMENT, MRD_TERMINATION = 151, 153
@@ -37,11 +38,6 @@ _SINGLE = {
     V1_REPORT: ("mld_v1_report", RecordType.IS_EX),
     V1_DONE: ("mld_v1_leave", RecordType.TO_IN),
 }
-
-
-def pseudo_header(source: bytes, dest: bytes, length: int, protocol: int) -> bytes:
-    """RFC 8200 8.1."""
-    return source + dest + pack("!II", length, protocol)
 
 
 def decode_mld(data: bytes, headers: Headers, hop_by_hop: bool) -> Message:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from struct import unpack_from
 
 from ofapp.bridge.multicast.address import ALL_PIM4, ALL_PIM6, Family, is_link_local6
-from ofapp.bridge.multicast.codec import checksum_ok
 from ofapp.bridge.multicast.igmp import Headers
-from ofapp.bridge.multicast.message import Malformed, Message, Other, RouterHello
-from ofapp.bridge.multicast.mld import pseudo_header
+from ofapp.bridge.multicast.message import Message, Other, RouterHello
+from ofapp.bridge.packet.checksum import checksum_ok, pseudo_header
+from ofapp.bridge.packet.malformed import Malformed
 
 DEFAULT_HOLD = 105.0
 _HELLO = 0x20

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from ofapp.bridge.multicast.address import Family, is_host, is_mac_group, why_no_entry
 from ofapp.bridge.multicast.decode import decode
 from ofapp.bridge.multicast.effects import Effect, SetGroup, SetUnregistered
-from ofapp.bridge.multicast.message import Malformed, Other, Query, Record, RecordType, Report
+from ofapp.bridge.multicast.message import Other, Query, Record, RecordType, Report
 from ofapp.bridge.multicast.params import Params, PortParams, VlanParams
 from ofapp.bridge.multicast.receive import follow, on_hello, on_query, on_report
 from ofapp.bridge.multicast.restore import restore_group
 from ofapp.bridge.multicast.shared import Shared
 from ofapp.bridge.multicast.snapshot import Snapshot, members, querier, routers
 from ofapp.bridge.multicast.snooped_vlan import SnoopedVlan
+from ofapp.bridge.packet.malformed import Malformed
 
 
 class Snooping:

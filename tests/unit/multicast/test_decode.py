@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ofapp.bridge.multicast.decode import decode
-from ofapp.bridge.multicast.message import Malformed, Other, Query, Record, Report, RouterHello
+from ofapp.bridge.multicast.message import Other, Query, Record, Report, RouterHello
+from ofapp.bridge.packet.malformed import Malformed
 from tests.unit.multicast.lan import (
     ALLOW,
     BLOCK,

@@ -1,0 +1,72 @@
+"""What becomes of a DHCP message, and what it says about bindings."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from ofapp.bridge.first_hop.binding import BoundAddress, Origin
+
+
+class Leased(NamedTuple):
+    """A server grants an address or prefix (RFC 7513 6.4.2.1: by ACK or Reply alone).
+
+    port: the number of the port that the request came in by; None where no request was seen, as
+    before a restart of the controller: the host is then known by its MAC address alone.
+    lifetime: seconds; None for an infinite one.
+    """
+
+    port: int | None
+    vid: int
+    mac: int
+    address: BoundAddress
+    lifetime: float | None
+    origin: Origin
+
+
+class Cause(Enum):
+    """Why a lease ends before its time."""
+
+    RELEASE = "release"
+    DECLINE = "decline"
+    NAK = "nak"
+    WITHDRAWN = "withdrawn"  # the server sends a lifetime of 0 (RFC 8415 18.2.10.1)
+
+    @property
+    def by_host(self) -> bool:
+        """Whether the host says so.
+
+        Only the host that has the address may; for another one the frame must be dropped, as a
+        server that identifies clients by option 61 or DUID would believe it.
+        """
+        return self in (Cause.RELEASE, Cause.DECLINE)
+
+
+class Ended(NamedTuple):
+    """A lease ends before its time; it concerns a binding of this MAC address only.
+
+    port: that the message, or the request that it answers, came in by; None where it is not known.
+    """
+
+    port: int | None
+    vid: int
+    mac: int
+    address: BoundAddress
+    cause: Cause
+    origin: Origin
+
+
+class Verdict(NamedTuple):
+    """What becomes of one frame.
+
+    frame: to forward, rewritten where necessary; None where it is dropped.
+    reason: why it is dropped, the name of the counter; empty where it is forwarded.
+    facts: what it says about bindings.  They come before the frame is forwarded.
+    source: the IPv6 source address of a client's message that is forwarded, which is not verified
+    here; None where there is none to verify: in DHCPv4 it is 0.0.0.0 or the message's ciaddr.
+    """
+
+    frame: bytes | None
+    reason: str = ""
+    facts: tuple[Leased | Ended, ...] = ()
+    source: bytes | None = None
