@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ofapp.bridge.lag.lacp.information import State
+from ofapp.bridge.lag.lacp.port import Mux
 from ofapp.controller.cluster.election.placement import Candidate, line
 from tests.support import frames
 from tests.support import multicast_frames as mcframes
@@ -57,6 +60,12 @@ class Site:
         """As `ofapp cluster drain` does."""
         body = {"key": key("drained", name), "value": "e30="}
         self.etcd.nodes[0].post("kv/put", body)
+
+    def stored(self, bridge: Bridge, document: str) -> Any:
+        """A bridge's stored document; None without one."""
+        of_bridge = key("state", "bridges", bridge.dpid16, f"{document}.json")
+        records = self.etcd.nodes[0].post("kv/range", {"key": of_bridge}).get("kvs", ())
+        return json.loads(base64.b64decode(records[0]["value"])) if records else None
 
     def undrain(self, name: str) -> None:
         self.etcd.nodes[0].post("kv/deleterange", {"key": key("drained", name)})
@@ -116,6 +125,17 @@ def key(*names: str) -> str:
 def _first(bridge: Bridge) -> str:
     """The member that a bridge falls to."""
     return line(map(Candidate, NAMES), bridge.dpid).order[0]
+
+
+def _in_use(lacp: Any) -> set[int]:
+    """The members that both ends distribute to, by a stored document of LACP."""
+    ports = [
+        port
+        for lag in (lacp or {"snapshot": {}})["snapshot"].values()
+        for port in lag["actor"]["ports"]
+    ]
+    distributing = [port for port in ports if port["partner"][-1] & State.DISTRIBUTING]
+    return {port["port_no"] for port in distributing if port["mux"] == Mux.DISTRIBUTING.value}
 
 
 def _in_line(member: Controller, bridge: Bridge) -> bool:
@@ -279,6 +299,11 @@ def test_an_aggregation_stands_while_its_bridge_has_another_owner(
         site.connect(bridge)
         neighbour.bond()
         test_lacp.both_use(bridge, neighbour, {1, 2})
+        wait_for(
+            lambda: _in_use(site.stored(bridge, "lacp")) == {1, 2},
+            "both members to be stored as in use",
+            tick=vswitchd.in_pace(),
+        )
         changes = [*map(neighbour.changes, test_lacp.MEMBERS)]
         flows = test_lacp.flows_of_lags(bridge)
         owner = next(name for name in NAMES if site.serves(name, bridge))
